@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fraction_of_a_second_is_cut_off_also_before_the_epoch() {
+    fn the_fraction_of_a_second_is_cut_off_even_before_the_epoch() {
         assert_eq!(Time::from_millis(1_999).truncated(), Time::from_seconds(1));
         assert_eq!(Time::from_millis(2_000).truncated(), Time::from_seconds(2));
         assert_eq!(Time::from_millis(-1).truncated(), Time::from_seconds(-1));

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef, Sequence, When};
+use jobcheck_controller::job::command::{self, Command, NewPod, Plan, PodRef, Sequence};
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::process::io::{Io, Stop};
 use jobcheck_explorer::reference::read::{Failures, Kept, Read};
@@ -41,7 +41,7 @@ pub struct Planned {
 /// What a plan comes to, whatever the pods are called.
 #[derive(Debug, PartialEq)]
 struct Meaning {
-    sequences: Vec<(When, Vec<Meant>)>,
+    parts: [Vec<Vec<Meant>>; 6],
     memory: (Failures, Kept),
     wake_after: Option<Duration>,
 }
@@ -144,12 +144,13 @@ pub(crate) fn named(job: &Job, read: &Read) -> Vec<Uid> {
 
 impl Planned {
     fn meaning(&self, settings: &Settings<'_>) -> Meaning {
-        let meant = |command: &Command| self.meant(command);
-        let sequence = |sequence: &Sequence| {
-            (sequence.when, sequence.steps.iter().map(|step| meant(&step.command)).collect())
-        };
+        let sequence = |sequence: &Sequence| sequence.iter().map(|step| self.meant(&step.command)).collect();
+        let part = |sequences: &Vec<Sequence>| sequences.iter().map(sequence).collect();
+        let Plan { claims, stop, account, scale, .. } = &self.plan;
+        let no_stop = command::Stop::default();
+        let command::Stop { deletions, if_all, if_none } = stop.as_ref().unwrap_or(&no_stop);
         Meaning {
-            sequences: self.plan.sequences.iter().map(sequence).collect(),
+            parts: [claims, deletions, if_all, if_none, account, scale].map(part),
             memory: kept(&self.plan.memory, settings, &self.names),
             wake_after: self.plan.wake_after,
         }
@@ -159,11 +160,11 @@ impl Planned {
         match command {
             Command::WriteStatus(write) => Meant::Status(Box::new(status::stored(&write.after, &self.names))),
             Command::RemoveFinalizers(finalizer_removals) => {
-                Meant::Pods("release", self.uids(finalizer_removals.iter().map(|it| &it.pod)))
+                Meant::Pods("remove finalizer", self.uids(finalizer_removals.iter().map(|it| &it.pod)))
             }
             Command::DeletePods(pods) => Meant::Pods("delete", self.uids(pods)),
             Command::AdoptPods(pods) => Meant::Pods("adopt", self.uids(pods)),
-            Command::ReleasePods(pods) => Meant::Pods("give up", self.uids(pods)),
+            Command::ReleasePods(pods) => Meant::Pods("release", self.uids(pods)),
             Command::CreatePods(creation) => Meant::Create(creation.pods.clone()),
         }
     }

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_apart() {
+    fn responses_are_classified_by_code_and_reason() {
         let of = |code: u16, reason: &str| {
             status(serde_json::json!({"status": "Failure", "code": code, "reason": reason, "message": "m"}))
         };
@@ -98,7 +98,7 @@ mod tests {
 
     /// PC-12.
     #[test]
-    fn a_namespace_that_is_being_deleted_is_recognised_by_its_cause() {
+    fn a_terminating_namespace_is_recognised_by_its_cause() {
         let failure = status(serde_json::json!({
             "status": "Failure", "code": 403, "reason": "Forbidden", "message": "m",
             "details": {"causes": [{"reason": "NamespaceTerminating", "message": "x", "field": "metadata.namespace"}]},
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_closed_fence_held_back_was_not_sent() {
+    fn a_request_stopped_by_a_closed_fence_was_not_sent() {
         let service = |sent| kube::Error::Service(Box::new(FenceClosed { sent }));
         assert!(matches!(Failure::from_kube(&service(false)), Failure::NotSent(_)));
         assert!(Failure::from_kube(&service(true)).is_ambiguous());

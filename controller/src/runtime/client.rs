@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kubeconfig_that_is_not_there_is_named() {
+    async fn a_missing_kubeconfig_is_named() {
         let target = Target { kubeconfig: Some("/nonexistent/config".into()), context: None };
         let told = config(&target).await.unwrap_err().to_string();
         assert!(told.starts_with("cannot use kubeconfig /nonexistent/config: "), "{told}");

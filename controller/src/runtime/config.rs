@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_differs_is_assumed() {
+    fn only_settings_that_differ_are_assumed() {
         assert!(Config::default().assumptions().is_empty());
         let mut config = Config::default();
         config.settings.pod_failure_backoff = Duration::from_millis(100);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_reach_the_decisions() {
+    fn gates_apply_to_the_decisions() {
         let gates = gates(&"JobManagedBy=false".parse().unwrap());
         assert!(!gates.managed_by && gates.success_policy && gates.backoff_limit_per_index);
     }

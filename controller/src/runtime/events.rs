@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_event_that_has_been_deleted_is_written_anew() {
+    async fn a_deleted_event_is_created_again() {
         let event = Event::normal("Suspended", "Job suspended");
         let seen = written(vec![(job("a"), event.clone()), (job("a"), event)], &[200, 404]).await;
         let lines: Vec<&str> = seen.iter().map(|(line, _)| line.split(' ').next().unwrap()).collect();
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_in_trouble_is_asked_three_times_and_a_refusal_is_taken() {
+    async fn an_ambiguous_failure_is_tried_three_times_and_a_refusal_once() {
         let one = || vec![(job("a"), Event::normal("Resumed", "Job resumed"))];
         assert_eq!(written(one(), &[500, 503, 500, 500]).await.len(), 3);
         assert_eq!(written(one(), &[500, 200]).await.len(), 2);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_lease_nothing_is_written_and_all_is_read() {
+    async fn without_a_lease_writes_fail_and_reads_pass() {
         let fence = Fence::closed();
         assert_eq!(send(&fence, Method::POST).await, (Err(FenceClosed { sent: false }), 0));
         assert_eq!(send(&fence, Method::GET).await, (Ok(()), 1));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_is_given_up_at_the_deadline() {
+    async fn a_write_is_abandoned_at_the_deadline() {
         let fence = Fence::closed();
         fence.open_until(Instant::now() + 5 * SECOND);
         assert_eq!(send(&fence, Method::PUT).await, (Ok(()), 1));

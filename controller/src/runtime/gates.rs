@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gates_are_on_unless_set_off() {
+    fn gates_are_on_by_default() {
         let gates: FeatureGates = "JobSuccessPolicy=false, JobManagedBy=true,".parse().unwrap();
         assert!(!gates.is_on("JobSuccessPolicy"));
         assert!(gates.is_on("JobManagedBy"));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_entry() {
         let told = |text: &str| text.parse::<FeatureGates>().unwrap_err().to_string();
         assert_eq!(
             told("IndexedJob=true"),

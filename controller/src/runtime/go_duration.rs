@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_reads_is_read() {
+    fn durations_that_go_parses_are_parsed() {
         for (text, expected) in [
             ("0", 0),
             ("-0", 0),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_refuses_is_refused_by_name() {
+    fn durations_that_go_refuses_are_refused_with_their_text() {
         for text in [
             "",
             "-",
@@ -281,7 +281,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_back(nanoseconds in any::<i64>()) {
+        fn printed_durations_round_trip(nanoseconds in any::<i64>()) {
             let duration = GoDuration { nanoseconds };
             prop_assert_eq!(duration.to_string().parse::<GoDuration>(), Ok(duration));
         }

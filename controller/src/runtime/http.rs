@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read_as_go_programs_do() {
+    fn addresses_are_parsed_as_in_go() {
         let parse = |text: &str| parse_bind_address(text).unwrap();
         assert_eq!(parse("0"), None);
         assert_eq!(parse(""), None);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_not_ready_lives_and_says_why() {
+    async fn a_process_that_is_not_ready_is_alive_and_reports_why() {
         let (address, _stop) = started(Fixed(Some("the cache of pods is not filled"))).await;
         assert!(get(address, "GET /healthz").await.starts_with("HTTP/1.1 200"));
         let answer = get(address, "GET /readyz").await;

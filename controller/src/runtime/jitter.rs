@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_fixes_the_sequence() {
+    fn the_name_determines_the_sequence() {
         let first = |name: &str| Jitter::seeded(name).spread(Duration::from_secs(1), 1.0);
         assert_eq!(first("a"), first("a"));
         assert_ne!(first("a"), first("b"));

@@ -19,7 +19,8 @@ use super::store::{Kept, ObjectKey};
 use super::trace::Tracer;
 use crate::job::command::Plan;
 use crate::job::enactment::Outcome;
-use crate::job::observed::{CompletionMode, Memory, Observed, PodFacts};
+use crate::job::memory::Memory;
+use crate::job::observed::{CompletionMode, Observed, PodFacts};
 use crate::job::plan::{is_ours, plan};
 use crate::values::{Time, Uid};
 

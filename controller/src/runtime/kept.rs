@@ -16,7 +16,7 @@ use super::store::{Index, Kept, KeptFrom, ObjectKey, Store};
 use crate::job::observe::{self, PodSelector};
 use crate::job::observed::{Controller, JobFacts, PodFacts};
 use crate::job::orphan::PodOwner;
-use crate::job::settled::{is_over, is_settled};
+use crate::job::settled::{is_settled, is_terminated_untracked};
 use crate::ttl::observe as ttl_observe;
 use crate::ttl::plan::TtlFacts;
 use crate::values::{Text, Uid};
@@ -223,7 +223,7 @@ impl KeptPod {
     /// generated: as a rule its Job has nothing to do with it any more ([`is_settled`]).
     fn is_over(&self) -> bool {
         let PodOwner::Job { uid, .. } = &self.owner else { return false };
-        is_over(&self.facts) && value(&self.labels, UID_LABELS[0]) == Some(&uid.0)
+        is_terminated_untracked(&self.facts) && value(&self.labels, UID_LABELS[0]) == Some(&uid.0)
     }
 
     /// The facts that do not depend on a Job; `controller` and `selected` mean nothing in them.

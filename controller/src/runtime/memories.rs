@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::store::ObjectKey;
-use crate::job::observed::{Memory, PodFacts};
+use crate::job::memory::Memory;
+use crate::job::observed::PodFacts;
 use crate::values::Uid;
 
 /// The memory of each Job, and Jobs that are known to be gone.
@@ -118,7 +119,7 @@ mod tests {
     use crate::job::observe::{self, PodSelector};
 
     #[test]
-    fn only_what_there_is_to_remember_takes_room() {
+    fn only_nonempty_memories_are_stored() {
         let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
         let (uid, former) = (Uid::new("u"), Uid::new("former"));
@@ -157,7 +158,7 @@ mod tests {
 
     /// S-05.
     #[test]
-    fn a_released_pod_that_is_read_again_is_remembered() {
+    fn a_settled_pod_that_is_read_again_is_remembered() {
         let memories = Memories::default();
         put_away(&memories, "u", &["p", "q"]);
         assert_eq!(finalizer_removed(&memories, "namesake", &["p"]), [""; 0]);
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_goes_with_its_job_and_with_its_pods() {
+    fn settled_pods_are_dropped_with_their_job_or_when_they_are_deleted() {
         let (memories, key) = (Memories::default(), ObjectKey::new("ns", "a"));
         put_away(&memories, "u", &["p"]);
         memories.forget(&key, &Uid::new("former"));

@@ -355,7 +355,7 @@ mod tests {
 
     /// MX-01…MX-10: names and labels are upstream's.
     #[test]
-    fn names_and_labels_are_those_of_the_built_in() {
+    fn names_and_labels_are_those_of_the_built_in_controller() {
         let metrics = Metrics::new();
         metrics.synced(SyncLabels { completion_mode: "Indexed", success: true, action: "tracking" }, 0.003);
         metrics.job_finished("NonIndexed", false, "DeadlineExceeded");

@@ -15,7 +15,7 @@ use super::own_writes::{Freshness, Reached};
 use super::rest;
 use super::store::{Kept, ObjectKey};
 use crate::answer::Failure;
-use crate::job::orphan::{self, Look, OrphanObserved, OrphanPlan, Owner, PodOwner};
+use crate::job::orphan::{self, OrphanObserved, OrphanPlan, Owner, OwnerLookup, PodOwner};
 use crate::job::requests;
 use crate::values::{Text, Uid};
 
@@ -42,9 +42,9 @@ impl OrphanSync {
         }
         let facts = cached.as_ref().map(|job| &job.facts);
         let is_gone = |uid: &Uid| self.wiring.memories.is_gone(uid);
-        let owner = match orphan::look(pod.facts(), &pod.owner, facts, is_gone) {
-            Look::Known(owner) => owner,
-            Look::Ask { job, uid } => match self.ask(&key.namespace, job, uid).await {
+        let owner = match orphan::look_up_owner(pod.facts(), &pod.owner, facts, is_gone) {
+            OwnerLookup::Known(owner) => owner,
+            OwnerLookup::Ask { job, uid } => match self.ask(&key.namespace, job, uid).await {
                 Ok(Some(owner)) => owner,
                 Ok(None) => return Next::Rest,
                 Err(failure) => {
@@ -88,7 +88,7 @@ impl OrphanSync {
 
     async fn ask(&self, namespace: &str, job: &Text, uid: &Uid) -> Result<Option<Owner<'static>>, Failure> {
         let answer = rest::ask(&self.client, namespace, &requests::read_job(job)).await;
-        let owner = orphan::asked(uid, answer)?;
+        let owner = orphan::owner_from_response(uid, answer)?;
         if owner.is_some() {
             self.wiring.memories.job_is_gone(uid);
         }

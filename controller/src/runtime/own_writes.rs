@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn how_long_it_waited_is_told() {
+    async fn the_waiting_time_is_reported() {
         let writes = OwnWrites::default();
         writes.wrote_pod(&key(), &Uid::new("u"), 5);
         assert_eq!(check(&writes, 0, 4, &[]), behind("pods"));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_an_uncertain_answer_the_caches_are_in_doubt_until_proved() {
+    async fn after_an_ambiguous_response_the_caches_are_stale_until_proved() {
         let writes = OwnWrites::default();
         let uid = Uid::new("u");
         writes.doubt(&key(), &uid);

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manifests_grant_what_is_asked_for_and_no_more() {
+    fn the_manifests_grant_exactly_the_required_permissions() {
         let roles = granted(include_str!("../../../deploy/base/clusterrole.yaml"));
         assert_eq!(roles, needed(|need| need != Need::Election));
         let lease = granted(include_str!("../../../deploy/base/lease-role.yaml"));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_done_without_is_told() {
+    fn missing_optional_permissions_are_reported() {
         assert!(Need::Election.hint().contains("--leader-elect=false"));
         assert_eq!([Need::Either, Need::Job, Need::Ttl].map(Need::hint), [""; 3]);
     }

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_carry_their_ending_in_the_head_and_series_are_sorted() {
+    fn counters_have_their_suffix_in_the_header_and_series_are_sorted() {
         let open = "# HELP jobs Jobs seen.\n# TYPE jobs counter\njobs_total{a=\"2\"} 1\njobs_total{a=\"1\"} 5\n\
                     # HELP empty None.\n# TYPE empty gauge\n\
                     # HELP t Time.\n# TYPE t histogram\n# UNIT t seconds\n\
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_nothing() {
+    fn empty_input_has_empty_output() {
         assert_eq!(from_open_metrics("# EOF\n"), "");
     }
 }

@@ -289,7 +289,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn keys_come_in_the_order_of_their_addition_and_once() {
+    async fn keys_are_taken_once_in_the_order_of_their_addition() {
         let queue = queue();
         for key in ["b", "a", "b", "c", "a"] {
             queue.add(key);
@@ -303,7 +303,7 @@ mod tests {
 
     /// SY-01.
     #[tokio::test(start_paused = true)]
-    async fn a_key_is_with_one_worker_at_a_time_and_comes_again_if_added_meanwhile() {
+    async fn a_key_has_one_worker_at_a_time_and_returns_if_added_meanwhile() {
         let queue = queue();
         queue.add("a");
         let running = queue.next().await.unwrap();
@@ -319,7 +319,7 @@ mod tests {
 
     /// SY-01: the batching delay is not a debounce.
     #[tokio::test(start_paused = true)]
-    async fn of_several_delays_the_earliest_counts() {
+    async fn the_earliest_of_several_delays_applies() {
         let queue = queue();
         let start = Instant::now();
         queue.add_after("a", 5 * SECOND);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_are_retried_later_and_later_until_forgotten() {
+    async fn failures_are_retried_with_growing_delays_until_forgotten() {
         let queue = queue();
         let mut waits = Vec::new();
         for _ in 0..3 {
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_closed_queue_wakes_its_workers_and_takes_nothing() {
+    async fn a_closed_queue_wakes_its_workers_and_accepts_no_keys() {
         let queue = queue();
         let waiting = tokio::spawn({
             let queue = queue.clone();
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_cleared_queue_has_forgotten_keys_timers_and_failures() {
+    async fn a_cleared_queue_has_no_keys_timers_and_failures() {
         let queue = queue();
         queue.add("ready");
         queue.add_after("delayed", SECOND);

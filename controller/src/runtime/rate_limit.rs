@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn reservations_go_into_debt() {
+    fn reservations_may_exceed_the_tokens() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(2.0, 1);
         assert_eq!(bucket.reserve(start), Duration::ZERO);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn asking_twice_whether_it_is_ready_takes_one_token() {
+    async fn polling_readiness_twice_takes_one_token() {
         let service = service_fn(|(): ()| async { Ok::<_, Infallible>(Instant::now()) });
         let mut limited = ServiceBuilder::new().layer(RateLimitLayer::new(1.0, 2)).service(service);
         let start = Instant::now();

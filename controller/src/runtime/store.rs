@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_with_what_was_and_what_is() {
+    fn changes_are_reported_with_the_old_and_the_new_object() {
         let (store, told) = watched();
         store.apply(object("a", "u1"), 1);
         store.apply(object("a", "u1"), 2);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn another_object_under_the_name_is_one_gone_and_one_new() {
+    fn another_uid_under_the_same_name_is_a_deletion_and_a_creation() {
         let (store, told) = watched();
         store.apply(object("a", "u1"), 1);
         store.apply(object("a", "u2"), 5);
@@ -394,7 +394,7 @@ mod tests {
 
     /// A relist finds out what events were lost, deletions included, and tells nothing twice.
     #[test]
-    fn a_list_tells_what_was_missed() {
+    fn a_list_reports_missed_changes() {
         let (store, told) = watched();
         assert!(!store.is_synced());
         list(&store, &[("a", "u1", 1), ("b", "u2", 2), ("c", "u3", 3)], 10);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_of_no_interest_any_more_is_gone() {
+    fn an_object_that_is_no_longer_cached_is_reported_as_deleted() {
         let (store, told) = watched();
         store.apply(object("a", "u1"), 1);
         store.apply(ConfigMap { immutable: Some(true), ..object("a", "u1") }, 2);

@@ -336,7 +336,7 @@ mod tests {
 
     /// What is written is read back by the reader of the same format.
     #[test]
-    fn a_trace_is_read_back() {
+    fn a_trace_round_trips() {
         let path = std::env::temp_dir().join(format!("jobcheck-trace-{}.jsonl", std::process::id()));
         let tracer = Tracer::create(&path, BTreeMap::new()).unwrap();
         tracer.set_user("runner");

@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_come_again_as_their_sync_says() {
+    async fn keys_return_as_their_sync_requests() {
         assert_eq!(times(|_| Next::Rest).await, [0]);
         assert_eq!(times(|_| Next::After(Duration::from_secs(9))).await, [0, 9, 18]);
         assert_eq!(times(|_| Next::Retry).await, [0, 1, 3, 7, 15]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_sync_that_was_put_off_does_not_make_failures_forgotten() {
+    async fn a_deferred_sync_keeps_the_failures() {
         let answer = |sync| if sync % 2 == 1 { Next::Retry } else { Next::PutOff(Duration::from_secs(1)) };
         assert_eq!(times(answer).await, [0, 1, 2, 4, 5, 9, 10, 18, 19]);
         let forgotten = |sync| if sync % 2 == 1 { Next::Retry } else { Next::After(Duration::from_secs(5)) };
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_panic_is_a_failure_of_one_sync() {
+    async fn a_panic_fails_one_sync() {
         let answer = |sync| if sync < 3 { panic!("on purpose") } else { Next::Rest };
         assert_eq!(times(answer).await, [0, 1, 3]);
     }

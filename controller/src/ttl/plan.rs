@@ -126,7 +126,7 @@ mod tests {
 
     /// TT-03, TT-04, TT-05.
     #[test]
-    fn a_job_expires_at_its_instant_and_is_looked_at_afresh_then() {
+    fn an_expired_job_is_read_from_the_api_server_first() {
         let done = job(Some(10), &[("Complete", "True", 1_000)]);
         assert_eq!(at(&done, 1_009, false), TtlPlan::WaitFor(Duration::from_secs(1)));
         assert_eq!(at(&done, 1_009, true), TtlPlan::WaitFor(Duration::from_secs(1)));
@@ -142,14 +142,14 @@ mod tests {
 
     /// TT-10: a finish in the future is waited for.
     #[test]
-    fn a_clock_that_is_behind_deletes_later_and_not_at_once() {
+    fn a_clock_that_is_behind_deletes_later() {
         let done = job(Some(10), &[("Complete", "True", 1_000)]);
         assert_eq!(at(&done, 900, true), TtlPlan::WaitFor(Duration::from_secs(110)));
     }
 
     /// TT-02.
     #[test]
-    fn the_first_terminal_condition_tells_the_time_and_one_without_it_is_an_error() {
+    fn the_first_terminal_condition_has_the_finish_time_and_one_without_it_is_an_error() {
         let twice = job(
             Some(10),
             &[("Complete", "False", 1), ("Failed", "True", 1_000), ("Complete", "True", 2_000)],

@@ -12,9 +12,10 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::job::command::{
-    Command, Creation, CreationReason, FinalizerRemoval, NewPod, PodRef, Sequence, StatusWrite, Step,
+    Command, Creation, CreationReason, FinalizerRemoval, NewPod, PodRef, StatusWrite, Step,
 };
-use crate::job::observed::{Memory, PodFailureAction, StatusFacts};
+use crate::job::memory::Memory;
+use crate::job::observed::{PodFailureAction, StatusFacts};
 use crate::runtime::events;
 use crate::runtime::own_writes::{Freshness, Reached};
 use crate::runtime::store::KeptFrom;
@@ -64,11 +65,9 @@ impl Fixture {
     }
 
     async fn enact(&self, sequences: Vec<Vec<Command>>) -> Outcome {
-        let sequences = sequences
-            .into_iter()
-            .map(|steps| Sequence::always(steps.into_iter().map(Step::from).collect()))
-            .collect();
-        self.enactor.enact(&self.job, &Plan { sequences, ..Plan::default() }).await
+        let sequence = |commands: Vec<Command>| commands.into_iter().map(Step::from).collect();
+        let scale = sequences.into_iter().map(sequence).collect();
+        self.enactor.enact(&self.job, &Plan { scale, ..Plan::default() }).await
     }
 
     fn lines(&self) -> Vec<String> {
@@ -126,7 +125,7 @@ fn create(count: usize) -> Command {
 
 /// FT-02, SY-04: in their order, the second status write with the version that the first one brought.
 #[tokio::test(start_paused = true)]
-async fn commands_are_carried_out_in_their_order() {
+async fn commands_are_performed_in_their_order() {
     let fixture = Fixture::new(|number| stored(number + 10));
     let outcome = fixture.enact(vec![vec![status(1), remove_finalizer(&["a", "b"]), status(2)]]).await;
     assert_eq!(outcome.failures, []);
@@ -158,7 +157,7 @@ async fn creations_start_slowly_and_stop_after_a_batch_with_a_failure() {
 
 /// H4, S-09: a pod that is gone ends its sequence and is no failure; the next sequence is tried (EN-06).
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_is_gone_ends_its_sequence_alone() {
+async fn a_missing_pod_ends_only_its_sequence() {
     let fixture = Fixture::new(|number| if number == 1 { failure(404) } else { stored(number) });
     let outcome = fixture
         .enact(vec![vec![remove_finalizer(&["a"]), status(1)], vec![Command::DeletePods(vec![pod("b")])]])
@@ -181,7 +180,7 @@ async fn a_status_write_that_fails_ends_the_plan() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_an_uncertain_answer_nothing_is_assumed() {
+async fn after_an_ambiguous_response_nothing_is_assumed() {
     for command in [create(1), remove_finalizer(&["a"]), status(1), Command::DeletePods(vec![pod("a")])] {
         let fixture = Fixture::new(|_| failure(504));
         let outcome = fixture.enact(vec![vec![command]]).await;
@@ -193,7 +192,7 @@ async fn after_an_uncertain_answer_nothing_is_assumed() {
 
 /// FT-24: the Job is read anew, and nothing is adopted for a Job that is gone or going.
 #[tokio::test(start_paused = true)]
-async fn adoption_asks_for_the_job_first() {
+async fn an_adoption_first_reads_the_job() {
     let answer = |uid: &'static str, deletion: Option<&'static str>| {
         move |number| match number {
             1 => (
@@ -218,7 +217,7 @@ async fn adoption_asks_for_the_job_first() {
 
 /// FT-26.
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_cannot_be_given_up_any_more_is_no_failure() {
+async fn a_release_of_a_changed_or_missing_pod_is_no_failure() {
     for (code, failures) in [(404, 0), (422, 0), (403, 1)] {
         let fixture = Fixture::new(move |_| failure(code));
         let outcome = fixture.enact(vec![vec![Command::ReleasePods(vec![pod("a")])]]).await;
@@ -227,7 +226,7 @@ async fn a_pod_that_cannot_be_given_up_any_more_is_no_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_command_begins_when_the_process_stops() {
+async fn no_command_starts_after_the_process_stops() {
     let fixture = Fixture::new(stored);
     fixture.enactor.stop.cancel();
     let outcome = fixture.enact(vec![vec![status(1)]]).await;
@@ -237,7 +236,7 @@ async fn no_command_begins_when_the_process_stops() {
 
 /// What waits for its turn in a batch is not sent when the process stops or the lease is lost.
 #[tokio::test(start_paused = true)]
-async fn the_rest_of_a_batch_is_left_out_when_the_process_stops() {
+async fn the_rest_of_a_batch_is_skipped_when_the_process_stops() {
     let stop = CancellationToken::new();
     let mut fixture = Fixture::new({
         let stop = stop.clone();
@@ -258,7 +257,7 @@ async fn the_rest_of_a_batch_is_left_out_when_the_process_stops() {
 
 /// A batch of 500 is not sent at once: others have their turn at the rate limit.
 #[tokio::test(start_paused = true)]
-async fn a_large_batch_is_sent_in_part() {
+async fn a_large_batch_is_sent_in_portions() {
     let under_way = Arc::new(Mutex::new((0_usize, 0_usize)));
     let answers = {
         let futures = (0..500).map(|_| {
@@ -281,7 +280,7 @@ async fn a_large_batch_is_sent_in_part() {
 
 /// TC-09: seen on a real API server, which puts new conditions first unless it is told their order.
 #[tokio::test(start_paused = true)]
-async fn new_conditions_stand_after_the_old_ones() {
+async fn new_conditions_follow_the_old_ones() {
     let condition = |kind: &str| crate::job::observed::Condition {
         kind: kind.into(),
         status: "True".into(),

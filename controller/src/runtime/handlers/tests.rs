@@ -87,7 +87,7 @@ async fn pods_wake_their_job_once_in_a_second() {
 
 /// FT-22, S-23: also when it is seen for the first time.
 #[tokio::test(start_paused = true)]
-async fn a_finished_job_has_its_pods_looked_at_and_its_time_watched() {
+async fn a_finished_job_wakes_the_orphan_path_and_the_ttl_controller() {
     let wiring = wiring();
     let finished = |generation| {
         let mut extra = complete();
@@ -104,7 +104,7 @@ async fn a_finished_job_has_its_pods_looked_at_and_its_time_watched() {
 
 /// FT-20, SY-09.
 #[tokio::test(start_paused = true)]
-async fn when_a_job_goes_its_pods_are_orphans() {
+async fn pods_of_a_deleted_job_are_orphans() {
     let wiring = wiring();
     wiring.jobs.apply(job("a", 1, &json!({})), 1);
     wiring.pods.apply(pod("p", Some("a"), true, "Running"), 2);
@@ -120,7 +120,7 @@ async fn when_a_job_goes_its_pods_are_orphans() {
 
 /// FT-22, FT-24.
 #[tokio::test(start_paused = true)]
-async fn a_pod_without_a_controller_wakes_those_who_may_adopt_it() {
+async fn an_ownerless_pod_wakes_the_jobs_that_may_adopt_it() {
     let wiring = wiring();
     wiring.jobs.apply(job("a", 1, &json!({})), 1);
     woken(&wiring).await;

@@ -70,7 +70,7 @@ async fn the_next_sync_waits_for_the_caches() {
 
 /// Events that were lost: both caches are made anew, and then believed.
 #[tokio::test(start_paused = true)]
-async fn a_cache_that_never_shows_a_write_is_made_anew() {
+async fn a_cache_that_never_shows_a_write_is_listed_again() {
     let (sync, _) = syncs(obliging);
     show(&sync, job("a", 5, &json!({})), 5);
     sync.wiring.own_writes.wrote_pod(&key(), &Uid::new("a"), 1_000);
@@ -90,7 +90,7 @@ async fn a_cache_that_never_shows_a_write_is_made_anew() {
 
 /// After an answer that was lost, what is stored is asked for; a pod that was made all the same is not made again.
 #[tokio::test(start_paused = true)]
-async fn a_creation_without_an_answer_is_not_repeated_blindly() {
+async fn a_creation_without_a_response_is_not_repeated_blindly() {
     let (sync, requests) = syncs(|line, number| match line {
         "POST pods" => failure(504),
         "GET jobs/a" => (200, job("a", 5, &json!({}))),
@@ -113,7 +113,7 @@ async fn a_creation_without_an_answer_is_not_repeated_blindly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_what_is_stored_cannot_be_asked_nothing_is_done() {
+async fn nothing_is_planned_while_the_stored_objects_cannot_be_read() {
     let (sync, requests) = syncs(|_, _| failure(503));
     show(&sync, job("a", 5, &json!({})), 5);
     sync.wiring.own_writes.doubt(&key(), &Uid::new("a"));
@@ -133,7 +133,7 @@ async fn a_job_of_another_manager_is_left_alone() {
 
 /// PC-12.
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_being_deleted_is_not_asked_again_and_again() {
+async fn creation_pauses_in_a_terminating_namespace() {
     let (sync, requests) = syncs(|line, number| match line {
         "POST pods" => (
             403,
@@ -152,7 +152,7 @@ async fn a_namespace_that_is_being_deleted_is_not_asked_again_and_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conflict_is_tried_again() {
+async fn a_conflict_is_retried() {
     let (sync, _) = syncs(|line, number| match line {
         "PATCH jobs/a/status" => failure(409),
         line => obliging(line, number),
@@ -163,7 +163,7 @@ async fn a_conflict_is_tried_again() {
 
 /// S-05: what a sync leaves out is not forgotten.
 #[tokio::test(start_paused = true)]
-async fn a_finalizer_that_is_put_back_on_a_counted_pod_is_not_looked_at_again() {
+async fn a_restored_finalizer_of_a_counted_pod_is_ignored() {
     let (sync, requests) = syncs(obliging);
     let pods = |held: bool| {
         let mut counted = pod("p", "a", if held { 9 } else { 7 }, "Succeeded");
@@ -192,7 +192,7 @@ async fn a_finalizer_that_is_put_back_on_a_counted_pod_is_not_looked_at_again() 
 
 /// SY-09: a Job may go while a sync of it is under way, which remembers what it did.
 #[tokio::test(start_paused = true)]
-async fn nothing_is_remembered_of_a_job_that_is_gone() {
+async fn the_memory_of_a_deleted_job_is_dropped() {
     let (sync, requests) = syncs(obliging);
     let wiring = &sync.wiring;
     let finalizer_removed = BTreeSet::from([Uid::new("p")]);

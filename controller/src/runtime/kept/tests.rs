@@ -42,7 +42,7 @@ fn stores(jobs: Vec<DynamicObject>, pods: Vec<Pod>) -> (JobStore, PodStore) {
 }
 
 #[test]
-fn the_template_is_kept_as_it_is_stored() {
+fn the_template_is_cached_as_it_is_stored() {
     let (jobs, _) = stores(vec![job("a", "u", None)], vec![]);
     let kept = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
     assert_eq!(kept.template["spec"]["fromTheFuture"], 1);
@@ -52,7 +52,7 @@ fn the_template_is_kept_as_it_is_stored() {
 
 /// FT-24, FT-26, J-05: what a decision about a Job sees.
 #[test]
-fn a_job_sees_its_pods_those_it_may_adopt_and_those_it_has_to_count() {
+fn a_job_reads_its_pods_pods_that_it_may_adopt_and_recorded_pods() {
     let selected = json!({"batch.kubernetes.io/controller-uid": "u"});
     let (jobs, pods) = stores(
         vec![job("a", "u", None)],
@@ -141,7 +141,7 @@ fn pods_that_are_settled_are_not_read() {
 }
 
 #[test]
-fn a_pod_is_read_until_it_is_settled_and_forgotten_when_it_is_gone() {
+fn a_pod_is_read_until_it_is_settled_and_dropped_when_it_is_deleted() {
     let (jobs, pods) = stores(vec![job("a", "u", None)], vec![ended("p", "Succeeded", generated(), true)]);
     assert_eq!(seen(&jobs, &pods, &[]), ["p"]);
     let count = || pods.lookup(|index| index.of_job(&Uid::new("u")).count());
@@ -155,7 +155,7 @@ fn a_pod_is_read_until_it_is_settled_and_forgotten_when_it_is_gone() {
 }
 
 #[test]
-fn a_pod_of_another_kind_is_kept_while_it_holds_the_finalizer() {
+fn a_pod_of_another_kind_of_owner_is_cached_while_it_holds_the_finalizer() {
     let (_, pods) = stores(vec![], vec![pod("p", "p", Some(("ReplicaSet", "r")), json!({}), true)]);
     assert_eq!(pods.len(), 1);
     pods.apply(pod("p", "p", Some(("ReplicaSet", "r")), json!({}), false), 8);
@@ -163,7 +163,7 @@ fn a_pod_of_another_kind_is_kept_while_it_holds_the_finalizer() {
 }
 
 #[test]
-fn jobs_are_found_by_a_pod_that_they_select() {
+fn jobs_are_found_by_the_pods_that_they_select() {
     let manual =
         json!({"matchLabels": {"app": "x"}, "matchExpressions": [{"key": "tier", "operator": "Exists"}]});
     let (jobs, pods) = stores(
@@ -188,7 +188,7 @@ fn jobs_are_found_by_a_pod_that_they_select() {
 }
 
 #[test]
-fn a_job_that_cannot_be_read_is_not_kept() {
+fn a_job_that_cannot_be_parsed_is_not_cached() {
     let mut broken = job("a", "u", None);
     broken.data["spec"]["parallelism"] = json!("many");
     let (jobs, _) = stores(vec![broken], vec![]);
@@ -196,7 +196,7 @@ fn a_job_that_cannot_be_read_is_not_kept() {
 }
 
 #[test]
-fn words_that_nobody_needs_are_forgotten() {
+fn texts_without_users_are_dropped() {
     let mut words = Words { words: BTreeSet::new(), sweep_at: 3 };
     let held = words.share("held");
     assert!(Arc::ptr_eq(&held, &words.share("held")));
@@ -209,6 +209,6 @@ fn words_that_nobody_needs_are_forgotten() {
 
 /// Without its texts, of which a pod has three of its own (name, UID, version); a cluster may have 100,000 pods.
 #[test]
-fn a_pod_takes_little_room() {
+fn a_cached_pod_is_small() {
     assert!(size_of::<KeptPod>() <= 384, "{}", size_of::<KeptPod>());
 }

@@ -115,7 +115,7 @@ async fn the_first_replica_leads_and_the_second_stands_by() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_stops_hands_over_at_once() {
+async fn a_replica_that_stops_releases_the_lease_at_once() {
     let server = Server::default();
     let mut first = Replica::start(&server, "first");
     first.until(Standing::Leading).await;
@@ -183,7 +183,7 @@ async fn a_leader_whose_lease_was_taken_stops_at_its_next_renewal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_comes_back_under_its_name_keeps_the_lease() {
+async fn a_replica_that_restarts_under_its_name_keeps_the_lease() {
     let server = Server::default();
     let mut first = Replica::start(&server, "same");
     first.until(Standing::Leading).await;

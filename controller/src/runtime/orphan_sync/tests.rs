@@ -32,7 +32,7 @@ async fn run(sync: &OrphanSync) -> Next {
 
 /// FT-20, FT-21: a cache that does not show the Job is not believed.
 #[tokio::test(start_paused = true)]
-async fn a_pod_whose_job_is_gone_is_released_after_the_job_was_asked_for() {
+async fn a_pod_of_a_deleted_job_loses_its_finalizer_after_the_api_server_was_asked() {
     let (sync, requests) = orphans(failure(404), 200);
     show_pod(&sync, "Running");
     assert_eq!(run(&sync).await, Next::Rest);
@@ -45,7 +45,7 @@ async fn a_pod_whose_job_is_gone_is_released_after_the_job_was_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_whose_job_the_cache_does_not_show_yet_is_left() {
+async fn a_pod_whose_job_the_cache_does_not_show_yet_is_left_alone() {
     let (sync, requests) = orphans((200, job("a", 5, &json!({}))), 200);
     show_pod(&sync, "Running");
     assert_eq!(run(&sync).await, Next::Rest);
@@ -58,7 +58,7 @@ async fn a_pod_whose_job_the_cache_does_not_show_yet_is_left() {
 
 /// FT-21, FT-23, MB-04.
 #[tokio::test(start_paused = true)]
-async fn only_a_finished_job_of_ours_has_its_pods_released() {
+async fn only_pods_of_managed_finished_jobs_lose_their_finalizer() {
     for (extra, finalizer_removed) in [
         (json!({}), false),
         (finished(), true),
@@ -74,7 +74,7 @@ async fn only_a_finished_job_of_ours_has_its_pods_released() {
 
 /// SY-03.
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_the_jobs_last_sync_released_is_not_released_again() {
+async fn a_finalizer_that_the_last_sync_removed_is_not_removed_again() {
     let (sync, requests) = orphans(failure(500), 200);
     show_job(&sync, &finished());
     show_pod(&sync, "Succeeded");
@@ -88,7 +88,7 @@ async fn a_pod_that_the_jobs_last_sync_released_is_not_released_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_tried_again_and_a_pod_that_is_gone_is_done() {
+async fn failures_are_retried_and_a_missing_pod_is_a_success() {
     for (code, next) in [(404, Next::Rest), (409, Next::Retry), (500, Next::Retry)] {
         let (sync, _) = orphans(failure(404), code);
         show_pod(&sync, "Running");

@@ -196,7 +196,7 @@ async fn all_pages_are_listed_then_events_and_bookmarks_are_followed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_closed_or_broke_goes_on_where_it_was() {
+async fn a_watch_that_closed_or_broke_resumes_at_its_version() {
     let running = start(vec![
         Answer::Page(vec![], 1, None),
         Answer::Closing(vec![event("ADDED", "a", 2)]),
@@ -211,7 +211,7 @@ async fn a_watch_that_closed_or_broke_goes_on_where_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_version_that_is_gone_makes_it_list_again() {
+async fn an_expired_version_causes_a_relist() {
     let gone = json!({"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "old"}});
     let running = start(vec![
         Answer::Page(vec![("a", 1)], 1, None),
@@ -225,7 +225,7 @@ async fn a_version_that_is_gone_makes_it_list_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_lists_again_when_it_is_told_to() {
+async fn a_request_causes_a_relist() {
     let running = start(vec![
         Answer::Page(vec![("a", 1)], 1, None),
         Answer::Open(vec![]),
@@ -239,7 +239,7 @@ async fn it_lists_again_when_it_is_told_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_fails_is_asked_later_and_later() {
+async fn a_failing_server_is_retried_with_growing_delays() {
     let mut script: Vec<Answer> = (0..8).map(|_| Answer::Failure(500)).collect();
     script.push(Answer::Page(vec![], 7, None));
     let start_at = Instant::now();

@@ -31,7 +31,7 @@ async fn sync(cached: Value, stored: (u16, Value), deletion: u16) -> (Next, Requ
 
 /// TT-05, TT-06, TT-12.
 #[tokio::test(start_paused = true)]
-async fn an_expired_job_is_read_anew_and_deleted_in_the_version_that_was_read() {
+async fn an_expired_job_is_read_again_and_deleted_with_its_version_as_precondition() {
     let stored = finished(LONG_AGO, 9, &json!({"metadata": {"uid": "other"}}));
     let (next, requests, sync) = sync(finished(LONG_AGO, 5, &json!({})), (200, stored), 200).await;
     assert_eq!(next, Next::Rest);
@@ -44,7 +44,7 @@ async fn an_expired_job_is_read_anew_and_deleted_in_the_version_that_was_read() 
 
 /// TT-05, TT-08: the cache alone never leads to a deletion.
 #[tokio::test(start_paused = true)]
-async fn a_job_whose_ttl_was_taken_away_or_that_is_gone_is_left() {
+async fn a_job_without_ttl_or_already_deleted_is_left_alone() {
     for stored in [
         (200, job("a", 9, &json!({}))),
         (200, finished(LONG_AGO, 9, &json!({"metadata": {"deletionTimestamp": LONG_AGO}}))),
@@ -57,7 +57,7 @@ async fn a_job_whose_ttl_was_taken_away_or_that_is_gone_is_left() {
 
 /// TT-04, TT-10.
 #[tokio::test(start_paused = true)]
-async fn a_job_whose_time_is_not_over_is_looked_at_again_then() {
+async fn a_job_whose_ttl_has_not_expired_is_planned_again_then() {
     let now = jiff::Timestamp::now();
     let (next, requests, _) = sync(finished(&now.to_string(), 5, &json!({})), failure(500), 200).await;
     let Next::After(delay) = next else { panic!("{next:?}") };
@@ -67,7 +67,7 @@ async fn a_job_whose_time_is_not_over_is_looked_at_again_then() {
 
 /// TT-02, TT-07.
 #[tokio::test(start_paused = true)]
-async fn what_fails_is_tried_again() {
+async fn failures_are_retried() {
     let expired = || finished(LONG_AGO, 5, &json!({}));
     assert_eq!(sync(expired(), failure(500), 200).await.0, Next::Retry);
     assert_eq!(sync(expired(), (200, expired()), 409).await.0, Next::Retry);
