@@ -90,10 +90,11 @@ pub fn account<'a>(
 /// The records of pods that still hold the finalizer, whatever their owner; the others are counted (FT-05, J-05).
 fn still_recorded<'a>(view: &View<'a>) -> Accounting<'a> {
     let Some(uncounted) = view.job().status.uncounted.as_ref() else { return Accounting::default() };
-    let held = |uids: &[Uid]| -> Vec<Uid> {
+    let still_held = |uids: &[Uid]| -> Vec<Uid> {
         uids.iter().filter(|it| view.recorded_with_finalizer.contains(it)).cloned().collect()
     };
-    let (recorded_succeeded, recorded_failed) = (held(&uncounted.succeeded), held(&uncounted.failed));
+    let (recorded_succeeded, recorded_failed) =
+        (still_held(&uncounted.succeeded), still_held(&uncounted.failed));
     Accounting {
         counted_succeeded: uncounted.succeeded.len() - recorded_succeeded.len(),
         counted_failed: uncounted.failed.len() - recorded_failed.len(),

@@ -37,8 +37,8 @@ fn stopped_being_ready(pod: &PodFacts) -> Option<Time> {
 
 /// Returns the record with the newly terminated pods (BO-03).
 ///
-/// The record knows its pods by UID and does not depend on the status, so a lost response to a status write loses no
-/// failure (BO-05). After a restart it includes again the failures that are recorded and not counted yet. Ignored
+/// The record has the UIDs of its pods and does not depend on the status. A lost response to a status write therefore
+/// loses no failure (BO-05). After a restart it includes again the failures that are recorded and not counted yet. Ignored
 /// failures count too (BO-04).
 #[must_use]
 pub fn updated(record: &BackoffRecord, view: &View) -> BackoffRecord {

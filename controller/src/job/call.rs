@@ -41,7 +41,7 @@ pub enum StepResult {
 }
 
 impl StepResult {
-    /// Keeps the worse of two results: a failure, then a missing pod. Of two failures the first one is kept.
+    /// Keeps the worse of two results: a failure, then a missing pod. The first of two failures is kept.
     pub fn worsen(&mut self, other: StepResult) {
         match (&self, other) {
             (StepResult::Failed(_), _) | (_, StepResult::Done) => {}
@@ -57,7 +57,7 @@ pub enum Written {
     Job(ResourceVersion),
     /// The version of a pod of the Job after the write.
     Pod(ResourceVersion),
-    /// The response does not show if the write happened. The API server has to be asked for the stored object.
+    /// The outcome of the write is unknown. The stored object has to be read back from the API server.
     Unknown,
 }
 

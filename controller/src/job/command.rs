@@ -24,8 +24,8 @@ use crate::values::{ResourceVersion, Text, Uid};
 /// | [`Command::WriteStatus`], [`Command::AdoptPods`], [`Command::ReleasePods`] | The rest of the plan is skipped, because it assumes that these commands succeed (SY-04, FT-25). |
 /// | a finalizer removal or a deletion, with 404 | The rest of its sequence is skipped, but the sync has not failed: the caches will show the reason (H4, S-09, J-03). |
 ///
-/// After a failure the Job is observed and planned again, after a delay of 1 s·2^n up to 60 s (see
-/// `docs/reference/built-in.md`), or earlier if an event arrives.
+/// After a failure the Job is observed and planned again. The delay is 1 s·2^n, up to 60 s, or less if an event arrives
+/// (`docs/reference/built-in.md`).
 ///
 /// # Guarantee
 ///
@@ -124,8 +124,8 @@ impl Command {
 /// One API call, or a batch of calls that do not depend on each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Write the status. The precondition is the version from which the plan was made, or the version in the response to
-    /// the previous status write of the same plan (SY-04).
+    /// Write the status (SY-04). The precondition of the first write is the version from which the plan was made. That of
+    /// the second write is the version in the response to the first one.
     WriteStatus(Arc<StatusWrite>),
     /// Remove the tracking finalizer from these pods, with their UIDs as preconditions. A 2xx or a 404 adds the UID to
     /// [`Memory::finalizer_removed`].

@@ -20,10 +20,10 @@ pub fn surplus<'a>(view: &View<'a>, at_least: usize) -> Vec<Pod<'a>> {
         PodIndex::Invalid => true,
         PodIndex::Of(index) => kept.get(&index).is_some_and(|uid| **uid != pod.facts.uid),
     };
-    let (mut going, rest): (Vec<_>, Vec<_>) = pods.iter().copied().partition(needless);
-    let more = at_least.saturating_sub(going.len());
-    going.extend(rest.into_iter().take(more));
-    going
+    let (mut chosen, rest): (Vec<_>, Vec<_>) = pods.iter().copied().partition(needless);
+    let more = at_least.saturating_sub(chosen.len());
+    chosen.extend(rest.into_iter().take(more));
+    chosen
 }
 
 /// For each index, the pod that would be deleted last.
@@ -34,21 +34,21 @@ fn kept_for_index<'a>(in_order: &[Pod<'a>]) -> BTreeMap<u32, &'a Uid> {
 /// The rank of a pod, compared field by field: the smaller one is deleted first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Preference {
-    /// A pod without the finalizer goes first: it is not counted any more, and may have been chosen before (S-11, H1).
+    /// A pod without the finalizer is deleted first: it is not counted any more, and may have been chosen before (S-11, H1).
     has_finalizer: bool,
-    /// A pod without a node goes first.
+    /// A pod without a node is deleted first.
     scheduled: bool,
-    /// A pod in an earlier phase goes first.
+    /// A pod in an earlier phase is deleted first.
     progress: u8,
-    /// A pod that is not ready goes first.
+    /// A pod that is not ready is deleted first.
     ready: bool,
-    /// The ready pod that became ready last goes first.
+    /// The ready pod that became ready last is deleted first.
     ready_since: Latest,
-    /// A pod whose containers restarted more often goes first.
+    /// A pod whose containers restarted more often is deleted first.
     restarts: Reverse<i32>,
-    /// A pod whose sidecars restarted more often goes first.
+    /// A pod whose sidecars restarted more often is deleted first.
     sidecar_restarts: Reverse<i32>,
-    /// The newest pod goes first.
+    /// The newest pod is deleted first.
     created: Latest,
     /// The order of pods that are equal otherwise.
     uid: Uid,

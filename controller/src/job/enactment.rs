@@ -1,8 +1,8 @@
 //! The execution of a plan, call by call: which calls may be made now, and the effect of each response on the rest.
 //!
-//! No other code knows the order of a plan. The runtime sends the calls over HTTP, the explorer has the environment of
-//! the model respond to them, and the simulator turns them into requests to the embedded API server. This module itself
-//! makes no call and reads no clock.
+//! No other code depends on the order of a plan. The runtime sends the calls over HTTP. The explorer has the environment
+//! of the model respond to them. The simulator sends them to the embedded API server. This module itself makes no call
+//! and reads no clock.
 
 use std::collections::VecDeque;
 use std::ops::Deref;

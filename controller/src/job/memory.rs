@@ -85,8 +85,8 @@ impl Memory {
         }
     }
 
-    /// Returns the memory after a plan for this view: newly terminated pods enter the backoff record, and an adopted
-    /// pod, which gets the finalizer again, is no longer a pod without it.
+    /// Returns the memory after a plan for this view. Newly terminated pods enter the backoff record. Adopted pods leave
+    /// [`Memory::finalizer_removed`], because the adoption adds the finalizer.
     #[must_use]
     pub fn after(self, view: &View) -> Memory {
         let mut finalizer_removed = self.finalizer_removed;

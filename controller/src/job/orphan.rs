@@ -30,8 +30,8 @@ pub enum PodOwner {
 pub enum OwnerLookup<'a> {
     /// The cache is sufficient.
     Known(Owner<'a>),
-    /// The cache does not show the Job, and may lag behind. The caller asks the API server for the Job, so that the pods
-    /// of a new Job keep their finalizers (FT-21), and passes the response to [`owner_from_response`].
+    /// The cache does not show the Job, and may lag behind. The caller reads the Job from the API server, so that the pods
+    /// of a new Job keep their finalizers (FT-21). It passes the response to [`owner_from_response`].
     Ask {
         /// The name of the Job to ask for.
         job: &'a Text,

@@ -47,23 +47,15 @@ pub fn plan(observed: &Observed) -> Plan {
     let work = Work { view: &view, indexes: &indexes, tally, record: &memory.backoff };
     let scaling = scale(work, termination.as_ref());
     let accounts = Accounts::new(&view, &indexes, tally, termination, scaling.capped);
-    let (wake_after, decisions) =
-        (wake_after(&view, &accounts, &scaling), decisions(&view, &accounts, &scaling));
-    let (stop, account) = match scaling.stop {
-        deletions if deletions.is_empty() => (None, accounts.now()),
-        deletions => {
-            let (if_all, if_none) = (accounts.after_stop(), accounts.without_stop());
-            (Some(Stop { deletions, if_all, if_none }), Vec::new())
-        }
-    };
+    let stops = !scaling.stop.is_empty();
     Plan {
+        wake_after: wake_after(&view, &accounts, &scaling),
+        decisions: decisions(&view, &accounts, &scaling),
         claims: claims(&view),
-        stop,
-        account,
+        stop: stops.then(|| accounts.stop(scaling.stop)),
+        account: if stops { Vec::new() } else { accounts.now() },
         scale: scaling.sequences,
         memory,
-        wake_after,
-        decisions,
         events: Vec::new(),
         action: Some(scaling.action),
     }
@@ -166,6 +158,11 @@ impl<'p, 'a> Accounts<'p, 'a> {
     fn now(&self) -> Vec<Sequence> {
         let termination = self.termination.as_ref();
         self.sequences(termination, termination, self.view.pod_counts())
+    }
+
+    /// The stop of the Job by these deletions.
+    fn stop(&self, deletions: Vec<Sequence>) -> Stop {
+        Stop { deletions, if_all: self.after_stop(), if_none: self.without_stop() }
     }
 
     /// The accounting after all active pods have been deleted.

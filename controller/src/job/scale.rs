@@ -99,9 +99,9 @@ fn wanted(work: Work) -> usize {
 fn towards(work: Work, wanted: usize) -> Scaling {
     let cap = work.view.observed.settings.max_pod_create_delete_per_sync;
     let active = work.view.active_count();
-    let going = surplus(work.view, active.saturating_sub(wanted));
-    if !going.is_empty() {
-        return remove(work.view, going, cap).because("PC-06", "more pods are active than are wanted");
+    let surplus_pods = surplus(work.view, active.saturating_sub(wanted));
+    if !surplus_pods.is_empty() {
+        return remove(work.view, surplus_pods, cap).because("PC-06", "more pods are active than are wanted");
     }
     // RP-03, RP-05: a terminating pod holds its slot if a replacement waits for termination.
     let held = if waits_for_termination(&work.view.observed) { work.view.terminating_count() } else { 0 };
@@ -130,17 +130,18 @@ fn create(work: Work, missing: usize, cap: usize) -> Scaling {
 }
 
 /// Deletes at most `cap` of these surplus pods.
-fn remove(view: &View, mut going: Vec<Pod>, cap: usize) -> Scaling {
-    let capped = going.len() > cap;
-    going.truncate(cap);
-    Scaling { sequences: deletions(view, going), capped, ..Scaling::new(SyncAction::PodsDeleted) }
+fn remove(view: &View, mut surplus_pods: Vec<Pod>, cap: usize) -> Scaling {
+    let capped = surplus_pods.len() > cap;
+    surplus_pods.truncate(cap);
+    Scaling { sequences: deletions(view, surplus_pods), capped, ..Scaling::new(SyncAction::PodsDeleted) }
 }
 
 /// FT-16: surplus pods lose the finalizer, uncounted, and are deleted then.
 ///
 /// Pods without a finalizer are deleted first, so that none of them waits for a failed finalizer removal (EN-06).
-fn deletions(view: &View, going: Vec<Pod>) -> Vec<Sequence> {
-    let (tracked, untracked): (Vec<Pod>, Vec<Pod>) = going.into_iter().partition(|it| it.has_finalizer);
+fn deletions(view: &View, surplus_pods: Vec<Pod>) -> Vec<Sequence> {
+    let (tracked, untracked): (Vec<Pod>, Vec<Pod>) =
+        surplus_pods.into_iter().partition(|it| it.has_finalizer);
     let mut sequences = Vec::new();
     if !untracked.is_empty() {
         sequences.push(vec![delete(&untracked)]);

@@ -20,8 +20,8 @@ pub struct NewStatus<'s, 'a> {
     pub accounting: &'s Accounting<'a>,
     /// The termination of the Job; none if it is not decided, or is not to be reported.
     pub termination: Option<&'s Termination>,
-    /// The numbers of pods. They are those of the caches, because creations and surplus deletions come later in the
-    /// plan and the next plan sees their effects (PC-03, J-01, H2, H3, H4).
+    /// The numbers of pods, from the caches. They do not include the creations and surplus deletions of the same plan,
+    /// whose effects the next plan reports (PC-03, J-01, H2, H3, H4).
     pub pods: PodCounts,
 }
 

@@ -24,7 +24,7 @@ pub struct View<'a> {
     pub released: Vec<&'a PodFacts>,
     /// Recorded UIDs whose pod, whatever its owner, still holds the finalizer (J-05).
     pub recorded_with_finalizer: BTreeSet<&'a Uid>,
-    /// True if this process knows that the namespace is terminating. No pod can be created then (PC-12), and no failed
+    /// True if a recent response reported that the namespace is terminating. No pod can be created then (PC-12), and no failed
     /// pod waits for its replacement (J-10).
     pub namespace_terminating: bool,
 }

@@ -1,7 +1,7 @@
-//! Durations as Go programs read and print them: `100ms`, `10m0s`, `1h2m3.5s`.
+//! Durations in the form of Go programs: `100ms`, `10m0s`, `1h2m3.5s`.
 //!
-//! Flags of Kubernetes components take this form, so people paste it from one command line to another. The grammar
-//! and the arithmetic are those of Go's `time.ParseDuration` and `Duration.String`, overflow and rounding included.
+//! The flags of Kubernetes components have this form, so a value can be copied from one command line to another. Grammar
+//! and arithmetic are those of Go's `time.ParseDuration` and `Duration.String`, including overflow and rounding.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,32 +9,32 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// A signed number of nanoseconds, the range of Go's `time.Duration` (about ±292 years).
+/// A signed number of nanoseconds with the range of Go's `time.Duration` (about ±292 years).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration {
-    /// Nanoseconds.
+    /// The number of nanoseconds.
     pub nanoseconds: i64,
 }
 
-/// Why a text is no duration; each names the text.
+/// An error in a duration. Each message contains the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GoDurationError {
     /// Not of the form `[+-](NUMBER UNIT)+`, or out of range.
-    #[error("invalid duration {0:?}: write it as Go does, such as 100ms, 10s or 1h30m0s")]
+    #[error("invalid duration {0:?}; write it as in Go, for example 100ms, 10s, or 1h30m0s")]
     Invalid(String),
-    /// A number stands without a unit.
-    #[error("missing unit in duration {0:?}: write it as Go does, such as 100ms, 10s or 1h30m0s")]
+    /// A number without a unit.
+    #[error("missing unit in duration {0:?}; write it as in Go, for example 100ms, 10s, or 1h30m0s")]
     MissingUnit(String),
-    /// A unit that Go does not know.
-    #[error("unknown unit {unit:?} in duration {text:?}: units are ns, us, ms, s, m, h")]
+    /// An unknown unit.
+    #[error("unknown unit {unit:?} in duration {text:?}; use ns, us, ms, s, m, or h")]
     UnknownUnit {
-        /// The unit as written.
+        /// The unit.
         unit: String,
         /// The whole text.
         text: String,
     },
-    /// A flag that counts time forward was given a time backward.
-    #[error("negative duration {0:?}")]
+    /// A negative duration for a flag that accepts none.
+    #[error("negative duration {0:?}; write a duration of 0s or more")]
     Negative(String),
 }
 
@@ -43,26 +43,27 @@ const MILLISECOND: u64 = 1_000 * MICROSECOND;
 const SECOND: u64 = 1_000 * MILLISECOND;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
-/// The magnitude of the smallest `i64`, which only a negative duration may have.
+/// The magnitude of the smallest `i64`. Only a negative duration can have it.
 const LIMIT: u64 = 1 << 63;
 
-/// Reads a duration that must not be negative, for flags.
+/// Parses the value of a flag: a duration that is not negative.
 ///
 /// # Errors
-/// What is wrong with the text.
+///
+/// The text is not a duration, or is negative.
 pub fn parse_forward(text: &str) -> Result<Duration, GoDurationError> {
     let parsed: GoDuration = text.parse()?;
     parsed.to_std().ok_or_else(|| GoDurationError::Negative(text.to_owned()))
 }
 
 impl GoDuration {
-    /// The same as a [`Duration`], unless it is negative.
+    /// Returns the duration, unless it is negative.
     #[must_use]
     pub fn to_std(self) -> Option<Duration> {
         u64::try_from(self.nanoseconds).ok().map(Duration::from_nanos)
     }
 
-    /// The nearest duration that Go can hold: longer ones are cut to its longest.
+    /// Converts a duration; saturates at the maximum of Go.
     #[must_use]
     pub fn from_std(duration: Duration) -> GoDuration {
         GoDuration { nanoseconds: i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX) }
@@ -101,7 +102,7 @@ impl FromStr for GoDuration {
     }
 }
 
-/// One number with its unit, in nanoseconds, and what follows.
+/// Parses one number with its unit. Returns the nanoseconds and the rest of the text.
 fn part<'a>(text: &'a str, whole: &str) -> Result<(u64, &'a str), GoDurationError> {
     let invalid = || GoDurationError::Invalid(whole.to_owned());
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
@@ -119,7 +120,7 @@ fn part<'a>(text: &'a str, whole: &str) -> Result<(u64, &'a str), GoDurationErro
     let scale = match unit {
         "" => return Err(GoDurationError::MissingUnit(whole.to_owned())),
         "ns" => 1,
-        // The micro sign and the Greek letter look the same; Go takes both.
+        // Go accepts the micro sign and the Greek letter, which look the same.
         "us" | "\u{b5}s" | "\u{3bc}s" => MICROSECOND,
         "ms" => MILLISECOND,
         "s" => SECOND,
@@ -135,11 +136,11 @@ fn part<'a>(text: &'a str, whole: &str) -> Result<(u64, &'a str), GoDurationErro
     Ok((value.ok_or_else(invalid)?, rest))
 }
 
-/// `0.FRACTION` of a unit, cut to nanoseconds with the floating-point steps that Go takes.
+/// Returns `0.FRACTION` of a unit in whole nanoseconds, with the floating-point operations of Go.
 fn fraction_of(fraction: &str, unit: u64) -> u64 {
     let (mut value, mut scale) = (0_u64, 1.0_f64);
     for digit in fraction.bytes().map(|byte| u64::from(byte - b'0')) {
-        // Digits beyond what 63 bits hold do not matter at this precision.
+        // Digits beyond 63 bits do not affect the result.
         let Some(next) = value.checked_mul(10).and_then(|it| it.checked_add(digit)).filter(|it| *it <= LIMIT)
         else {
             break;
@@ -175,7 +176,7 @@ impl fmt::Display for GoDuration {
     }
 }
 
-/// A quotient in decimal notation without zeros at its end; the divisor is a power of ten.
+/// Formats a quotient without trailing zeros. The divisor is a power of ten.
 fn decimal(value: u64, divisor: u64) -> String {
     let (integer, fraction) = (value / divisor, value % divisor);
     if fraction == 0 {
@@ -249,10 +250,7 @@ mod tests {
             );
         }
         let unknown = "1d".parse::<GoDuration>().unwrap_err();
-        assert_eq!(
-            unknown.to_string(),
-            "unknown unit \"d\" in duration \"1d\": units are ns, us, ms, s, m, h"
-        );
+        assert_eq!(unknown.to_string(), "unknown unit \"d\" in duration \"1d\"; use ns, us, ms, s, m, or h");
         assert_eq!(parse_forward("-1s"), Err(GoDurationError::Negative("-1s".to_owned())));
         assert_eq!(parse_forward("1s"), Ok(Duration::from_secs(1)));
     }

@@ -24,7 +24,7 @@ pub struct Cluster {
     pub job: JobFacts,
     /// The pods in etcd.
     pub pods: BTreeMap<Uid, PodFacts>,
-    /// What the controller's cache shows of the pods; that of Jobs shows etcd.
+    /// The pods in the cache of the controller. Its cache of Jobs is always up to date.
     pub cached: BTreeMap<Uid, PodFacts>,
     /// The states of the pods since the last call with a response. A cache may show any of them.
     past: Vec<BTreeMap<Uid, PodFacts>>,

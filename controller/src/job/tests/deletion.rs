@@ -5,11 +5,11 @@ use crate::job::observed::{ContainerKind, Phase, PodFacts, PodReplacementPolicy}
 
 /// Asserts that the first pod is deleted before the second one, whatever their order in the input and their UIDs.
 fn goes_first(one: &dyn Fn(PodFacts) -> PodFacts, other: &dyn Fn(PodFacts) -> PodFacts) {
-    for (goes, stays) in [("a", "b"), ("b", "a")] {
-        let pods = [one(pod(goes)), other(pod(stays))];
+    for (first, second) in [("a", "b"), ("b", "a")] {
+        let pods = [one(pod(first)), other(pod(second))];
         let going: Vec<String> =
             Case::new(wide(1, 5), pods).shape().split(' ').map(str::to_owned).rev().take(1).collect();
-        assert_eq!(going, [goes]);
+        assert_eq!(going, [first]);
     }
 }
 

@@ -337,8 +337,8 @@ fn creations_and_deletions_have_events() {
     assert_eq!(events(stored("6")), (Some(Event::created("shown")), Some(Event::deleted("a"))));
     assert_eq!(events(Err(gone())), (Some(Event::create_failed("gone")), None));
     assert_eq!(events(Err(refused())), (Some(Event::create_failed("no")), Some(Event::delete_failed("no"))));
-    let goes = Failure::NamespaceTerminating("x".to_owned());
-    assert_eq!(events(Err(goes)), (None, Some(Event::delete_failed("x"))));
+    let terminating = Failure::NamespaceTerminating("x".to_owned());
+    assert_eq!(events(Err(terminating)), (None, Some(Event::delete_failed("x"))));
     assert_eq!(events(Err(Failure::NotSent(String::new()))), (None, None));
 }
 

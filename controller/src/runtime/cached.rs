@@ -1,4 +1,4 @@
-//! What the caches keep of Jobs and pods: facts, not objects.
+//! The entries of the caches: facts about Jobs and pods instead of whole objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use super::reflector::Version;
-use super::store::{Index, Kept, KeptFrom, ObjectKey, Store};
+use super::store::{Cached, FromObject, Index, ObjectKey, Store};
 use crate::job::observe::{self, PodSelector};
 use crate::job::observed::{Controller, JobFacts, PodFacts};
 use crate::job::orphan::PodOwner;
@@ -22,61 +22,60 @@ use crate::ttl::plan::TtlFacts;
 use crate::values::{Text, Uid};
 
 /// The cache of Jobs.
-pub type JobStore = Store<KeptJob, JobIndex>;
+pub type JobStore = Store<CachedJob, JobIndex>;
 /// The cache of pods.
-pub type PodStore = Store<KeptPod, PodIndex>;
+pub type PodStore = Store<CachedPod, PodIndex>;
 
-/// A Job.
+/// The cache entry of a Job.
 #[derive(Debug)]
-pub struct KeptJob {
+pub struct CachedJob {
     key: ObjectKey,
     version: Version,
     /// `metadata.generation`, which grows with each change of `spec`.
     pub generation: i64,
-    /// What its decision reads.
+    /// The facts for the decision of the Job controller.
     pub facts: JobFacts,
-    /// What the decision of the TTL controller reads.
+    /// The facts for the decision of the TTL controller.
     pub ttl: TtlFacts,
-    /// `spec.template` as it is stored, fields of a newer Kubernetes included.
+    /// `spec.template` as it is stored, including fields of later versions of Kubernetes.
     pub template: Value,
-    /// Which pods are its own or may become so.
+    /// The selector of its pods.
     pub selector: JobSelector,
 }
 
 /// The selector of a Job.
 #[derive(Debug)]
 pub enum JobSelector {
-    /// The one that the API server makes: one label with the UID (PC-15).
+    /// The selector that the API server generates: one label with the UID (PC-15).
     Generated {
-        /// The label.
+        /// The key of the label.
         label: &'static str,
-        /// Its value.
+        /// The value of the label.
         uid: Text,
     },
-    /// Another one (`manualSelector`).
+    /// A selector of the user (`manualSelector`).
     Manual(Selector),
-    /// There is none, or it cannot be read: nothing is selected.
+    /// No selector, or an invalid one: it selects nothing.
     Nothing,
 }
 
-/// A pod that a Job may be concerned with.
+/// The cache entry of a pod that may concern a Job.
 #[derive(Debug)]
-pub struct KeptPod {
+pub struct CachedPod {
     key: ObjectKey,
     version: Version,
-    /// What the decision reads. `controller` and `selected`, which depend on the Job, are filled in by
-    /// [`KeptPod::seen_from`].
+    /// The facts for decisions. [`CachedPod::facts_for`] sets `controller` and `selected`, which depend on the Job.
     facts: PodFacts,
-    /// Who its controller reference names.
+    /// The owner in the controller reference.
     pub owner: PodOwner,
     /// `metadata.labels`.
     pub labels: Labels,
 }
 
-/// Labels, sorted by key.
+/// Labels, ordered by key.
 pub type Labels = Box<[(Text, Text)]>;
 
-impl Kept for KeptJob {
+impl Cached for CachedJob {
     fn key(&self) -> &ObjectKey {
         &self.key
     }
@@ -90,28 +89,28 @@ impl Kept for KeptJob {
     }
 }
 
-impl KeptJob {
-    /// Whether it selects, by its generated selector, the pods that carry its own UID.
+impl CachedJob {
+    /// Returns true if the selector is generated and selects the pods with the UID of the Job.
     fn selects_by_its_uid(&self) -> bool {
         let own = &self.facts.uid.0;
         matches!(&self.selector, JobSelector::Generated { label, uid } if *label == UID_LABELS[0] && uid == own)
     }
 }
 
-impl KeptFrom<DynamicObject> for KeptJob {
-    fn kept_from(object: DynamicObject, version: Version) -> Option<KeptJob> {
+impl FromObject<DynamicObject> for CachedJob {
+    fn from_object(object: DynamicObject, version: Version) -> Option<CachedJob> {
         let name = format!("{}/{}", object.namespace().unwrap_or_default(), object.name_any());
-        match kept_job(object, version) {
+        match cached_job(object, version) {
             Ok(job) => Some(job),
             Err(why) => {
-                warn!(job = name, why, "a Job that cannot be read is left alone");
+                warn!(job = name, why, "ignoring a Job that cannot be parsed");
                 None
             }
         }
     }
 }
 
-fn kept_job(object: DynamicObject, version: Version) -> Result<KeptJob, String> {
+fn cached_job(object: DynamicObject, version: Version) -> Result<CachedJob, String> {
     let key = ObjectKey::of(&object);
     let generation = object.metadata.generation.unwrap_or(0);
     let template = object.data.pointer("/spec/template").cloned().unwrap_or(Value::Null);
@@ -119,10 +118,10 @@ fn kept_job(object: DynamicObject, version: Version) -> Result<KeptJob, String> 
     let facts = observe::job(&job).map_err(|error| error.to_string())?;
     let ttl = ttl_observe::facts(&job).map_err(|error| error.to_string())?;
     let selector = JobSelector::of(&job);
-    Ok(KeptJob { key, version, generation, facts, ttl, template, selector })
+    Ok(CachedJob { key, version, generation, facts, ttl, template, selector })
 }
 
-/// Labels of generated selectors: today's, and that of Jobs from before 1.27.
+/// The labels of generated selectors: the current one, and the one of Jobs from before Kubernetes 1.27.
 const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
 
 impl JobSelector {
@@ -141,7 +140,7 @@ impl JobSelector {
         Selector::try_from(selector).map_or(JobSelector::Nothing, JobSelector::Manual)
     }
 
-    /// Whether a pod with these labels is selected.
+    /// Returns true if the selector matches these labels.
     #[must_use]
     pub fn matches(&self, labels: &[(Text, Text)]) -> bool {
         match self {
@@ -155,7 +154,7 @@ impl JobSelector {
         }
     }
 
-    /// For the query of a LIST; `None` where nothing is selected.
+    /// Returns the label selector of a LIST; none if nothing is selected.
     #[must_use]
     pub fn query(&self) -> Option<String> {
         match self {
@@ -170,7 +169,7 @@ fn value<'a>(labels: &'a [(Text, Text)], key: &str) -> Option<&'a Text> {
     labels.binary_search_by(|(at, _)| (**at).cmp(key)).ok().map(|at| &labels[at].1)
 }
 
-impl Kept for KeptPod {
+impl Cached for CachedPod {
     fn key(&self) -> &ObjectKey {
         &self.key
     }
@@ -184,14 +183,14 @@ impl Kept for KeptPod {
     }
 }
 
-impl KeptFrom<Pod> for KeptPod {
-    /// Pods of other controllers, which never held the tracking finalizer, are of no interest.
-    fn kept_from(pod: Pod, version: Version) -> Option<KeptPod> {
-        let owner = thrifty(observe::owner(&pod.metadata));
+impl FromObject<Pod> for CachedPod {
+    /// Returns none for a pod of another kind of owner without the tracking finalizer. Such a pod concerns no Job.
+    fn from_object(pod: Pod, version: Version) -> Option<CachedPod> {
+        let owner = with_interned_texts(observe::owner(&pod.metadata));
         let facts = match observe::pod(&pod, &Uid::new(""), &PodSelector::nothing()) {
             Ok(facts) => facts,
             Err(error) => {
-                warn!(pod = %ObjectKey::of(&pod), %error, "a pod that cannot be read is left alone");
+                warn!(pod = %ObjectKey::of(&pod), %error, "ignoring a pod that cannot be parsed");
                 return None;
             }
         };
@@ -199,18 +198,18 @@ impl KeptFrom<Pod> for KeptPod {
             return None;
         }
         let mut key = ObjectKey::of(&pod);
-        key.namespace = shared(&key.namespace);
+        key.namespace = intern(&key.namespace);
         key.name = facts.name.clone();
         let labels = pod.metadata.labels.unwrap_or_default();
-        let labels = labels.into_iter().map(|(key, value)| (shared(&key), shared(&value))).collect();
-        Some(KeptPod { key, version, facts: slim(facts), owner, labels })
+        let labels = labels.into_iter().map(|(key, value)| (intern(&key), intern(&value))).collect();
+        Some(CachedPod { key, version, facts: compact(facts), owner, labels })
     }
 }
 
-impl KeptPod {
-    /// The facts for the decision about a Job.
+impl CachedPod {
+    /// The facts for the decision about this Job.
     #[must_use]
-    pub fn seen_from(&self, job: &KeptJob) -> PodFacts {
+    pub fn facts_for(&self, job: &CachedJob) -> PodFacts {
         let controller = match &self.owner {
             PodOwner::Nobody => Controller::Nobody,
             PodOwner::Job { uid, .. } if *uid == job.facts.uid => Controller::ThisJob,
@@ -219,43 +218,45 @@ impl KeptPod {
         PodFacts { controller, selected: job.selector.matches(&self.labels), ..self.facts.clone() }
     }
 
-    /// Whether it has ended, holds no finalizer, and carries the label by which its Job selects it where the selector is
-    /// generated: as a rule its Job has nothing to do with it any more ([`is_settled`]).
-    fn is_over(&self) -> bool {
+    /// Returns true if the pod has terminated, holds no finalizer, and has the label of a generated selector.
+    ///
+    /// Most Jobs need not read such pods any more ([`is_settled`]).
+    fn is_done(&self) -> bool {
         let PodOwner::Job { uid, .. } = &self.owner else { return false };
         is_terminated_untracked(&self.facts) && value(&self.labels, UID_LABELS[0]) == Some(&uid.0)
     }
 
-    /// The facts that do not depend on a Job; `controller` and `selected` mean nothing in them.
+    /// The facts that do not depend on a Job. Their `controller` and `selected` have no meaning.
     #[must_use]
     pub fn facts(&self) -> &PodFacts {
         &self.facts
     }
 }
 
-/// With words that are kept once.
-fn thrifty(owner: PodOwner) -> PodOwner {
+/// Interns the texts of an owner.
+fn with_interned_texts(owner: PodOwner) -> PodOwner {
     match owner {
-        PodOwner::Job { name, uid } => PodOwner::Job { name: shared(&name), uid: Uid(shared(&uid.0)) },
+        PodOwner::Job { name, uid } => PodOwner::Job { name: intern(&name), uid: Uid(intern(&uid.0)) },
         PodOwner::Nobody | PodOwner::AnotherKind => owner,
     }
 }
 
-/// The same words stand in thousands of pods: names of namespaces, Jobs, conditions, containers. Each is kept once.
-fn shared(text: &str) -> Text {
-    static WORDS: Mutex<Words> = Mutex::new(Words { words: BTreeSet::new(), sweep_at: FIRST_SWEEP });
-    WORDS.lock().unwrap_or_else(PoisonError::into_inner).share(text)
+/// Returns the only copy of a text. Thousands of pods share the names of namespaces, Jobs, conditions, and containers.
+fn intern(text: &str) -> Text {
+    static TEXTS: Mutex<Interner> = Mutex::new(Interner { texts: BTreeSet::new(), sweep_at: FIRST_SWEEP });
+    TEXTS.lock().unwrap_or_else(PoisonError::into_inner).intern(text)
 }
 
-fn slim(mut facts: PodFacts) -> PodFacts {
+/// Interns the texts of a pod, and drops spare capacity.
+fn compact(mut facts: PodFacts) -> PodFacts {
     let conditions = Arc::make_mut(&mut facts.conditions);
     for condition in conditions.iter_mut() {
-        condition.kind = shared(&condition.kind);
-        condition.status = shared(&condition.status);
+        condition.kind = intern(&condition.kind);
+        condition.status = intern(&condition.status);
     }
     let containers = Arc::make_mut(&mut facts.containers);
     for container in containers.iter_mut() {
-        container.name = shared(&container.name);
+        container.name = intern(&container.name);
     }
     conditions.shrink_to_fit();
     containers.shrink_to_fit();
@@ -265,52 +266,52 @@ fn slim(mut facts: PodFacts) -> PodFacts {
 const FIRST_SWEEP: usize = 4096;
 
 #[derive(Debug)]
-struct Words {
-    words: BTreeSet<Text>,
+struct Interner {
+    texts: BTreeSet<Text>,
+    /// The number of texts at which unused ones are dropped.
     sweep_at: usize,
 }
 
-impl Words {
-    fn share(&mut self, text: &str) -> Text {
-        if let Some(word) = self.words.get(text) {
-            return Arc::clone(word);
+impl Interner {
+    fn intern(&mut self, text: &str) -> Text {
+        if let Some(known) = self.texts.get(text) {
+            return Arc::clone(known);
         }
-        if self.words.len() >= self.sweep_at {
-            // Words that nobody else holds any more.
-            self.words.retain(|word| Arc::strong_count(word) > 1);
-            self.sweep_at = (self.words.len() * 2).max(FIRST_SWEEP);
+        if self.texts.len() >= self.sweep_at {
+            self.texts.retain(|text| Arc::strong_count(text) > 1);
+            self.sweep_at = (self.texts.len() * 2).max(FIRST_SWEEP);
         }
-        let word = Text::from(text);
-        self.words.insert(Arc::clone(&word));
-        word
+        let text = Text::from(text);
+        self.texts.insert(Arc::clone(&text));
+        text
     }
 }
 
-/// Jobs by UID, and those whose selector is not a generated one.
+/// Indexes Jobs by UID, and Jobs with a manual selector by key.
 #[derive(Debug, Default)]
 pub struct JobIndex {
-    by_uid: BTreeMap<Uid, Arc<KeptJob>>,
-    manual: BTreeMap<ObjectKey, Arc<KeptJob>>,
+    by_uid: BTreeMap<Uid, Arc<CachedJob>>,
+    manual: BTreeMap<ObjectKey, Arc<CachedJob>>,
 }
 
-impl Index<KeptJob> for JobIndex {
-    fn insert(&mut self, job: &Arc<KeptJob>) {
+impl Index<CachedJob> for JobIndex {
+    fn insert(&mut self, job: &Arc<CachedJob>) {
         self.by_uid.insert(job.facts.uid.clone(), Arc::clone(job));
         if matches!(job.selector, JobSelector::Manual(_)) {
             self.manual.insert(job.key.clone(), Arc::clone(job));
         }
     }
 
-    fn remove(&mut self, job: &Arc<KeptJob>) {
+    fn remove(&mut self, job: &Arc<CachedJob>) {
         self.by_uid.remove(&job.facts.uid);
         self.manual.remove(&job.key);
     }
 }
 
 impl JobIndex {
-    /// The Jobs of the pod's namespace whose selector takes the pod.
+    /// Returns the Jobs in the namespace of the pod whose selector matches the pod, ordered by key.
     #[must_use]
-    pub fn selecting(&self, pod: &KeptPod) -> Vec<Arc<KeptJob>> {
+    pub fn selecting(&self, pod: &CachedPod) -> Vec<Arc<CachedJob>> {
         let namespace = &pod.key.namespace;
         let by_label = UID_LABELS.iter().filter_map(|label| value(&pod.labels, label));
         let generated = by_label.filter_map(|uid| self.by_uid.get(&Uid(uid.clone())));
@@ -319,7 +320,7 @@ impl JobIndex {
             .range(ObjectKey { namespace: namespace.clone(), name: Text::from("") }..)
             .take_while(|(key, _)| key.namespace == *namespace)
             .map(|(_, job)| job);
-        let mut found: Vec<Arc<KeptJob>> = generated
+        let mut found: Vec<Arc<CachedJob>> = generated
             .chain(manual)
             .filter(|job| job.key.namespace == *namespace && job.selector.matches(&pod.labels))
             .cloned()
@@ -330,49 +331,50 @@ impl JobIndex {
     }
 }
 
-/// Pods by the UID of their Job, those without a controller by namespace, and all by their own UID.
+/// Indexes pods by the UID of their Job, ownerless pods by namespace, and all pods by their own UID.
 #[derive(Debug, Default)]
 pub struct PodIndex {
-    open: Groups<Uid>,
-    /// Those of [`KeptPod::is_over`] apart: a large Job has many, and no sync has to go through them.
-    over: Groups<Uid>,
-    unowned: Groups<Text>,
-    by_uid: BTreeMap<Uid, Arc<KeptPod>>,
+    /// The pods of a Job for which [`CachedPod::is_done`] is false.
+    pending: Groups<Uid>,
+    /// The other pods of a Job. A large Job has many, and most syncs need not read them.
+    done: Groups<Uid>,
+    ownerless: Groups<Text>,
+    by_uid: BTreeMap<Uid, Arc<CachedPod>>,
 }
 
-/// Pods by name, in groups.
-type Groups<K> = BTreeMap<K, BTreeMap<Text, Arc<KeptPod>>>;
+/// Groups of pods by name.
+type Groups<K> = BTreeMap<K, BTreeMap<Text, Arc<CachedPod>>>;
 
-impl Index<KeptPod> for PodIndex {
-    fn insert(&mut self, pod: &Arc<KeptPod>) {
+impl Index<CachedPod> for PodIndex {
+    fn insert(&mut self, pod: &Arc<CachedPod>) {
         self.by_uid.insert(pod.facts.uid.clone(), Arc::clone(pod));
         match &pod.owner {
             PodOwner::Job { uid, .. } => {
-                let pods = if pod.is_over() { &mut self.over } else { &mut self.open };
+                let pods = if pod.is_done() { &mut self.done } else { &mut self.pending };
                 pods.entry(uid.clone()).or_default().insert(pod.key.name.clone(), Arc::clone(pod));
             }
             PodOwner::Nobody => {
-                let namespace = self.unowned.entry(pod.key.namespace.clone()).or_default();
+                let namespace = self.ownerless.entry(pod.key.namespace.clone()).or_default();
                 namespace.insert(pod.key.name.clone(), Arc::clone(pod));
             }
             PodOwner::AnotherKind => {}
         }
     }
 
-    fn remove(&mut self, pod: &Arc<KeptPod>) {
+    fn remove(&mut self, pod: &Arc<CachedPod>) {
         self.by_uid.remove(&pod.facts.uid);
         match &pod.owner {
             PodOwner::Job { uid, .. } => {
-                let pods = if pod.is_over() { &mut self.over } else { &mut self.open };
-                take(pods, uid, &pod.key.name);
+                let pods = if pod.is_done() { &mut self.done } else { &mut self.pending };
+                remove_from(pods, uid, &pod.key.name);
             }
-            PodOwner::Nobody => take(&mut self.unowned, &pod.key.namespace, &pod.key.name),
+            PodOwner::Nobody => remove_from(&mut self.ownerless, &pod.key.namespace, &pod.key.name),
             PodOwner::AnotherKind => {}
         }
     }
 }
 
-fn take<K: Ord>(groups: &mut Groups<K>, group: &K, name: &Text) {
+fn remove_from<K: Ord>(groups: &mut Groups<K>, group: &K, name: &Text) {
     if let Some(pods) = groups.get_mut(group) {
         pods.remove(name);
         if pods.is_empty() {
@@ -382,65 +384,69 @@ fn take<K: Ord>(groups: &mut Groups<K>, group: &K, name: &Text) {
 }
 
 impl PodIndex {
-    /// The pods whose controller this Job is: those that are at work or still have to be counted, then the others.
-    pub fn of_job(&self, uid: &Uid) -> impl Iterator<Item = &Arc<KeptPod>> {
-        [&self.open, &self.over].into_iter().filter_map(|pods| pods.get(uid)).flat_map(BTreeMap::values)
+    /// The pods whose controller is this Job: first those that its syncs read, then the others.
+    pub fn of_job(&self, uid: &Uid) -> impl Iterator<Item = &Arc<CachedPod>> {
+        [&self.pending, &self.done].into_iter().filter_map(|pods| pods.get(uid)).flat_map(BTreeMap::values)
     }
 
-    /// The pods of a namespace that have no controller, by name.
-    pub fn unowned(&self, namespace: &Text) -> impl Iterator<Item = &Arc<KeptPod>> {
-        self.unowned.get(namespace).into_iter().flat_map(BTreeMap::values)
+    /// The ownerless pods of a namespace, ordered by name.
+    pub fn ownerless(&self, namespace: &Text) -> impl Iterator<Item = &Arc<CachedPod>> {
+        self.ownerless.get(namespace).into_iter().flat_map(BTreeMap::values)
     }
 
     /// The pod with this UID.
     #[must_use]
-    pub fn by_uid(&self, uid: &Uid) -> Option<&Arc<KeptPod>> {
+    pub fn by_uid(&self, uid: &Uid) -> Option<&Arc<CachedPod>> {
         self.by_uid.get(uid)
     }
 
-    /// What the decision about a Job reads: its pods, but for those that are settled, those that it may adopt, and those
-    /// that its status still has to count, whoever owns them now (J-05). Pods that were `deleted` are there, settled or not:
-    /// the decision waits until their deletion is shown.
+    /// Returns the facts of the pods for the decision about a Job:
+    ///
+    /// - its own pods, except for settled ones
+    /// - its own pods in `deleted`, even if they are settled, because the decision waits for their deletion
+    /// - ownerless pods that it may adopt
+    /// - recorded pods, whatever their owner (J-05)
     #[must_use]
-    pub fn seen_from(&self, job: &KeptJob, deleted: &BTreeSet<Uid>) -> Vec<PodFacts> {
-        let open = self.open.get(&job.facts.uid).into_iter().flat_map(BTreeMap::values);
-        let unowned = self.unowned(&job.key.namespace).filter(|pod| job.selector.matches(&pod.labels));
-        let own = open.chain(self.over_and_seen(job, deleted));
-        let mut found: Vec<PodFacts> = own.chain(unowned).map(|pod| pod.seen_from(job)).collect();
-        let listed = job.facts.status.uncounted.iter().flat_map(|it| it.succeeded.iter().chain(&it.failed));
-        let ownerless: Vec<&Arc<KeptPod>> = listed
+    pub fn facts_for(&self, job: &CachedJob, deleted: &BTreeSet<Uid>) -> Vec<PodFacts> {
+        let pending = self.pending.get(&job.facts.uid).into_iter().flat_map(BTreeMap::values);
+        let ownerless = self.ownerless(&job.key.namespace).filter(|pod| job.selector.matches(&pod.labels));
+        let own = pending.chain(self.done_but_read(job, deleted));
+        let mut found: Vec<PodFacts> = own.chain(ownerless).map(|pod| pod.facts_for(job)).collect();
+        let recorded = job.facts.status.uncounted.iter().flat_map(|it| it.succeeded.iter().chain(&it.failed));
+        let others: Vec<&Arc<CachedPod>> = recorded
             .filter_map(|uid| self.by_uid.get(uid))
-            .filter(|pod| pod.key.namespace == job.key.namespace && !is_seen(pod, job))
+            .filter(|pod| pod.key.namespace == job.key.namespace && !is_claimable(pod, job))
             .collect();
-        found.extend(ownerless.into_iter().map(|pod| pod.seen_from(job)));
+        found.extend(others.into_iter().map(|pod| pod.facts_for(job)));
         found
     }
 
-    /// Those of these pods that are over.
+    /// Returns the pods among these that have terminated and hold no finalizer.
     #[must_use]
-    pub fn over(&self, pods: &BTreeSet<Uid>) -> Vec<Uid> {
-        let is_over = |uid: &&Uid| self.by_uid.get(*uid).is_some_and(|pod| pod.is_over());
-        pods.iter().filter(is_over).cloned().collect()
+    pub fn done(&self, pods: &BTreeSet<Uid>) -> Vec<Uid> {
+        let is_done = |uid: &&Uid| self.by_uid.get(*uid).is_some_and(|pod| pod.is_done());
+        pods.iter().filter(is_done).cloned().collect()
     }
 
-    /// Of the Job's pods that are over, those that its decision reads all the same. For most Jobs none has to be looked at.
-    fn over_and_seen<'s>(&'s self, job: &KeptJob, deleted: &BTreeSet<Uid>) -> Vec<&'s Arc<KeptPod>> {
-        let Some(over) = self.over.get(&job.facts.uid) else { return Vec::new() };
+    /// Returns the done pods of the Job that its decision reads nevertheless. Most Jobs have none.
+    fn done_but_read<'s>(&'s self, job: &CachedJob, deleted: &BTreeSet<Uid>) -> Vec<&'s Arc<CachedPod>> {
+        let Some(done) = self.done.get(&job.facts.uid) else { return Vec::new() };
         if job.selects_by_its_uid() && job.facts.spec.pod_failure_policy.is_none() {
             let found = deleted.iter().filter_map(|uid| self.by_uid.get(uid));
             return found
-                .filter(|pod| over.get(&pod.key.name).is_some_and(|it| Arc::ptr_eq(it, pod)))
+                .filter(|pod| done.get(&pod.key.name).is_some_and(|it| Arc::ptr_eq(it, pod)))
                 .collect();
         }
-        let is_seen = |pod: &&Arc<KeptPod>| {
+        let is_read = |pod: &&Arc<CachedPod>| {
             let settled = job.selector.matches(&pod.labels) && is_settled(&job.facts, &pod.facts);
             !settled || deleted.contains(&pod.facts.uid)
         };
-        over.values().filter(is_seen).collect()
+        done.values().filter(is_read).collect()
     }
 }
 
-fn is_seen(pod: &KeptPod, job: &KeptJob) -> bool {
+/// Returns true if the Job owns or may adopt the pod.
+fn is_claimable(pod: &CachedPod, job: &CachedJob) -> bool {
     match &pod.owner {
         PodOwner::Job { uid, .. } => *uid == job.facts.uid,
         PodOwner::Nobody => job.selector.matches(&pod.labels),
