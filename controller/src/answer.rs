@@ -1,44 +1,44 @@
-//! What the API server's answer to a call means for its caller.
+//! The response of the API server to a call, reduced to the distinctions on which a caller acts.
 
 use thiserror::Error;
 
 use crate::values::{ResourceVersion, Text, Uid};
 
-/// What became of a call.
+/// The response to a call: the object in a 2xx, or the failure.
 pub type Answer = Result<Shown, Failure>;
 
-/// What is read of the object in an answer of 2xx. All of it is empty where the answer shows no object.
+/// The fields of the object in a 2xx response. All of them are empty if the response has no object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// `metadata.name`, which the API server chose where the request had `generateName`.
+    /// `metadata.name`. The API server chooses it if the request has `generateName`.
     pub name: Text,
     /// `metadata.uid`.
     pub uid: Uid,
-    /// `metadata.resourceVersion`. A removal answers with the version of before.
+    /// `metadata.resourceVersion`. The response to a deletion that removes the object has its last version.
     pub resource_version: ResourceVersion,
-    /// Whether it has a `metadata.deletionTimestamp`.
+    /// True if the object has a `metadata.deletionTimestamp`.
     pub deleting: bool,
 }
 
-/// An API call that did not succeed. The distinctions are those on which a caller acts.
+/// A call without a 2xx response.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Failure {
-    /// 404: there is no such object.
+    /// 404: the object does not exist.
     #[error("not found: {0}")]
     NotFound(String),
-    /// 409 on a precondition: the object is not what the caller believed.
+    /// 409 because of a precondition: the object has changed.
     #[error("conflict: {0}")]
     Conflict(String),
-    /// 409 on a name: another object has it.
+    /// 409 because of the name: another object has it.
     #[error("already exists: {0}")]
     AlreadyExists(String),
-    /// 403, 404 or 409 because the namespace is being deleted: trying again is of no use (PC-12).
-    #[error("namespace is being deleted: {0}")]
+    /// 4xx because the namespace is terminating. A retry cannot succeed (PC-12).
+    #[error("the namespace is terminating: {0}")]
     NamespaceTerminating(String),
-    /// 410: the version that a list or watch began from is gone.
+    /// 410: the version from which a list or watch starts is too old.
     #[error("version expired: {0}")]
     Expired(String),
-    /// Another 4xx: the server did not do it, and will not do it in this form.
+    /// Any other 4xx: the server did not perform the request, and would not perform it again.
     #[error("refused with {code}: {message}")]
     Refused {
         /// The HTTP status.
@@ -46,26 +46,26 @@ pub enum Failure {
         /// The server's message.
         message: String,
     },
-    /// 429: the server did not do it, now.
+    /// 429: the server did not perform the request, but may do so later.
     #[error("throttled: {0}")]
     Throttled(String),
     /// The request was not sent.
     #[error("not sent: {0}")]
     NotSent(String),
-    /// 5xx, a broken connection, or an answer that cannot be read: a write may have happened all the same. Nothing is
-    /// assumed; who goes on first proves that its caches are fresh.
-    #[error("no certain answer: {0}")]
+    /// 5xx, a broken connection, or a malformed response. A write may have happened. The caller assumes nothing, and reads
+    /// back what is stored before it continues.
+    #[error("the outcome is unknown: {0}")]
     Ambiguous(String),
 }
 
 impl Failure {
-    /// Whether the write may have happened.
+    /// Returns true if the write may have happened.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
         matches!(self, Failure::Ambiguous(_))
     }
 
-    /// The API server's own message, as upstream puts it into events.
+    /// The message of the API server, as Kubernetes puts it into events.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {

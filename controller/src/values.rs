@@ -1,18 +1,18 @@
-//! Small values that facts and commands are made of. All are cheap to clone.
+//! The small values of facts and commands: texts, UIDs, versions, and times. All are cheap to clone.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Immutable text of the API: names, reasons, messages, annotation values.
+/// Immutable text of the API, such as a name, a reason, a message, or the value of an annotation.
 pub type Text = Arc<str>;
 
-/// `metadata.uid` of an object. Compared, never interpreted.
+/// `metadata.uid` of an object. It is compared and never interpreted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(pub Text);
 
 impl Uid {
-    /// A UID from its text.
+    /// Returns the UID with this text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Uid(Text::from(text))
@@ -31,12 +31,12 @@ impl fmt::Display for Uid {
     }
 }
 
-/// `metadata.resourceVersion` of an object: opaque to the decisions, a precondition of the requests.
+/// `metadata.resourceVersion` of an object. Decisions do not interpret it; requests have it as a precondition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceVersion(pub Text);
 
 impl ResourceVersion {
-    /// A version from its text.
+    /// Returns the version with this text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         ResourceVersion(Text::from(text))
@@ -49,22 +49,22 @@ impl ResourceVersion {
     }
 }
 
-/// An instant: milliseconds since 1970-01-01T00:00:00Z.
+/// An instant, in milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// The API keeps whole seconds (requirements.md 0.1); `now` is finer, so that delays are.
+/// The API stores whole seconds (`docs/reference/built-in.md`). The clock is finer, so that delays are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time {
     millis: i64,
 }
 
 impl Time {
-    /// An instant from milliseconds since the epoch.
+    /// Returns the instant so many milliseconds after the epoch.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Time { millis }
     }
 
-    /// An instant from whole seconds since the epoch; saturates at the ends of the calendar.
+    /// Returns the instant so many seconds after the epoch; saturates.
     #[must_use]
     pub const fn from_seconds(seconds: i64) -> Self {
         Time { millis: seconds.saturating_mul(1000) }
@@ -82,25 +82,25 @@ impl Time {
         self.millis.div_euclid(1000)
     }
 
-    /// As the API server stores it: without the fraction of the second.
+    /// The instant without the fraction of its second, as the API server stores it.
     #[must_use]
     pub const fn truncated(self) -> Self {
         Time::from_seconds(self.as_seconds())
     }
 
-    /// This instant and a span; saturates.
+    /// The instant a span later; saturates.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
         Time { millis: self.millis.saturating_add(millis(span)) }
     }
 
-    /// This instant less some whole seconds; saturates.
+    /// The instant so many seconds earlier; saturates.
     #[must_use]
     pub const fn minus_seconds(self, seconds: i64) -> Self {
         Time { millis: self.millis.saturating_sub(seconds.saturating_mul(1000)) }
     }
 
-    /// How long it is from this instant to a later one; zero if that is not later.
+    /// The span from this instant to a later one; zero if that is not later.
     #[must_use]
     pub fn until(self, later: Time) -> Duration {
         let millis = later.millis.saturating_sub(self.millis);
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fraction_of_a_second_is_cut_off_also_before_the_epoch() {
+    fn the_fraction_of_a_second_is_cut_off_even_before_the_epoch() {
         assert_eq!(Time::from_millis(1_999).truncated(), Time::from_seconds(1));
         assert_eq!(Time::from_millis(2_000).truncated(), Time::from_seconds(2));
         assert_eq!(Time::from_millis(-1).truncated(), Time::from_seconds(-1));
@@ -135,12 +135,5 @@ mod tests {
         assert_eq!(at.plus(Duration::MAX), Time::from_millis(i64::MAX));
         assert_eq!(at.minus_seconds(3), Time::from_seconds(7));
         assert_eq!(Time::from_seconds(i64::MAX), Time::from_millis(i64::MAX));
-    }
-
-    #[test]
-    fn identifiers_show_their_text() {
-        assert_eq!(Uid::new("a").to_string(), "a");
-        assert_eq!(Uid::new("a").as_str(), "a");
-        assert_eq!(ResourceVersion::new("7").as_str(), "7");
     }
 }

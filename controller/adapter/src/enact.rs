@@ -1,9 +1,10 @@
 //! The enactment of a plan: the shipped [`Enactment`]. The environment of the model responds to its calls.
 
 use jobcheck_controller::answer::{self, Failure, Shown};
-use jobcheck_controller::job::call::{self, Lesson};
+use jobcheck_controller::job::call;
 use jobcheck_controller::job::command::{NewPod, Plan, PodRef};
 use jobcheck_controller::job::enactment::Enactment;
+use jobcheck_controller::job::memory::MemoryUpdate;
 use jobcheck_controller::values;
 use jobcheck_explorer::mutations::Mutation;
 use jobcheck_explorer::process::io::{Answer, Branch, Call, Effect, Io, Stop};
@@ -75,8 +76,8 @@ impl Environment<'_> {
                 // The model includes this GET in each of the adoptions that follow.
                 None => Ok(self.shown.clone()),
             };
-            if let Some(lesson) = call.lesson(&answer) {
-                branch.note(self.effect(&lesson));
+            if let Some(update) = call.memory_update(&answer) {
+                branch.note(self.effect(&update));
             }
             Ok(answer)
         })
@@ -113,11 +114,11 @@ impl Environment<'_> {
         }
     }
 
-    fn effect(&self, lesson: &Lesson) -> Effect {
-        match lesson {
-            Lesson::FinalizerRemoved(uid) => Effect::FinalizerRemoved(self.uid(uid)),
-            Lesson::Deleted(uid) => Effect::Deleted(self.uid(uid)),
-            Lesson::NamespaceGoes => Effect::CreationRefused(self.now),
+    fn effect(&self, update: &MemoryUpdate) -> Effect {
+        match update {
+            MemoryUpdate::FinalizerRemoved(uid) => Effect::FinalizerRemoved(self.uid(uid)),
+            MemoryUpdate::Deleted(uid) => Effect::Deleted(self.uid(uid)),
+            MemoryUpdate::NamespaceTerminating => Effect::CreationRefused(self.now),
         }
     }
 

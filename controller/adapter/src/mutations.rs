@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jobcheck_controller::job::command::{
-    Command, FinalizerRemoval, Plan, PodRef, Sequence, StatusWrite, Step, When,
+    Command, FinalizerRemoval, Plan, PodRef, Sequence, StatusWrite, Step,
 };
 use jobcheck_controller::job::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET};
+use jobcheck_controller::job::memory::Memory;
 use jobcheck_controller::job::observed::{
-    Controller, Deletion, JobFacts, Memory, Observed, Phase, PodFacts, Settings, StatusFacts, Uncounted,
+    Controller, Deletion, JobFacts, Observed, Phase, PodFacts, Settings, StatusFacts, Uncounted,
 };
 use jobcheck_controller::job::plan::plan;
 use jobcheck_controller::values::{Text, Uid};
@@ -147,7 +148,7 @@ const MUTATION_POINTS: &[(Mutation, MutationPoint)] = &[
             |input, plan| {
                 let pods = input.clone().terminated_ownerless().map(|pod| pod_ref(pod)).collect::<Vec<_>>();
                 if !pods.is_empty() {
-                    plan.sequences.insert(0, Sequence::always(vec![Step::from(Command::AdoptPods(pods))]));
+                    plan.claims.insert(0, vec![Step::from(Command::AdoptPods(pods))]);
                 }
             },
         ),
@@ -170,18 +171,16 @@ const MUTATION_POINTS: &[(Mutation, MutationPoint)] = &[
     (
         Mutation::CountsDespiteFailedRemoval,
         Output(|_, plan| {
-            let sequences = std::mem::take(&mut plan.sequences);
-            let apart = |Sequence { when, steps }: Sequence| {
-                steps.into_iter().map(move |step| Sequence { when, steps: vec![step] })
-            };
-            plan.sequences = sequences.into_iter().flat_map(apart).collect();
+            for part in parts(plan) {
+                *part = std::mem::take(part).into_iter().flatten().map(|step| vec![step]).collect();
+            }
         }),
     ),
     (
         Mutation::StopsAtFailedRemoval,
         Output(|_, plan| {
-            for sequence in &mut plan.sequences {
-                sequence.steps = sequence.steps.drain(..).flat_map(one_by_one).collect();
+            for sequence in parts(plan).into_iter().flatten() {
+                *sequence = sequence.drain(..).flat_map(one_by_one).collect();
             }
         }),
     ),
@@ -189,14 +188,14 @@ const MUTATION_POINTS: &[(Mutation, MutationPoint)] = &[
         Mutation::ForgetsStatusAfterFailedCreation,
         Output(|_, plan| {
             let creates = |step: &Step| matches!(step.command, Command::CreatePods(_));
-            let steps = std::mem::take(&mut plan.sequences).into_iter().flat_map(|it| it.steps);
+            let steps = parts(plan).into_iter().flat_map(std::mem::take).flatten();
             let (first, then): (Vec<Step>, Vec<Step>) = steps.partition(creates);
-            plan.sequences = vec![Sequence::always([first, then].concat())];
+            plan.account = vec![[first, then].concat()];
         }),
     ),
     (
         Mutation::ForgetsCountsAfterFailedDeletion,
-        Output(|_, plan| plan.sequences.retain(|sequence| sequence.when != When::NotStopped)),
+        Output(|_, plan| plan.stop.iter_mut().for_each(|stop| stop.if_none.clear())),
     ),
     (
         Mutation::RecomputesCounters,
@@ -226,7 +225,7 @@ const MUTATION_POINTS: &[(Mutation, MutationPoint)] = &[
         Input(|input| input.settings.gates.pod_replacement_policy = true),
     ),
     (Mutation::StoresInterimWithoutGates, Input(|input| input.settings.gates.managed_by = true)),
-    (Mutation::RetriesWithoutNamespace, Input(|input| input.memory.refused = None)),
+    (Mutation::RetriesWithoutNamespace, Input(|input| input.memory.creation_refused = None)),
     (Mutation::IgnoresManagedBy, Input(|input| input.job.spec.managed_by = None)),
     (Mutation::IgnoresBackoffLimit, Input(|input| input.job.spec.backoff_limit = i32::MAX)),
     (
@@ -251,8 +250,8 @@ const MUTATION_POINTS: &[(Mutation, MutationPoint)] = &[
     (
         Mutation::ComparesTerminatingWithItself,
         Output(|_, plan| {
-            for sequence in &mut plan.sequences {
-                sequence.steps.retain(
+            for sequence in parts(plan).into_iter().flatten() {
+                sequence.retain(
                     |step| !matches!(&step.command, Command::WriteStatus(write) if is_of_terminating(write)),
                 );
             }
@@ -285,10 +284,7 @@ const MUTATION_POINTS: &[(Mutation, MutationPoint)] = &[
             let finalizer_removals: Vec<FinalizerRemoval> =
                 input.pods.iter().filter(held).map(remove_finalizer).collect();
             if !finalizer_removals.is_empty() {
-                plan.sequences.insert(
-                    0,
-                    Sequence::always(vec![Step::from(Command::RemoveFinalizers(finalizer_removals))]),
-                );
+                plan.claims.insert(0, vec![Step::from(Command::RemoveFinalizers(finalizer_removals))]);
             }
         }),
     ),
@@ -314,7 +310,7 @@ const MUTATION_POINTS: &[(Mutation, MutationPoint)] = &[
     (
         Mutation::ForgetsFailuresWhenNoneIsNew,
         Input(|input| {
-            let known = &input.memory.backoff.seen;
+            let known = &input.memory.backoff.pods;
             let new = |pod: &PodFacts| pod.phase == Phase::Failed && !known.contains(&pod.uid);
             if !input.pods.iter().any(new) {
                 input.memory.backoff.failures = 0;
@@ -407,6 +403,13 @@ fn pod_ref(pod: &PodFacts) -> PodRef {
     PodRef { name: pod.name.clone(), uid: pod.uid.clone(), resource_version: pod.resource_version.clone() }
 }
 
+/// The parts of a plan, in the order in which they are performed.
+fn parts(plan: &mut Plan) -> Vec<&mut Vec<Sequence>> {
+    let stop =
+        plan.stop.iter_mut().flat_map(|stop| [&mut stop.deletions, &mut stop.if_all, &mut stop.if_none]);
+    [&mut plan.claims].into_iter().chain(stop).chain([&mut plan.account, &mut plan.scale]).collect()
+}
+
 /// Returns true if a status write changes only `terminating`.
 fn is_of_terminating(write: &StatusWrite) -> bool {
     StatusFacts { terminating: write.before.terminating, ..write.after.clone() } == write.before
@@ -414,9 +417,9 @@ fn is_of_terminating(write: &StatusWrite) -> bool {
 
 /// Changes the status writes of a plan. Each is based on the one before it.
 fn rewrite(plan: &mut Plan, change: impl Fn(&StatusFacts, &mut StatusFacts)) {
-    for sequence in &mut plan.sequences {
+    for sequence in parts(plan).into_iter().flatten() {
         let mut last: Option<StatusFacts> = None;
-        for step in &mut sequence.steps {
+        for step in sequence {
             let Command::WriteStatus(write) = &mut step.command else { continue };
             let write = Arc::make_mut(write);
             if let Some(before) = last.take() {

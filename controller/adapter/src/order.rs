@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use jobcheck_controller::job::command::{Command, NewPod, Plan, PodRef, Sequence, When};
+use jobcheck_controller::job::command::{self, Command, NewPod, Plan, PodRef, Sequence};
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::process::io::{Io, Stop};
 use jobcheck_explorer::process::read::{Failures, OwnRequests, Read};
@@ -42,7 +42,7 @@ pub struct Planned {
 /// The content of a plan without the names of pods.
 #[derive(Debug, PartialEq)]
 struct Content {
-    sequences: Vec<(When, Vec<CommandContent>)>,
+    parts: [Vec<Vec<CommandContent>>; 6],
     memory: (Failures, OwnRequests),
     wake_after: Option<Duration>,
 }
@@ -146,12 +146,14 @@ pub(crate) fn pods_read(job: &Job, read: &Read) -> Vec<Uid> {
 
 impl Planned {
     fn content(&self, settings: &Settings<'_>) -> Content {
-        let command_content = |command: &Command| self.command_content(command);
-        let sequence = |sequence: &Sequence| {
-            (sequence.when, sequence.steps.iter().map(|step| command_content(&step.command)).collect())
-        };
+        let sequence =
+            |sequence: &Sequence| sequence.iter().map(|step| self.command_content(&step.command)).collect();
+        let part = |sequences: &Vec<Sequence>| sequences.iter().map(sequence).collect();
+        let Plan { claims, stop, account, scale, .. } = &self.plan;
+        let no_stop = command::Stop::default();
+        let command::Stop { deletions, if_all, if_none } = stop.as_ref().unwrap_or(&no_stop);
         Content {
-            sequences: self.plan.sequences.iter().map(sequence).collect(),
+            parts: [claims, deletions, if_all, if_none, account, scale].map(part),
             memory: memory_of(&self.plan.memory, settings, &self.names),
             wake_after: self.plan.wake_after,
         }

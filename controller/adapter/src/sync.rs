@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jobcheck_controller::job::command::Plan;
-use jobcheck_controller::job::observed::{self, BackoffRecord, Memory, Observed};
+use jobcheck_controller::job::memory::{BackoffRecord, Memory};
+use jobcheck_controller::job::observed::{self, Observed};
 use jobcheck_controller::values;
 use jobcheck_explorer::process::io::{Effect, Io, Stop};
 use jobcheck_explorer::process::read::{Failures, OwnRequests, Read};
@@ -86,11 +87,11 @@ fn memory(job: &observed::JobFacts, read: &Read, names: &Names) -> Memory {
         backoff: BackoffRecord {
             failures: read.failures.record.failures,
             last_failure: read.failures.record.last_failure.map(time),
-            seen: texts(&read.failures.pods),
+            pods: texts(&read.failures.pods),
         },
         finalizer_removed: texts(&read.own_requests.finalizer_removed),
         deleted: texts(&read.own_requests.deleted),
-        refused: read.own_requests.refused.map(time),
+        creation_refused: read.own_requests.refused.map(time),
     }
 }
 
@@ -101,11 +102,11 @@ pub(crate) fn memory_of(memory: &Memory, settings: &Settings<'_>, names: &Names)
     let record = &memory.backoff;
     let failures = Failures {
         record: Backoff { failures: record.failures, last_failure: record.last_failure.map(seconds) },
-        pods: uids(&record.seen),
+        pods: uids(&record.pods),
     };
     let failures = if settings.has_delays { failures } else { Failures::default() };
     let (finalizer_removed, deleted) = (uids(&memory.finalizer_removed), uids(&memory.deleted));
-    (failures, OwnRequests { finalizer_removed, deleted, refused: memory.refused.map(seconds) })
+    (failures, OwnRequests { finalizer_removed, deleted, refused: memory.creation_refused.map(seconds) })
 }
 
 /// The settings of the process.

@@ -1,5 +1,10 @@
-//! From an ended pod to a counter, in three steps that may be cut anywhere (KEP-2307, family FT): its UID is recorded in
-//! the status, its finalizer goes, and the UID moves to the counter.
+//! The accounting of terminated pods, in three steps (KEP-2307, family FT).
+//!
+//! 1. The UID is recorded in `status.uncountedTerminatedPods`.
+//! 2. The finalizer is removed.
+//! 3. The UID leaves the record, and its counter is raised.
+//!
+//! A plan may be cut between any two steps without a loss.
 
 use std::collections::BTreeSet;
 
@@ -8,47 +13,47 @@ use super::conditions::{FAILURE_TARGET, SUCCESS_CRITERIA_MET, find_true};
 use super::observed::{PodFacts, PodFailureAction};
 use super::per_index::{Indexes, is_ignored};
 use super::termination::Termination;
-use super::view::{Pod, PodIndex, Verdict, View};
+use super::view::{Pod, PodClass, PodIndex, View};
 use crate::values::Uid;
 
-/// What one plan does about the pods that have ended, or that a Job at its end lets go.
+/// The effects of one plan on the records, the counters, and the finalizers.
 #[derive(Clone, Debug, Default)]
 pub struct Accounting<'a> {
-    /// Successes whose UID is in the list after the first status write.
-    pub listed_succeeded: Vec<Uid>,
-    /// Failures whose UID is in the list after the first status write.
-    pub listed_failed: Vec<Uid>,
-    /// Listed successes that hold no finalizer any more: they move to the counter with the first status write (FT-05).
+    /// The recorded successes in the first status write.
+    pub recorded_succeeded: Vec<Uid>,
+    /// The recorded failures in the first status write.
+    pub recorded_failed: Vec<Uid>,
+    /// The number of recorded successes that hold no finalizer any more. The first status write counts them (FT-05).
     pub counted_succeeded: usize,
-    /// Listed failures that hold no finalizer any more.
+    /// The number of recorded failures that hold no finalizer any more.
     pub counted_failed: usize,
-    /// Pods that lose the finalizer between the two status writes; the deletion of active ones was asked for before (FT-17).
+    /// The pods that lose the finalizer between the two status writes. Active ones have been deleted before (FT-17).
     pub finalizer_removals: Vec<Pod<'a>>,
-    /// Whether a pod of the Job holds the finalizer and is in neither list: the Job cannot finish now (FT-10, B07).
-    pub finalizer_not_removed: bool,
+    /// True if the plan does nothing about some pod that holds the finalizer. The Job cannot finish then (FT-10, B07).
+    pub finalizer_remains: bool,
 }
 
-/// What to do about a pod that holds the finalizer.
+/// The treatment of a pod that holds the finalizer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Treatment {
-    /// Leave it as it is.
+    /// Change nothing.
     Keep,
-    /// Remove the finalizer; there is nothing to record, or it is recorded.
+    /// Remove the finalizer. There is nothing to record, or it is recorded.
     RemoveFinalizer,
-    /// Remove the finalizer once its index is recorded in the first status write (FT-07).
+    /// Remove the finalizer after the first status write has stored the index (FT-07).
     RemoveFinalizerForIndex,
-    /// Record it as a success, and remove the finalizer.
+    /// Record the UID as a success, and remove the finalizer.
     RecordSuccess,
-    /// Record it as a failure, and remove the finalizer.
+    /// Record the UID as a failure, and remove the finalizer.
     RecordFailure,
-    /// Record it as a failure, and leave the finalizer.
-    KeepFailure,
+    /// Record the UID as a failure, and keep the finalizer.
+    RecordFailureAndKeep,
 }
 
-/// Decides for each pod that holds the finalizer.
+/// Decides the treatment of each pod that holds the finalizer.
 ///
-/// `record_indexes` says whether the first status write can hold the newly completed indexes (see
-/// [`super::status::holds_indexes`]).
+/// `record_indexes` is false if the first status write cannot store the newly completed indexes (see
+/// [`super::status::accepts_indexes`]).
 #[must_use]
 pub fn account<'a>(
     view: &View<'a>,
@@ -56,43 +61,45 @@ pub fn account<'a>(
     termination: Option<&Termination>,
     record_indexes: bool,
 ) -> Accounting<'a> {
-    let mut accounting = reclaimed(view);
-    let listed = accounting.listed_succeeded.len() + accounting.listed_failed.len();
-    // J-02: the room is looked at before a UID is added, and only new ones need it.
-    let mut room = view.observed.settings.max_uncounted_pods.saturating_sub(listed);
-    for pod in view.pods.iter().filter(|it| it.holds) {
+    let mut accounting = still_recorded(view);
+    let recorded = accounting.recorded_succeeded.len() + accounting.recorded_failed.len();
+    // J-02: the room is checked before a UID is added, and only new UIDs need room.
+    let mut room = view.observed.settings.max_uncounted_pods.saturating_sub(recorded);
+    for pod in view.pods.iter().filter(|it| it.has_finalizer) {
         let treatment = treatment(view, indexes, termination, record_indexes, pod);
         let takes_room = !matches!(treatment, Treatment::Keep | Treatment::RemoveFinalizer);
         if treatment == Treatment::Keep || (takes_room && room == 0) {
-            accounting.finalizer_not_removed = true;
+            accounting.finalizer_remains = true;
             continue;
         }
         room -= usize::from(takes_room);
         match treatment {
-            Treatment::RecordSuccess => accounting.listed_succeeded.push(pod.facts.uid.clone()),
-            Treatment::RecordFailure | Treatment::KeepFailure => {
-                accounting.listed_failed.push(pod.facts.uid.clone());
+            Treatment::RecordSuccess => accounting.recorded_succeeded.push(pod.facts.uid.clone()),
+            Treatment::RecordFailure | Treatment::RecordFailureAndKeep => {
+                accounting.recorded_failed.push(pod.facts.uid.clone());
             }
             Treatment::Keep | Treatment::RemoveFinalizer | Treatment::RemoveFinalizerForIndex => {}
         }
-        if treatment != Treatment::KeepFailure {
+        if treatment != Treatment::RecordFailureAndKeep {
             accounting.finalizer_removals.push(*pod);
         }
     }
     accounting
 }
 
-/// The lists without the pods that hold no finalizer, wherever they are now (FT-05, J-05).
-fn reclaimed<'a>(view: &View<'a>) -> Accounting<'a> {
+/// The records of pods that still hold the finalizer, whatever their owner; the others are counted (FT-05, J-05).
+fn still_recorded<'a>(view: &View<'a>) -> Accounting<'a> {
     let Some(uncounted) = view.job().status.uncounted.as_ref() else { return Accounting::default() };
-    let held =
-        |uids: &[Uid]| -> Vec<Uid> { uids.iter().filter(|it| view.held.contains(it)).cloned().collect() };
-    let (listed_succeeded, listed_failed) = (held(&uncounted.succeeded), held(&uncounted.failed));
+    let still_held = |uids: &[Uid]| -> Vec<Uid> {
+        uids.iter().filter(|it| view.recorded_with_finalizer.contains(it)).cloned().collect()
+    };
+    let (recorded_succeeded, recorded_failed) =
+        (still_held(&uncounted.succeeded), still_held(&uncounted.failed));
     Accounting {
-        counted_succeeded: uncounted.succeeded.len() - listed_succeeded.len(),
-        counted_failed: uncounted.failed.len() - listed_failed.len(),
-        listed_succeeded,
-        listed_failed,
+        counted_succeeded: uncounted.succeeded.len() - recorded_succeeded.len(),
+        counted_failed: uncounted.failed.len() - recorded_failed.len(),
+        recorded_succeeded,
+        recorded_failed,
         ..Accounting::default()
     }
 }
@@ -105,38 +112,42 @@ fn treatment(
     pod: &Pod,
 ) -> Treatment {
     let deleting = view.job().deletion.is_some();
-    // FT-14: at the end of the Job, or with the Job, all pods go.
+    // FT-14: all pods lose the finalizer when the Job ends or is deleted.
     let ends = termination.is_some() || deleting;
     let fails = termination.is_some_and(|it| !it.succeeds);
-    match (pod.verdict, pod.index) {
+    match (pod.class, pod.index) {
         // BI-08.
-        (Verdict::Failed, _) if !ends && indexes.waits_for_replacement(pod) && !view.namespace_goes => {
+        (PodClass::Failed, _)
+            if !ends && indexes.waits_for_replacement(pod) && !view.namespace_terminating =>
+        {
             Treatment::Keep
         }
-        // S-03: a match that ends the Job is asked for as long as it is not stored; the end waits (TC-08).
-        (Verdict::Failed, _) if !ends && fails_job(view, pod) => {
-            if pod.listed || !pod.countable() {
+        // S-03: a pod that fails its Job keeps the finalizer until the interim condition is stored (TC-08).
+        (PodClass::Failed, _) if !ends && fails_job(view, pod) => {
+            if pod.recorded || !pod.countable() {
                 Treatment::Keep
             } else {
-                Treatment::KeepFailure
+                Treatment::RecordFailureAndKeep
             }
         }
-        (Verdict::Succeeded | Verdict::Failed, _) if pod.listed => Treatment::RemoveFinalizer,
-        // FT-09: nobody counts these.
-        (Verdict::Succeeded | Verdict::Failed, PodIndex::Invalid) => Treatment::RemoveFinalizer,
-        (Verdict::Succeeded, PodIndex::None) => Treatment::RecordSuccess,
-        (Verdict::Succeeded, PodIndex::Of(index)) => success_of(index, indexes, record_indexes, ends),
+        (PodClass::Succeeded | PodClass::Failed, _) if pod.recorded => Treatment::RemoveFinalizer,
+        // FT-09: a pod without a valid index is never counted.
+        (PodClass::Succeeded | PodClass::Failed, PodIndex::Invalid) => Treatment::RemoveFinalizer,
+        (PodClass::Succeeded, PodIndex::None) => Treatment::RecordSuccess,
+        (PodClass::Succeeded, PodIndex::Of(index)) => {
+            treatment_of_success(index, indexes, record_indexes, ends)
+        }
         // PF-06.
-        (Verdict::Failed, _) if is_ignored(view, pod) => Treatment::RemoveFinalizer,
-        (Verdict::Failed, _) => Treatment::RecordFailure,
-        // FT-15, J-04: what is at work when a Job fails has failed, whatever a policy says of failed pods.
-        (Verdict::Alive, PodIndex::None | PodIndex::Of(_)) if fails => Treatment::RecordFailure,
-        (Verdict::Alive, _) if ends => Treatment::RemoveFinalizer,
-        (Verdict::Alive, _) => Treatment::Keep,
+        (PodClass::Failed, _) if is_ignored(view, pod) => Treatment::RemoveFinalizer,
+        (PodClass::Failed, _) => Treatment::RecordFailure,
+        // FT-15, J-04: pods that run when their Job fails have failed. The failure policy does not apply to them.
+        (PodClass::Undecided, PodIndex::None | PodIndex::Of(_)) if fails => Treatment::RecordFailure,
+        (PodClass::Undecided, _) if ends => Treatment::RemoveFinalizer,
+        (PodClass::Undecided, _) => Treatment::Keep,
     }
 }
 
-/// Whether the failure policy ends the Job for this pod, and the status does not say yet how the Job ends (PF-08).
+/// PF-08: the pod matches a FailJob rule, and the status has no interim condition yet.
 fn fails_job(view: &View, pod: &Pod) -> bool {
     let stored = &view.job().status.conditions;
     let is_stored =
@@ -144,9 +155,8 @@ fn fails_job(view: &View, pod: &Pod) -> bool {
     view.policy_match(pod).is_some_and(|it| it.action == PodFailureAction::FailJob) && !is_stored()
 }
 
-/// A success for an index whose failure is stored counts nowhere (BI-14), and one for an index that is stored as
-/// completed has nothing to add.
-fn success_of(index: u32, indexes: &Indexes, record_indexes: bool, ends: bool) -> Treatment {
+/// A success is not counted if its index is stored as failed (BI-14) or as completed.
+fn treatment_of_success(index: u32, indexes: &Indexes, record_indexes: bool, ends: bool) -> Treatment {
     let new = indexes.completed.contains(index) && !indexes.stored.contains(index);
     match (new, record_indexes || ends) {
         (false, _) => Treatment::RemoveFinalizer,
@@ -156,45 +166,43 @@ fn success_of(index: u32, indexes: &Indexes, record_indexes: bool, ends: bool) -
 }
 
 impl Accounting<'_> {
-    /// The lists after the releases between the two status writes, and how many left each of them.
+    /// Returns the records after the finalizer removals, and the numbers of UIDs that left them.
     #[must_use]
     pub fn after_removals(&self) -> AfterRemovals {
-        let finalizer_removed: BTreeSet<&Uid> =
-            self.finalizer_removals.iter().map(|it| &it.facts.uid).collect();
-        let rest = |uids: &[Uid]| -> Vec<Uid> {
-            uids.iter().filter(|it| !finalizer_removed.contains(it)).cloned().collect()
-        };
-        let (succeeded, failed) = (rest(&self.listed_succeeded), rest(&self.listed_failed));
+        let removed: BTreeSet<&Uid> = self.finalizer_removals.iter().map(|it| &it.facts.uid).collect();
+        let rest =
+            |uids: &[Uid]| -> Vec<Uid> { uids.iter().filter(|it| !removed.contains(it)).cloned().collect() };
+        let (succeeded, failed) = (rest(&self.recorded_succeeded), rest(&self.recorded_failed));
         AfterRemovals {
-            counted_succeeded: self.listed_succeeded.len() - succeeded.len(),
-            counted_failed: self.listed_failed.len() - failed.len(),
-            listed_succeeded: succeeded,
-            listed_failed: failed,
+            counted_succeeded: self.recorded_succeeded.len() - succeeded.len(),
+            counted_failed: self.recorded_failed.len() - failed.len(),
+            recorded_succeeded: succeeded,
+            recorded_failed: failed,
         }
     }
 }
 
-/// See [`Accounting::after_removals`].
+/// The records after the finalizer removals of a plan ([`Accounting::after_removals`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfterRemovals {
-    /// Successes that are listed still.
-    pub listed_succeeded: Vec<Uid>,
-    /// Failures that are listed still.
-    pub listed_failed: Vec<Uid>,
-    /// Successes that move to the counter.
+    /// Successes that are still recorded.
+    pub recorded_succeeded: Vec<Uid>,
+    /// Failures that are still recorded.
+    pub recorded_failed: Vec<Uid>,
+    /// The number of successes that move to the counter.
     pub counted_succeeded: usize,
-    /// Failures that move to the counter.
+    /// The number of failures that move to the counter.
     pub counted_failed: usize,
 }
 
-/// The removal of finalizers, as a command has it.
+/// The arguments of [`RemoveFinalizers`](super::command::Command::RemoveFinalizers) for these pods.
 #[must_use]
 pub fn finalizer_removals(view: &View, pods: &[Pod]) -> Vec<FinalizerRemoval> {
     let action = |pod: &Pod| view.policy_match(pod).filter(|_| pod.countable()).map(|it| it.action);
     pods.iter().map(|pod| FinalizerRemoval { pod: pod_ref(pod.facts), policy_action: action(pod) }).collect()
 }
 
-/// A pod, as a command names it.
+/// The reference to a pod in a command.
 #[must_use]
 pub fn pod_ref(pod: &PodFacts) -> PodRef {
     PodRef { name: pod.name.clone(), uid: pod.uid.clone(), resource_version: pod.resource_version.clone() }

@@ -1,46 +1,47 @@
-//! One API call of a plan, and what its answer comes to: for the plan, the memory, the caches, and what is told of it.
+//! One API call of a plan, and the effects of its response on the plan, the memory, the caches, the events, and the
+//! counters.
 
 use std::sync::Arc;
 
 use super::command::{
     CreationReason, Event, FinalizerRemoval, Metric, NewPod, PodRef, StatusWrite, policy_action_label,
 };
-use super::observed::Memory;
+use super::memory::MemoryUpdate;
 use crate::answer::{Answer, Failure};
-use crate::values::{ResourceVersion, Time, Uid};
+use crate::values::{ResourceVersion, Uid};
 
 /// One API call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// GET of the Job from the API server, before pods are adopted (FT-24).
+    /// GET of the Job from the API server, before adoptions (FT-24).
     ReadJob,
-    /// PATCH of the status, with this version of the Job as precondition (SY-04).
+    /// PATCH of the status. The precondition is this version of the Job (SY-04).
     WriteStatus(Arc<StatusWrite>, ResourceVersion),
-    /// PATCH that takes the tracking finalizer from a pod.
+    /// PATCH that removes the tracking finalizer of a pod.
     RemoveFinalizer(FinalizerRemoval),
     /// POST of a pod.
     CreatePod(NewPod, CreationReason),
     /// DELETE of a pod.
     DeletePod(PodRef),
-    /// PATCH that adds controller reference and tracking finalizer to a pod (FT-24).
+    /// PATCH that adds the controller reference and the tracking finalizer to a pod (FT-24).
     AdoptPod(PodRef),
-    /// PATCH that takes both from a pod (FT-26).
+    /// PATCH that removes the controller reference and the tracking finalizer of a pod (FT-26).
     ReleasePod(PodRef),
 }
 
-/// What an answer comes to for the step that made the call.
+/// The effect of a response on the step that made the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepResult {
-    /// The step goes on.
+    /// The step continues.
     Done,
-    /// A pod was gone: the sequence ends, and nothing is wrong. The caches will show the rest (H4, S-09, J-03).
+    /// The pod does not exist. The sequence ends without a failure; the caches will show the reason (H4, S-09, J-03).
     NotFound,
     /// The sequence ends, and the Job is planned again.
     Failed(Failure),
 }
 
 impl StepResult {
-    /// With another answer: the first failure counts, and each of them more than a pod that is gone.
+    /// Keeps the worse of two results: a failure, then a missing pod. The first of two failures is kept.
     pub fn worsen(&mut self, other: StepResult) {
         match (&self, other) {
             (StepResult::Failed(_), _) | (_, StepResult::Done) => {}
@@ -49,35 +50,24 @@ impl StepResult {
     }
 }
 
-/// What an answer adds to the memory of its process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lesson {
-    /// This pod holds the finalizer no more ([`Memory::finalizer_removed`]).
-    FinalizerRemoved(Uid),
-    /// The deletion of this pod was asked for ([`Memory::deleted`]).
-    Deleted(Uid),
-    /// The namespace is being deleted ([`Memory::refused`]).
-    NamespaceGoes,
-}
-
-/// What an answer says of the version that a cache must show before the Job is planned again (SY-03).
+/// The version that a cache must show before the Job is planned again (SY-03).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// The Job has this version.
+    /// The version of the Job after the write.
     Job(ResourceVersion),
-    /// A pod of the Job has this version.
+    /// The version of a pod of the Job after the write.
     Pod(ResourceVersion),
-    /// Nobody knows whether something was written: the API server has to be asked.
+    /// The outcome of the write is unknown. The stored object has to be read back from the API server.
     Unknown,
 }
 
 impl Call {
-    /// What the answer comes to for a plan for the Job with this UID.
+    /// The effect of the response on a step of a plan for the Job with this UID.
     #[must_use]
-    pub fn went(&self, answer: &Answer, job: &Uid) -> StepResult {
+    pub fn result(&self, answer: &Answer, job: &Uid) -> StepResult {
         match (self, answer) {
-            (Call::ReadJob, Ok(found)) if found.uid != *job || found.deleting => gone(),
-            (Call::ReadJob, Err(Failure::NotFound(_))) => gone(),
+            (Call::ReadJob, Ok(found)) if found.uid != *job || found.deleting => job_gone(),
+            (Call::ReadJob, Err(Failure::NotFound(_))) => job_gone(),
             (Call::RemoveFinalizer(_) | Call::DeletePod(_), Err(Failure::NotFound(_))) => {
                 StepResult::NotFound
             }
@@ -89,24 +79,26 @@ impl Call {
         }
     }
 
-    /// What the answer adds to the memory.
+    /// The effect of the response on the memory.
     #[must_use]
-    pub fn lesson(&self, answer: &Answer) -> Option<Lesson> {
+    pub fn memory_update(&self, answer: &Answer) -> Option<MemoryUpdate> {
         match (self, answer) {
-            (Call::RemoveFinalizer(remove_finalizer), Ok(_) | Err(Failure::NotFound(_))) => {
-                Some(Lesson::FinalizerRemoved(remove_finalizer.pod.uid.clone()))
+            (Call::RemoveFinalizer(removal), Ok(_) | Err(Failure::NotFound(_))) => {
+                Some(MemoryUpdate::FinalizerRemoved(removal.pod.uid.clone()))
             }
-            // It takes the finalizer, too, and the pod may be gone by that: nothing counts it (FT-26).
-            (Call::ReleasePod(pod), Ok(_)) => Some(Lesson::FinalizerRemoved(pod.uid.clone())),
+            // FT-26: a release removes the finalizer too, and may delete the pod by that. The pod is never counted.
+            (Call::ReleasePod(pod), Ok(_)) => Some(MemoryUpdate::FinalizerRemoved(pod.uid.clone())),
             (Call::DeletePod(pod), Ok(_) | Err(Failure::NotFound(_))) => {
-                Some(Lesson::Deleted(pod.uid.clone()))
+                Some(MemoryUpdate::Deleted(pod.uid.clone()))
             }
-            (Call::CreatePod(..), Err(Failure::NamespaceTerminating(_))) => Some(Lesson::NamespaceGoes),
+            (Call::CreatePod(..), Err(Failure::NamespaceTerminating(_))) => {
+                Some(MemoryUpdate::NamespaceTerminating)
+            }
             _ => None,
         }
     }
 
-    /// What the caches must show after the answer; none for a read, and where nothing was written.
+    /// The version that the caches must show after the response; none if nothing was written.
     #[must_use]
     pub fn written(&self, answer: &Answer) -> Option<Written> {
         match (self, answer) {
@@ -117,7 +109,7 @@ impl Call {
         }
     }
 
-    /// The event that the answer is worth (EV-01 to EV-04).
+    /// The event that reports the response (EV-01 to EV-04).
     #[must_use]
     pub fn event(&self, answer: &Answer) -> Option<Event> {
         match (self, answer) {
@@ -132,15 +124,15 @@ impl Call {
         }
     }
 
-    /// The counter that the answer raises (MX-06, MX-07, S-10).
+    /// The counter that the response raises (MX-06, MX-07, S-10).
     #[must_use]
     pub fn metric(&self, answer: &Answer) -> Option<Metric> {
         match self {
             Call::CreatePod(_, reason) => {
                 Some(Metric::PodCreated { reason: *reason, succeeded: answer.is_ok() })
             }
-            Call::RemoveFinalizer(remove_finalizer) if answer.is_ok() => {
-                let action = remove_finalizer.policy_action.and_then(policy_action_label)?;
+            Call::RemoveFinalizer(removal) if answer.is_ok() => {
+                let action = removal.policy_action.and_then(policy_action_label)?;
                 Some(Metric::PodFailureHandled { action })
             }
             _ => None,
@@ -148,17 +140,6 @@ impl Call {
     }
 }
 
-impl Memory {
-    /// Keeps what an answer taught at this time.
-    pub fn learn(&mut self, lesson: Lesson, now: Time) {
-        match lesson {
-            Lesson::FinalizerRemoved(pod) => drop(self.finalizer_removed.insert(pod)),
-            Lesson::Deleted(pod) => drop(self.deleted.insert(pod)),
-            Lesson::NamespaceGoes => self.refused = Some(now),
-        }
-    }
-}
-
-fn gone() -> StepResult {
-    StepResult::Failed(Failure::Conflict("the Job is gone, or is being deleted".to_owned()))
+fn job_gone() -> StepResult {
+    StepResult::Failed(Failure::Conflict("the Job does not exist any more, or is being deleted".to_owned()))
 }

@@ -1,103 +1,106 @@
-//! What a decision wants done: data, in the order in which it must happen.
+//! The output of a decision as data: a plan of commands, in the order in which they are performed.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::observed::{Memory, PodFailureAction, StatusFacts};
+use super::memory::Memory;
+use super::observed::{PodFailureAction, StatusFacts};
 use crate::values::{ResourceVersion, Text, Uid};
 
-/// What to do for one Job.
+/// The plan of one sync of a Job.
 ///
-/// # How it is enacted
+/// # Order
 ///
-/// By an [`Enactment`](super::enactment::Enactment), wherever it is. The sequences are performed in their order, each from
-/// its first step to its last, but for those that depend on an earlier one ([`When`]). A step is one API call or a batch of
-/// independent calls.
+/// An [`Enactment`](super::enactment::Enactment) performs the fields `claims`, `stop`, `account`, and `scale` in this
+/// order. Each field has [sequences](Sequence) of steps. A step is one API call, or a batch of independent calls.
 ///
-/// - A step that failed in any part ends its sequence. Failed is every answer but 2xx, and no answer. 404 to the removal
-///   of a finalizer or to a deletion ends the sequence too, though it is no error: the caches will show the rest (H4,
-///   S-09, J-03).
-/// - A [`Command::WriteStatus`] that failed ends the whole plan: the view of the Job is old (SY-04). So does a claim,
-///   [`Command::AdoptPods`] or [`Command::ReleasePods`]: the rest counts on it (FT-25).
-/// - Another failed step does not keep the next sequence from being tried: a pod whose finalizer cannot be removed holds
-///   up its own count and the Job's end, and no other pod (EN-06); a quota that refuses new pods does not hold up the
-///   counting of old ones (PC-13).
+/// # Failures
 ///
-/// A status write that comes [`When::Stopped`] counts on the deletions before it: it says that those pods terminate (PC-01,
-/// PC-02).
+/// Every response but a 2xx is a failure, and so is a missing response.
 ///
-/// After a failure the Job is observed again, with a delay of 1 s·2^n up to 60 s (requirements.md 0.1), or earlier if
-/// something happens. No decision reads an answer, all are made before the first call: a plan may be cut after any call
+/// | failed | consequence |
+/// | --- | --- |
+/// | any call of a step | The rest of its sequence is skipped; the next sequence is performed. A pod that keeps its finalizer delays its own count and the end of the Job, but no other pod (EN-06). A quota that refuses new pods does not delay the counting of terminated pods (PC-13). |
+/// | [`Command::WriteStatus`], [`Command::AdoptPods`], [`Command::ReleasePods`] | The rest of the plan is skipped, because it assumes that these commands succeed (SY-04, FT-25). |
+/// | a finalizer removal or a deletion, with 404 | The rest of its sequence is skipped, but the sync has not failed: the caches will show the reason (H4, S-09, J-03). |
+///
+/// After a failure the Job is observed and planned again. The delay is 1 s·2^n, up to 60 s, or less if an event arrives
+/// (`docs/reference/built-in.md`).
+///
+/// # Guarantee
+///
+/// All decisions are made before the first call, and none reads a response. A plan may therefore be cut after any call
 /// without a loss (FT-02).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// What to do.
-    pub sequences: Vec<Sequence>,
-    /// What to remember. It holds from the moment of planning on, whether or not the steps succeed.
+    /// Performed first: the releases and adoptions of pods.
+    pub claims: Vec<Sequence>,
+    /// Performed second, if the Job ends or is suspended: the deletion of all active pods, and the accounting after it.
+    pub stop: Option<Stop>,
+    /// Performed third: the accounting of terminated pods (KEP-2307). One sequence writes the records, removes the
+    /// finalizers, and writes the counters; steps without an effect are left out. Empty if there is a `stop`.
+    pub account: Vec<Sequence>,
+    /// Performed last: the creation of missing pods, or the deletion of surplus pods. Empty if there is a `stop`.
+    pub scale: Vec<Sequence>,
+    /// The memory after this plan. It takes effect before the first call, whether or not the steps succeed.
     pub memory: Memory,
-    /// Observe again after this long at the latest, even if nothing happens.
+    /// The time after which the Job is observed again, even if no event arrives.
     pub wake_after: Option<Duration>,
-    /// Why, for logs.
+    /// The reasons, for logs.
     pub decisions: Vec<Decision>,
-    /// Events that do not wait for a step.
+    /// Events that do not depend on a step.
     pub events: Vec<Event>,
     /// The `action` label of the sync metrics; none if the Job was skipped (MX-01, MX-11).
     pub action: Option<SyncAction>,
 }
 
+/// The deletion of all active pods of a Job that ends or is suspended, and the accounting after it.
+///
+/// At most one of `if_all` and `if_none` is performed. Neither is performed if some calls succeeded and some did not, or
+/// if a pod was not found. The numbers of active and terminating pods are unknown then, until the caches show them and
+/// the Job is planned again (TC-08).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Stop {
+    /// The deletions.
+    pub deletions: Vec<Sequence>,
+    /// Performed if every call of the deletions succeeded. The status reports the end or the suspension, and the deleted
+    /// pods as terminating (PC-01, PC-02).
+    pub if_all: Vec<Sequence>,
+    /// Performed if no call of the deletions succeeded, for example because a webhook refuses the deletion of the last
+    /// active pod. The status reports neither a new end nor a suspension, but terminated pods are counted (TC-08).
+    pub if_none: Vec<Sequence>,
+}
+
+/// Steps that depend on each other: a step is performed only after the previous one has succeeded.
+pub type Sequence = Vec<Step>;
+
 impl Plan {
-    /// Whether nothing is to be done now.
+    /// Returns true if the plan has no step.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sequences.iter().all(|sequence| sequence.steps.is_empty())
+        self.sequences().all(Vec::is_empty)
     }
 
-    /// All commands in their order.
+    /// The sequences of all fields, in their order.
+    pub fn sequences(&self) -> impl Iterator<Item = &Sequence> {
+        let stop = self.stop.iter().flat_map(|stop| [&stop.deletions, &stop.if_all, &stop.if_none]);
+        [&self.claims].into_iter().chain(stop).chain([&self.account, &self.scale]).flatten()
+    }
+
+    /// The commands of all sequences, in their order.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
-        self.sequences.iter().flat_map(|sequence| &sequence.steps).map(|step| &step.command)
+        self.sequences().flatten().map(|step| &step.command)
     }
 }
 
-/// Steps of which each comes after the one before it has succeeded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sequence {
-    /// When it is performed.
-    pub when: When,
-    /// What to do.
-    pub steps: Vec<Step>,
-}
-
-impl Sequence {
-    /// One that does not depend on others.
-    #[must_use]
-    pub fn always(steps: Vec<Step>) -> Sequence {
-        Sequence { when: When::Always, steps }
-    }
-}
-
-/// When a sequence is performed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// In its turn, whatever became of others.
-    Always,
-    /// The same; the next two depend on it. It stops the Job, as its end or its suspension asks: all active pods go.
-    Stop,
-    /// All that stops the Job has succeeded.
-    Stopped,
-    /// All of it has failed, as where a webhook does not let the last active pod be deleted: the end is not announced, and
-    /// what has ended is counted all the same (TC-08). Where a part has succeeded, how many pods are active is seen once the
-    /// caches show it; the rest is tried again then.
-    NotStopped,
-}
-
-/// A command, and what is reported once it has succeeded as a whole.
+/// A command, with the events and counters that are due after it has succeeded as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What to do.
+    /// The command.
     pub command: Command,
-    /// Events to record after it.
+    /// The events to record.
     pub events: Vec<Event>,
-    /// Counters to raise after it.
+    /// The counters to raise.
     pub metrics: Vec<Metric>,
 }
 
@@ -108,7 +111,7 @@ impl From<Command> for Step {
 }
 
 impl Command {
-    /// Whether nothing more of a plan is done once this has failed: the rest was decided as if it succeeds.
+    /// Returns true if a failure of the command ends the plan, because the rest assumes its success.
     #[must_use]
     pub fn ends_plan(&self) -> bool {
         match self {
@@ -118,48 +121,46 @@ impl Command {
     }
 }
 
-/// One call, or a batch of calls that do not depend on each other.
+/// One API call, or a batch of calls that do not depend on each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Write `status`. The precondition is the version that the plan was made from, or that the answer to the former
-    /// status write of the same plan named (SY-04).
+    /// Write the status (SY-04). The precondition of the first write is the version from which the plan was made. That of
+    /// the second write is the version in the response to the first one.
     WriteStatus(Arc<StatusWrite>),
-    /// Take the tracking finalizer from these pods, with their UID as precondition. An answer of 2xx or 404 puts the
-    /// UID into [`Memory::finalizer_removed`].
+    /// Remove the tracking finalizer from these pods, with their UIDs as preconditions. A 2xx or a 404 adds the UID to
+    /// [`Memory::finalizer_removed`].
     RemoveFinalizers(Vec<FinalizerRemoval>),
-    /// Create pods in slow start: batches of 1, 2, 4, … pods ([`super::creation::batches`]); after a batch with a failed
-    /// creation the rest is left out (PC-11). A refusal because the namespace is being deleted is a failure without an
-    /// event (PC-12).
+    /// Create pods in batches of 1, 2, 4, … ([`super::creation::batches`]). A batch with a failed creation is the last
+    /// one (PC-11). A refusal because the namespace is terminating is a failure without an event (PC-12).
     CreatePods(Creation),
-    /// Delete these pods, with their UID as precondition. An answer of 2xx or 404 puts the UID into
-    /// [`Memory::deleted`].
+    /// Delete these pods, with their UIDs as preconditions. A 2xx or a 404 adds the UID to [`Memory::deleted`].
     DeletePods(Vec<PodRef>),
-    /// GET the Job from the API server, not from a cache; unless it has this UID and no `deletionTimestamp`, fail.
-    /// Then add controller reference and tracking finalizer to each pod in one patch, with UID and resourceVersion as
-    /// preconditions (FT-24).
+    /// Adopt these pods (FT-24). First GET the Job from the API server; the command fails unless the Job has the same UID
+    /// and no `deletionTimestamp`. Then add the controller reference and the tracking finalizer to each pod in one patch,
+    /// with UID and resourceVersion as preconditions.
     AdoptPods(Vec<PodRef>),
-    /// Take controller reference and tracking finalizer from these pods in one patch, with their UID as precondition.
-    /// Answers 404 and 422 are no failures here (FT-26).
+    /// Release these pods: remove the controller reference and the tracking finalizer in one patch, with their UIDs as
+    /// preconditions. A 404 or a 422 is a success (FT-26).
     ReleasePods(Vec<PodRef>),
 }
 
-/// A status write.
+/// The old and the new status of a status write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusWrite {
-    /// The status as the cache, or the former write of the plan, has it.
+    /// The status in the cache, or after the previous status write of the plan.
     pub before: StatusFacts,
-    /// The status that is wanted.
+    /// The status to store.
     pub after: StatusFacts,
 }
 
-/// A pod that a command is about.
+/// The reference to a pod in a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodRef {
-    /// Its name, for the address.
+    /// The name, for the path of the request.
     pub name: Text,
-    /// Its UID, a precondition.
+    /// The UID, a precondition of every request.
     pub uid: Uid,
-    /// Its version in the cache, a precondition where the command says so.
+    /// The version in the cache, a precondition of some commands.
     pub resource_version: ResourceVersion,
 }
 
@@ -168,23 +169,23 @@ pub struct PodRef {
 pub struct FinalizerRemoval {
     /// The pod.
     pub pod: PodRef,
-    /// The action of the failure policy that it matched, counted once its own request has succeeded (MX-07, S-10).
+    /// The action of the rule that the pod matched; counted after the request for this pod succeeded (MX-07, S-10).
     pub policy_action: Option<PodFailureAction>,
 }
 
-/// Pods to create.
+/// The pods to create in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Creation {
-    /// What the pods differ by, in the order of their creation; one entry for each pod.
+    /// The differences between the pods, in the order of their creation; one entry for each pod.
     pub pods: Vec<NewPod>,
-    /// The `reason` label of MX-06. Each creation is counted once, as succeeded or as failed (S-10).
+    /// The `reason` label of MX-06. Each creation counts once, as succeeded or as failed (S-10).
     pub reason: CreationReason,
 }
 
-/// What a new pod has beyond the template.
+/// The properties of a new pod that its template does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct NewPod {
-    /// The index that it works on.
+    /// The completion index.
     pub index: Option<u32>,
     /// Annotation `batch.kubernetes.io/job-index-failure-count` (BI-02).
     pub failure_count: Option<i32>,
@@ -241,19 +242,19 @@ impl SyncAction {
     }
 }
 
-/// A requirement, and what it came to here.
+/// A requirement that determined a part of the plan, and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// An id of `requirements.md`.
+    /// The id of the requirement (`docs/reference/requirements`).
     pub requirement: &'static str,
-    /// One line.
+    /// The result, as one line of text.
     pub why: &'static str,
 }
 
 /// A Kubernetes event of the Job (family EV).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// `Warning`, else `Normal`.
+    /// True if `type` is `Warning`, false if it is `Normal`.
     pub warning: bool,
     /// `reason`.
     pub reason: Text,
@@ -274,39 +275,39 @@ impl Event {
         Event { warning: true, reason: Text::from(reason), message: Text::from(message) }
     }
 
-    /// EV-01: a pod was created.
+    /// EV-01: the creation of a pod.
     #[must_use]
     pub fn created(pod: &str) -> Self {
         Event::normal("SuccessfulCreate", &format!("Created pod: {pod}"))
     }
 
-    /// EV-02: a pod was not created; not for a namespace that is being deleted.
+    /// EV-02: a failed creation; the caller leaves out a refusal because the namespace is terminating.
     #[must_use]
     pub fn create_failed(error: &str) -> Self {
         Event::warning("FailedCreate", &format!("Error creating: {error}"))
     }
 
-    /// EV-03: a pod was deleted.
+    /// EV-03: the deletion of a pod.
     #[must_use]
     pub fn deleted(pod: &str) -> Self {
         Event::normal("SuccessfulDelete", &format!("Deleted pod: {pod}"))
     }
 
-    /// EV-04: a pod was not deleted; not for 404.
+    /// EV-04: a failed deletion; the caller leaves out a 404.
     #[must_use]
     pub fn delete_failed(error: &str) -> Self {
         Event::warning("FailedDelete", &format!("Error deleting: {error}"))
     }
 }
 
-/// An increment of a counter (family MX). Increments are never zero.
+/// An increment of a counter (family MX), by 1 unless it has a field `by`, which is never 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// MX-03 `jobs_finished_total`.
     JobFinished {
         /// `completion_mode`.
         indexed: bool,
-        /// `result`: `succeeded`, else `failed`.
+        /// `result`: `succeeded` if true, else `failed`.
         succeeded: bool,
         /// `reason`.
         reason: Text,
@@ -315,16 +316,16 @@ pub enum Metric {
     PodsFinished {
         /// `completion_mode`.
         indexed: bool,
-        /// `result`: `succeeded`, else `failed`.
+        /// `result`: `succeeded` if true, else `failed`.
         succeeded: bool,
-        /// How many.
+        /// The increment.
         by: u64,
     },
     /// MX-06 `job_pods_creation_total`.
     PodCreated {
         /// `reason`.
         reason: CreationReason,
-        /// `status`: `succeeded`, else `failed`.
+        /// `status`: `succeeded` if true, else `failed`.
         succeeded: bool,
     },
     /// MX-07 `pod_failures_handled_by_failure_policy_total`.
@@ -334,16 +335,16 @@ pub enum Metric {
     },
     /// MX-05 `job_finished_indexes_total`.
     IndexesFinished {
-        /// `status`: `succeeded`, else `failed`.
+        /// `status`: `succeeded` if true, else `failed`.
         succeeded: bool,
-        /// `backoffLimit`: `perIndex`, else `global`.
+        /// `backoffLimit`: `perIndex` if true, else `global`.
         per_index: bool,
-        /// How many.
+        /// The increment.
         by: u64,
     },
 }
 
-/// The label of MX-07 for an action; none for an action that is not known.
+/// The `action` label of MX-07; none for an unknown action.
 #[must_use]
 pub fn policy_action_label(action: PodFailureAction) -> Option<&'static str> {
     match action {

@@ -1,40 +1,40 @@
-//! Conditions of a Job: looked up, set, one for each type (S-12).
+//! Job conditions: lookup and change, with one condition for each type (S-12).
 
 use super::observed::Condition;
 use crate::values::{Text, Time};
 
-/// `SuccessCriteriaMet`: the Job will be Complete.
+/// The interim condition of a Job that will be Complete.
 pub const SUCCESS_CRITERIA_MET: &str = "SuccessCriteriaMet";
-/// `FailureTarget`: the Job will be Failed.
+/// The interim condition of a Job that will be Failed.
 pub const FAILURE_TARGET: &str = "FailureTarget";
-/// `Complete`: the Job has succeeded and has ended.
+/// The terminal condition of a Job that succeeded.
 pub const COMPLETE: &str = "Complete";
-/// `Failed`: the Job has failed and has ended.
+/// The terminal condition of a Job that failed.
 pub const FAILED: &str = "Failed";
-/// `Suspended`.
+/// The condition of a Job that is suspended.
 pub const SUSPENDED: &str = "Suspended";
 
-/// The condition of a type that is True.
+/// The first condition of a type with status True.
 ///
-/// Any entry is looked at, not the first one alone: a list may hold a type twice (S-12).
+/// It need not be the first condition of that type: a list may contain a type twice (S-12).
 #[must_use]
 pub fn find_true<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
     conditions.iter().find(|it| &*it.kind == kind && &*it.status == "True")
 }
 
-/// The first condition of a type that is not False.
+/// The first condition of a type with a status other than False.
 #[must_use]
 pub fn find_not_false<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
     conditions.iter().find(|it| &*it.kind == kind && &*it.status != "False")
 }
 
-/// Whether a Job has a terminal condition.
+/// Returns true if the conditions contain a terminal condition with status True.
 #[must_use]
 pub fn finished(conditions: &[Condition]) -> bool {
     find_true(conditions, COMPLETE).is_some() || find_true(conditions, FAILED).is_some()
 }
 
-/// A condition that came about now.
+/// Returns a condition with `now` as its probe and transition time.
 #[must_use]
 pub fn new(kind: &str, status: &str, reason: &Text, message: &Text, now: Time) -> Condition {
     Condition {
@@ -47,15 +47,16 @@ pub fn new(kind: &str, status: &str, reason: &Text, message: &Text, now: Time) -
     }
 }
 
-/// The conditions with one set as the last: behind the interim condition, where somebody had set a terminal one to False
-/// before there was an interim one (TC-09).
+/// Returns the conditions with one of them replaced and moved to the end.
+///
+/// A terminal condition that a user had set to False then follows the interim condition (TC-09).
 #[must_use]
 pub fn with_last(conditions: &[Condition], condition: Condition) -> Vec<Condition> {
     let others = conditions.iter().filter(|it| it.kind != condition.kind).cloned();
     others.chain([condition.clone()]).collect()
 }
 
-/// The conditions with one set: in the place of the first entry of its type, else at the end (S-12, TC-10).
+/// Returns the conditions with one of them replaced at the place of its type, or appended (S-12, TC-10).
 #[must_use]
 pub fn with(conditions: &[Condition], condition: Condition) -> Vec<Condition> {
     let mut all = conditions.to_vec();

@@ -1,15 +1,16 @@
-//! Which pods to create, and in which batches (PC-08, PC-11, PC-18, BO-02, BO-11).
+//! The pods to create, and the batches in which they are created (PC-08, PC-11, PC-18, BO-02, BO-11).
 
 use std::time::Duration;
 
 use super::backoff;
 use super::command::{Creation, CreationReason, NewPod};
-use super::observed::{BackoffRecord, PodReplacementPolicy};
+use super::memory::BackoffRecord;
+use super::observed::PodReplacementPolicy;
 use super::per_index::{Indexes, active_indexes};
 use super::termination::Tally;
-use super::view::{PodState, View, waits_for_end};
+use super::view::{PodState, View, waits_for_termination};
 
-/// Sizes of the batches in which pods are created: 1, 2, 4, …, the last one what is left (PC-11).
+/// Returns the sizes of the batches in which pods are created: 1, 2, 4, …, and the rest as the last batch (PC-11).
 pub fn batches(pods: usize) -> impl Iterator<Item = usize> {
     let mut left = pods;
     let mut next = 1;
@@ -21,16 +22,16 @@ pub fn batches(pods: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// What becomes of missing pods.
+/// The missing pods of a Job.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Missing {
-    /// Pods to create now.
+    /// The pods to create now.
     pub create: Vec<NewPod>,
-    /// When more can be created, if that is later.
+    /// The time after which more pods can be created, if any.
     pub wait: Option<Duration>,
 }
 
-/// At most `count` pods: now, or after the delay of a failure.
+/// Returns at most `count` missing pods: those to create now, and the delay of the others.
 #[must_use]
 pub fn missing(view: &View, indexes: &Indexes, record: &BackoffRecord, count: usize) -> Missing {
     if view.limit_per_index().is_some() {
@@ -39,7 +40,7 @@ pub fn missing(view: &View, indexes: &Indexes, record: &BackoffRecord, count: us
     let settings = view.observed.settings;
     let left = backoff::remaining(record, view.observed.now, settings);
     if left > Duration::ZERO {
-        // BO-02: nothing is created, not even for indexes that have not failed.
+        // BO-02: the delay applies to every index, even to those without a failure.
         return Missing { create: Vec::new(), wait: Some(left.max(settings.sync_batch_period)) };
     }
     let create = if view.indexed() {
@@ -50,7 +51,7 @@ pub fn missing(view: &View, indexes: &Indexes, record: &BackoffRecord, count: us
     Missing { create, wait: None }
 }
 
-/// BO-11: of the first pending indexes, those whose delay is over.
+/// BO-11: the first pending indexes, as far as their delay has passed.
 fn each_after_its_delay(view: &View, indexes: &Indexes, count: usize) -> Missing {
     let mut missing = Missing::default();
     for index in pending(view, indexes, count) {
@@ -65,26 +66,27 @@ fn each_after_its_delay(view: &View, indexes: &Indexes, count: usize) -> Missing
     missing
 }
 
-/// The lowest indexes that have no pod at work, are not completed and have not failed; where an end is waited for, that
-/// have no pod that terminates either (PC-18, RP-03).
+/// The lowest indexes that have no active pod, and are neither completed nor failed (PC-18).
+///
+/// If a replacement waits for termination, they have no terminating pod either (RP-03).
 fn pending(view: &View, indexes: &Indexes, count: usize) -> Vec<u32> {
     let mut taken = indexes.completed.union(&active_indexes(view));
     if let Some(failed) = &indexes.failed {
         taken = taken.union(failed);
     }
-    if waits_for_end(&view.observed) {
+    if waits_for_termination(&view.observed) {
         taken = taken.union(&view.indexes_of(|pod| pod.state == PodState::Terminating));
     }
     taken.missing(view.completions(), count)
 }
 
-/// The command that creates them.
+/// The arguments of the command that creates these pods.
 #[must_use]
 pub fn creation(view: &View, tally: Tally, pods: Vec<NewPod>) -> Creation {
     Creation { pods, reason: reason(view, tally) }
 }
 
-/// MX-12.
+/// The `reason` label of the created pods (MX-12).
 fn reason(view: &View, tally: Tally) -> CreationReason {
     let failed_only = view.job().spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
     let failures = tally.failed > 0;

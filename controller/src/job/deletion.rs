@@ -1,4 +1,4 @@
-//! Which pods are surplus, and in which order they go (PC-06, PC-09).
+//! The surplus pods, and the order in which they are deleted (PC-06, PC-09).
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -7,8 +7,9 @@ use super::observed::{ContainerFacts, ContainerKind, Phase, PodFacts};
 use super::view::{Pod, PodIndex, View, is_ready};
 use crate::values::{Time, Uid};
 
-/// The active pods that go, the first one first: of an Indexed Job those without a valid index and all but one of each
-/// index, then as many as it takes to remove `at_least`.
+/// The active pods to delete, in the order of deletion; at least `at_least`, if there are so many.
+///
+/// An Indexed Job first loses the pods without a valid index, and all but one pod of each index.
 #[must_use]
 pub fn surplus<'a>(view: &View<'a>, at_least: usize) -> Vec<Pod<'a>> {
     let mut pods: Vec<Pod<'a>> = view.active().copied().collect();
@@ -19,41 +20,41 @@ pub fn surplus<'a>(view: &View<'a>, at_least: usize) -> Vec<Pod<'a>> {
         PodIndex::Invalid => true,
         PodIndex::Of(index) => kept.get(&index).is_some_and(|uid| **uid != pod.facts.uid),
     };
-    let (mut going, rest): (Vec<_>, Vec<_>) = pods.iter().copied().partition(needless);
-    let more = at_least.saturating_sub(going.len());
-    going.extend(rest.into_iter().take(more));
-    going
+    let (mut chosen, rest): (Vec<_>, Vec<_>) = pods.iter().copied().partition(needless);
+    let more = at_least.saturating_sub(chosen.len());
+    chosen.extend(rest.into_iter().take(more));
+    chosen
 }
 
-/// Of each index, the pod that goes last.
+/// For each index, the pod that would be deleted last.
 fn kept_for_index<'a>(in_order: &[Pod<'a>]) -> BTreeMap<u32, &'a Uid> {
     in_order.iter().filter_map(|pod| pod.index().map(|index| (index, &pod.facts.uid))).collect()
 }
 
-/// What decides which of two pods goes first, in this order; the smaller one goes.
+/// The rank of a pod, compared field by field: the smaller one is deleted first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Preference {
-    /// One that has lost the finalizer is not counted any more, and was perhaps chosen before (S-11, H1).
-    holds: bool,
-    /// One without a node.
+    /// A pod without the finalizer is deleted first: it is not counted any more, and may have been chosen before (S-11, H1).
+    has_finalizer: bool,
+    /// A pod without a node is deleted first.
     scheduled: bool,
-    /// One that has not come so far.
+    /// A pod in an earlier phase is deleted first.
     progress: u8,
-    /// One that is not ready.
+    /// A pod that is not ready is deleted first.
     ready: bool,
-    /// Of ready ones, the one that became ready last.
+    /// The ready pod that became ready last is deleted first.
     ready_since: Latest,
-    /// One whose containers restarted more often.
+    /// A pod whose containers restarted more often is deleted first.
     restarts: Reverse<i32>,
-    /// One whose sidecars did.
+    /// A pod whose sidecars restarted more often is deleted first.
     sidecar_restarts: Reverse<i32>,
-    /// The newest one.
+    /// The newest pod is deleted first.
     created: Latest,
-    /// The order of equals.
+    /// The order of pods that are equal otherwise.
     uid: Uid,
 }
 
-/// Orders unknown times first, then the latest.
+/// A time, ordered from the latest to the earliest, with unknown times first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Latest(Option<Time>);
 
@@ -75,7 +76,7 @@ impl PartialOrd for Latest {
 fn preference(pod: &Pod) -> Preference {
     let facts = pod.facts;
     Preference {
-        holds: pod.holds,
+        has_finalizer: pod.has_finalizer,
         scheduled: facts.scheduled,
         progress: progress(facts.phase),
         ready: is_ready(facts),
@@ -95,7 +96,7 @@ fn progress(phase: Phase) -> u8 {
     }
 }
 
-/// Since when a pod is ready; the same for all that are not.
+/// The time since which the pod is ready; none for every pod that is not ready.
 fn ready_since(pod: &PodFacts) -> Option<Time> {
     pod.conditions.iter().find(|it| &*it.kind == "Ready" && &*it.status == "True")?.last_transition
 }

@@ -1,73 +1,93 @@
-//! Carrying out a plan, call by call: which calls may be made now, and what their answers do to the rest.
+//! The execution of a plan, call by call: which calls may be made now, and the effect of each response on the rest.
 //!
-//! There is one of these, and no other code knows the order of a plan: the runtime sends its calls over HTTP, the
-//! explorer lets the environment of the model answer them, the simulator makes them requests to the embedded API server.
-//! It makes no call itself and reads no clock.
+//! No other code depends on the order of a plan. The runtime sends the calls over HTTP. The explorer has the environment
+//! of the model respond to them. The simulator sends them to the embedded API server. This module itself makes no call
+//! and reads no clock.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use super::call::{Call, StepResult};
-use super::command::{Command, NewPod, Plan, PodRef, Sequence, Step, When};
+use super::command::{Command, NewPod, Plan, PodRef, Sequence, Step};
 use super::creation::batches;
-use super::observed::Memory;
+use super::memory::Memory;
 use crate::answer::{Answer, Failure};
 use crate::values::{ResourceVersion, Time, Uid};
 
-/// A plan that is being carried out, as [`Plan`] says.
+/// The execution of one plan, in the order that [`Plan`] documents.
 ///
 /// # Expected flow
 ///
-/// 1. Make any or all of the [`Enactment::open`] calls, in any order or at the same time: [`Enactment::take`],
+/// 1. Make any or all of the [`Enactment::open`] calls, in any order or concurrently: [`Enactment::take`],
 ///    [`Enactment::take_all`].
-/// 2. Give each answer to [`Enactment::answered`]. Once all of a batch are there, the next batch is open.
-/// 3. When [`Enactment::is_over`], [`Enactment::outcome`] says what to remember, and what failed.
+/// 2. Pass each response to [`Enactment::answered`]. The last response of a batch opens the next batch.
+/// 3. After [`Enactment::is_over`] returns true, [`Enactment::outcome`] has the memory and the failures.
 ///
-/// It may be dropped after any call: no decision reads an answer (FT-02).
+/// The enactment may be dropped after any call, because no decision reads a response (FT-02).
 #[derive(Clone, Debug)]
 pub struct Enactment<P> {
     plan: P,
     job: Uid,
-    /// The version that the next status write expects.
+    /// The precondition of the next status write.
     version: ResourceVersion,
     memory: Memory,
-    /// The step under way.
+    /// The current step.
     place: Place,
-    /// Batches of the step that come after the one under way.
+    /// The batches of the current step after the current batch.
     later: VecDeque<Vec<Call>>,
-    /// Calls of the batch under way that were not made yet.
+    /// The calls of the current batch that were not made yet.
     open: Vec<Call>,
-    /// How many calls were made and not answered.
+    /// The number of calls that were made and have no response yet.
     awaited: usize,
-    /// How the step went so far.
-    went: StepResult,
-    /// How that went which stops the Job.
-    stop: StepResult,
-    /// Whether any call of it succeeded.
-    stopped_any: bool,
+    /// The worst result of the current step so far.
+    result: StepResult,
+    stop: StopResult,
     failures: Vec<Failure>,
 }
 
-/// Where a step stands in its plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// The position of a step in a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
+    part: Part,
     sequence: usize,
     step: usize,
 }
 
-/// What became of a plan.
+/// A part of a plan: a field of [`Plan`] or of [`Stop`](super::command::Stop).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Claims,
+    Deletions,
+    IfAll,
+    IfNone,
+    Account,
+    Scale,
+    End,
+}
+
+/// The results of the calls that delete all active pods.
+#[derive(Clone, Copy, Debug)]
+struct StopResult {
+    /// True if every call so far has succeeded.
+    all: bool,
+    /// True if no call so far has succeeded or has found its pod deleted.
+    none: bool,
+}
+
+/// The result of an enactment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What to remember.
+    /// The memory after the responses.
     pub memory: Memory,
-    /// The failures, one for each step that failed, in their order. None: everything was done, or a pod turned out to be
-    /// gone.
+    /// The failures in their order, one for each failed step. If there is none, every step was performed, or a pod was
+    /// not found.
     pub failures: Vec<Failure>,
 }
 
 impl<P: Deref<Target = Plan>> Enactment<P> {
-    /// Of a plan for the Job with this UID, which was made from this version of it.
+    /// Starts the execution of a plan for the Job with this UID. `version` is the version of the Job in the facts from
+    /// which the plan was made.
     #[must_use]
     pub fn new(plan: P, job: Uid, version: ResourceVersion) -> Self {
         let mut enactment = Enactment {
@@ -75,98 +95,99 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
             plan,
             job,
             version,
-            place: Place::default(),
+            place: Place::first_of(Part::Claims),
             later: VecDeque::new(),
             open: Vec::new(),
             awaited: 0,
-            went: StepResult::Done,
-            stop: StepResult::Done,
-            stopped_any: false,
+            result: StepResult::Done,
+            stop: StopResult { all: true, none: true },
             failures: Vec::new(),
         };
         enactment.begin_step();
-        enactment.go_on();
+        enactment.open_next_batch();
         enactment
     }
 
-    /// The calls of which each may be made now. None, too, while all that may be made are on their way.
+    /// The calls that may be made now. Empty while all of them are made and some have no response yet.
     #[must_use]
     pub fn open(&self) -> &[Call] {
         &self.open
     }
 
-    /// The open call of this number, which is made now.
+    /// Takes the open call with this number. The caller makes it now.
     pub fn take(&mut self, number: usize) -> Option<Call> {
         let call = (number < self.open.len()).then(|| self.open.remove(number))?;
         self.awaited += 1;
         Some(call)
     }
 
-    /// All open calls, which are made now.
+    /// Takes all open calls. The caller makes them now.
     pub fn take_all(&mut self) -> Vec<Call> {
         self.awaited += self.open.len();
         std::mem::take(&mut self.open)
     }
 
-    /// Whether there is nothing to do any more, and no answer to wait for.
+    /// Returns true if no call is open and every call has its response.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.open.is_empty() && self.awaited == 0
     }
 
-    /// The answer to a call has come, at this time. If it completes a step that succeeded as a whole, that is returned: the
-    /// events and counters of the step are due.
+    /// Processes the response to a call that was taken, received at this time.
     ///
-    /// The order in which the answers of a batch come makes no difference, but to which of several failures is told.
+    /// Returns a step if the response completes it and all its calls have succeeded. The events and counters of the step
+    /// are due then. The order of the responses of a batch affects only which of several failures is kept.
     pub fn answered(&mut self, call: &Call, answer: &Answer, now: Time) -> Option<&Step> {
         self.awaited = self.awaited.saturating_sub(1);
-        if let Some(lesson) = call.lesson(answer) {
-            self.memory.learn(lesson, now);
+        if let Some(update) = call.memory_update(answer) {
+            self.memory.apply(update, now);
         }
         if let (Call::WriteStatus(..), Ok(stored)) = (call, answer) {
             self.version = stored.resource_version.clone();
         }
-        let went = call.went(answer, &self.job);
-        let stops = self.when(self.place.sequence) == Some(When::Stop);
-        self.stopped_any |= stops && !matches!(went, StepResult::Failed(_));
-        self.went.worsen(went);
+        let result = call.result(answer, &self.job);
+        if self.place.part == Part::Deletions {
+            self.stop.all &= result == StepResult::Done;
+            self.stop.none &= matches!(result, StepResult::Failed(_));
+        }
+        self.result.worsen(result);
         let place = self.place;
-        let is_whole = self.is_over() && self.later.is_empty() && self.went == StepResult::Done;
-        self.go_on();
-        if is_whole { self.step_at(place) } else { None }
+        let is_complete = self.is_over() && self.later.is_empty() && self.result == StepResult::Done;
+        self.open_next_batch();
+        if is_complete { self.step_at(place) } else { None }
     }
 
-    /// Begins nothing more, for this reason. Calls that are on their way may still be answered.
+    /// Ends the execution with this failure. Responses to calls that were made may still follow.
     pub fn abandon(&mut self, why: Failure) {
         self.failures.push(why);
         self.open.clear();
         self.later.clear();
-        self.place = Place { sequence: self.plan.sequences.len(), step: 0 };
+        self.place = Place::first_of(Part::End);
     }
 
-    /// The failures so far; after any of them the Job is to be planned again.
+    /// The failures so far. If there is any, the Job is to be planned again.
     #[must_use]
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
-    /// What to remember so far.
+    /// The memory after the responses so far.
     #[must_use]
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// What became of it.
+    /// Returns the memory and the failures.
     #[must_use]
     pub fn outcome(self) -> Outcome {
         Outcome { memory: self.memory, failures: self.failures }
     }
 
-    /// Opens the next calls, once all answers are there.
-    fn go_on(&mut self) {
+    /// Opens the next batch after all responses to the current one.
+    fn open_next_batch(&mut self) {
         while self.is_over() && self.step_at(self.place).is_some() {
-            // A batch with a failure is the last one of its step (PC-11, FT-24).
-            match self.later.pop_front().filter(|_| self.went == StepResult::Done) {
+            // PC-11, FT-24: a batch with a failure is the last one of its step.
+            match self.later.pop_front().filter(|_| self.result == StepResult::Done) {
                 Some(batch) => self.open = batch,
                 None => self.end_step(),
             }
@@ -175,54 +196,74 @@ impl<P: Deref<Target = Plan>> Enactment<P> {
 
     fn end_step(&mut self) {
         let ends_plan = self.step_at(self.place).is_some_and(|step| step.command.ends_plan());
-        let next_sequence = Place { sequence: self.place.sequence + 1, step: 0 };
-        let went = std::mem::replace(&mut self.went, StepResult::Done);
-        if self.when(self.place.sequence) == Some(When::Stop) {
-            self.stop.worsen(went.clone());
-        }
-        self.place = match went {
-            StepResult::Done => Place { step: self.place.step + 1, ..self.place },
-            StepResult::NotFound => next_sequence,
+        self.place = match std::mem::replace(&mut self.result, StepResult::Done) {
+            StepResult::Done => self.place.next_step(),
+            StepResult::NotFound => self.place.next_sequence(),
             StepResult::Failed(failure) => {
                 self.failures.push(failure);
-                if ends_plan { Place { sequence: self.plan.sequences.len(), step: 0 } } else { next_sequence }
+                if ends_plan { Place::first_of(Part::End) } else { self.place.next_sequence() }
             }
         };
         self.begin_step();
     }
 
-    /// Begins the step that is under way from now on: at the end of a sequence the first one of the next.
+    /// Moves to the next existing step, unless the place already has one, and prepares its batches.
     fn begin_step(&mut self) {
-        while self.plan.sequences.get(self.place.sequence).is_some_and(|it| !self.goes_on_in(it)) {
-            self.place = Place { sequence: self.place.sequence + 1, step: 0 };
+        while self.place.part != Part::End && self.step_at(self.place).is_none() {
+            self.place = if self.place.sequence < self.sequences(self.place.part).len() {
+                self.place.next_sequence()
+            } else {
+                Place::first_of(self.part_after(self.place.part))
+            };
         }
         let command = self.step_at(self.place).map(|step| &step.command);
         self.later = command.map(|command| calls(command, &self.version)).unwrap_or_default();
     }
 
     fn step_at(&self, place: Place) -> Option<&Step> {
-        self.plan.sequences.get(place.sequence)?.steps.get(place.step)
+        self.sequences(place.part).get(place.sequence)?.get(place.step)
     }
 
-    fn goes_on_in(&self, sequence: &Sequence) -> bool {
-        self.place.step < sequence.steps.len() && self.is_due(sequence.when)
+    fn sequences(&self, part: Part) -> &[Sequence] {
+        let plan = &*self.plan;
+        match (part, &plan.stop) {
+            (Part::Claims, _) => &plan.claims,
+            (Part::Deletions, Some(stop)) => &stop.deletions,
+            (Part::IfAll, Some(stop)) => &stop.if_all,
+            (Part::IfNone, Some(stop)) => &stop.if_none,
+            (Part::Account, _) => &plan.account,
+            (Part::Scale, _) => &plan.scale,
+            (Part::Deletions | Part::IfAll | Part::IfNone, None) | (Part::End, _) => &[],
+        }
     }
 
-    fn when(&self, sequence: usize) -> Option<When> {
-        self.plan.sequences.get(sequence).map(|sequence| sequence.when)
-    }
-
-    /// Whether a sequence is performed, as far as what stops the Job has gone.
-    fn is_due(&self, when: When) -> bool {
-        match when {
-            When::Always | When::Stop => true,
-            When::Stopped => self.stop == StepResult::Done,
-            When::NotStopped => self.stop != StepResult::Done && !self.stopped_any,
+    fn part_after(&self, part: Part) -> Part {
+        match part {
+            Part::Claims => Part::Deletions,
+            Part::Deletions if self.stop.all => Part::IfAll,
+            Part::Deletions if self.stop.none => Part::IfNone,
+            Part::Deletions | Part::IfAll | Part::IfNone => Part::Account,
+            Part::Account => Part::Scale,
+            Part::Scale | Part::End => Part::End,
         }
     }
 }
 
-/// The calls of a command, in batches of which each comes after the answers to the one before.
+impl Place {
+    fn first_of(part: Part) -> Place {
+        Place { part, sequence: 0, step: 0 }
+    }
+
+    fn next_step(self) -> Place {
+        Place { step: self.step + 1, ..self }
+    }
+
+    fn next_sequence(self) -> Place {
+        Place { sequence: self.sequence + 1, step: 0, ..self }
+    }
+}
+
+/// The calls of a command, in batches. Each batch waits for the responses to the previous one.
 fn calls(command: &Command, version: &ResourceVersion) -> VecDeque<Vec<Call>> {
     let each = |pods: &[PodRef], call: fn(PodRef) -> Call| pods.iter().cloned().map(call).collect();
     match command {

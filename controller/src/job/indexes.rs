@@ -1,15 +1,17 @@
-//! Sets of completion indexes, kept and written as intervals: 50,000 indexes are one interval most of the time.
+//! Sets of completion indexes as intervals. The indexes of a large Job usually form a few intervals.
 
 use std::fmt;
 
-/// A set of indexes: intervals in ascending order, none empty, none touching the next. All are below `completions`, which
-/// is an int32, so that there is always a next index.
+/// A set of indexes.
+///
+/// Its intervals are in ascending order. None is empty, and no two of them touch. All indexes are below `completions`,
+/// an int32, so that `last + 1` never overflows.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct IndexSet {
     intervals: Vec<Interval>,
 }
 
-/// From the first to the last index, both inclusive.
+/// The indexes from the first to the last one, both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Interval {
     first: u32,
@@ -23,16 +25,16 @@ impl Interval {
 }
 
 impl IndexSet {
-    /// The set of some indexes, in any order and with repetitions.
+    /// Returns the set of these indexes, which may be in any order and repeat.
     #[must_use]
     pub fn of(mut indexes: Vec<u32>) -> Self {
         indexes.sort_unstable();
         IndexSet::join(indexes.into_iter().map(|index| Interval { first: index, last: index }))
     }
 
-    /// Reads the text of a status or of a success policy; only indexes below `completions` are kept (PC-20).
+    /// Parses the text of a status or of a success policy, and keeps the indexes below `completions` (PC-20).
     ///
-    /// What cannot be read is skipped. An interval that begins at `completions` or above ends the text.
+    /// Malformed intervals are skipped. An interval that begins at or above `completions` ends the text.
     #[must_use]
     pub fn parse(text: &str, completions: u32) -> Self {
         let mut found: Vec<Interval> = text
@@ -45,7 +47,7 @@ impl IndexSet {
         IndexSet::join(found.into_iter())
     }
 
-    /// Joins intervals that come in ascending order of their first index.
+    /// Joins intervals that are in ascending order of their first index.
     fn join(intervals: impl Iterator<Item = Interval>) -> Self {
         let mut joined: Vec<Interval> = Vec::new();
         for next in intervals {
@@ -58,7 +60,7 @@ impl IndexSet {
         IndexSet { intervals: joined }
     }
 
-    /// Indexes of either set.
+    /// The indexes of either set.
     #[must_use]
     pub fn union(&self, other: &IndexSet) -> IndexSet {
         if other.intervals.is_empty() {
@@ -75,7 +77,7 @@ impl IndexSet {
         }))
     }
 
-    /// Indexes of this set that the other one does not have.
+    /// The indexes of this set that are not in the other set.
     #[must_use]
     pub fn without(&self, other: &IndexSet) -> IndexSet {
         let mut rest = Vec::new();
@@ -101,26 +103,26 @@ impl IndexSet {
         IndexSet { intervals: rest }
     }
 
-    /// How many indexes both sets have.
+    /// The number of indexes in both sets.
     #[must_use]
     pub fn common(&self, other: &IndexSet) -> usize {
         self.len() - self.without(other).len()
     }
 
-    /// Whether an index is in the set.
+    /// Returns true if the index is in the set.
     #[must_use]
     pub fn contains(&self, index: u32) -> bool {
         let at = self.intervals.partition_point(|it| it.last < index);
         self.intervals.get(at).is_some_and(|it| it.first <= index)
     }
 
-    /// How many indexes there are.
+    /// The number of indexes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.intervals.iter().map(|it| it.len()).sum()
     }
 
-    /// Whether there is no index.
+    /// Returns true if the set has no index.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.intervals.is_empty()
@@ -141,7 +143,7 @@ impl IndexSet {
     }
 }
 
-/// `7` or `3-5`; nothing for anything else.
+/// Parses `7` or `3-5`; none for any other text.
 fn interval(text: &str) -> Option<Interval> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let interval = Interval { first: first.parse().ok()?, last: last.parse().ok()? };
@@ -149,7 +151,7 @@ fn interval(text: &str) -> Option<Interval> {
 }
 
 impl fmt::Display for IndexSet {
-    /// Ascending; runs of three or more as `a-b`, of two as `a,b` (PC-19).
+    /// Writes the intervals in ascending order: three or more indexes as `a-b`, two as `a,b` (PC-19).
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, interval) in self.intervals.iter().enumerate() {
             let comma = if at > 0 { "," } else { "" };
@@ -163,19 +165,19 @@ impl fmt::Display for IndexSet {
     }
 }
 
-/// Counts the steps of a plan in tests: growth is tested by counting, not by a clock.
+/// Counts the steps of a plan. Tests of its complexity compare these counts, not times.
 pub(super) mod steps {
     #[cfg(test)]
     thread_local!(static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) });
 
-    /// One more step.
+    /// Counts one step.
     #[inline]
     pub fn count() {
         #[cfg(test)]
         STEPS.with(|steps| steps.set(steps.get() + 1));
     }
 
-    /// The steps of this thread since it was last asked.
+    /// Returns the steps of this thread since the last call, and resets them.
     #[cfg(test)]
     pub fn taken() -> u64 {
         STEPS.with(std::cell::Cell::take)

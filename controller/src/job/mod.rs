@@ -1,9 +1,18 @@
-//! The Job controller: facts ([`observed`]), what to do ([`command`]), and the decision between them ([`mod@plan`]).
+//! The Job controller: pure decisions, and the requests that carry them out.
 //!
-//! The decision is cut by subject: [`view`] classifies, [`per_index`] knows indexes, [`mod@fate`] how the Job ends,
-//! [`accounting`] what is recorded, released and counted, [`scale`] how many pods there should be, [`status`] what the
-//! status says then, [`report`] what is told about it. [`enactment`] carries it out, [`mod@call`] by call; [`orphan`] is about
-//! pods that have lost their Job.
+//! | module | content |
+//! | --- | --- |
+//! | [`observed`], [`memory`] | the input of a decision: facts about the Job and its pods, and the in-memory state |
+//! | [`mod@plan`] | the decision; calls the modules below in the order of the KEPs |
+//! | [`view`], [`conditions`], [`indexes`], [`per_index`] | classification: pods, conditions, completion indexes |
+//! | [`mod@termination`], [`pod_failure_policy`], [`success_policy`] | how a Job terminates |
+//! | [`accounting`], [`status`], [`report`] | records, finalizer removals, and counters; the two status writes; their events and metrics |
+//! | [`mod@scale`], [`mod@creation`], [`deletion`], [`backoff`] | the number of pods; which are created and deleted, and when |
+//! | [`command`] | the output of a decision: a plan |
+//! | [`enactment`], [`mod@call`] | the execution of a plan, call by call |
+//! | [`orphan`] | the decision about pods without an unfinished Job |
+//! | [`observe`], [`requests`] | the conversion from API objects to facts, and from calls to requests |
+//! | [`settled`] | pods that a sync need not read |
 
 pub mod accounting;
 pub mod backoff;
@@ -14,6 +23,7 @@ pub mod creation;
 pub mod deletion;
 pub mod enactment;
 pub mod indexes;
+pub mod memory;
 pub mod observe;
 pub mod observed;
 pub mod orphan;

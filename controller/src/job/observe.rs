@@ -1,4 +1,4 @@
-//! From API objects to facts. Facts are copied and not interpreted: nothing is decided here.
+//! The conversion of API objects to facts. It copies fields and interprets none: every decision is in the plan.
 
 use std::sync::Arc;
 
@@ -17,26 +17,26 @@ use crate::values::{ResourceVersion, Text, Time, Uid};
 
 /// The tracking finalizer (FT-01, S-16).
 pub const TRACKING_FINALIZER: &str = "batch.kubernetes.io/job-tracking";
-/// Annotation and label with the index of a pod (PC-17).
+/// The annotation and the label with the completion index of a pod (PC-17).
 pub const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// Annotation with the failures of an index before this pod (BI-02).
+/// The annotation with the number of counted failures of an index before this pod (BI-02).
 pub const FAILURE_COUNT: &str = "batch.kubernetes.io/job-index-failure-count";
-/// Annotation with the ignored failures of an index before this pod (BI-02).
+/// The annotation with the number of ignored failures of an index before this pod (BI-02).
 pub const IGNORED_FAILURE_COUNT: &str = "batch.kubernetes.io/job-index-ignored-failure-count";
 
-/// Why an object cannot be observed. An API server sends no such object.
+/// An object that no API server stores, and that has no facts therefore.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unobservable {
-    /// A field that every stored object has is not there.
+    /// A field is missing that every stored object has.
     #[error("the object has no {0}")]
     Missing(&'static str),
 }
 
-/// The facts of a Job.
+/// Returns the facts of a Job.
 ///
 /// # Errors
 ///
-/// If the object was never stored: it has no UID, name, namespace, version or `spec`.
+/// The UID, name, namespace, version, or `spec` is missing.
 pub fn job(job: &batch::Job) -> Result<JobFacts, Unobservable> {
     let spec = job.spec.as_ref().ok_or(Unobservable::Missing("spec"))?;
     Ok(JobFacts {
@@ -50,11 +50,11 @@ pub fn job(job: &batch::Job) -> Result<JobFacts, Unobservable> {
     })
 }
 
-/// The facts of a pod, as the Job with this UID sees it.
+/// Returns the facts of a pod, relative to the Job with this UID and this selector.
 ///
 /// # Errors
 ///
-/// If the object was never stored: it has no UID, name or version.
+/// The UID, name, or version is missing.
 pub fn pod(pod: &core::Pod, job: &Uid, selects: &PodSelector) -> Result<PodFacts, Unobservable> {
     let metadata = &pod.metadata;
     let annotation = |key| metadata.annotations.as_ref().and_then(|all| all.get(key)).map(|it| text(it));
@@ -78,7 +78,7 @@ pub fn pod(pod: &core::Pod, job: &Uid, selects: &PodSelector) -> Result<PodFacts
     })
 }
 
-/// The controller reference of a pod.
+/// Returns the controller reference of a pod.
 #[must_use]
 pub fn owner(metadata: &meta::ObjectMeta) -> PodOwner {
     let mut references = metadata.owner_references.iter().flatten();
@@ -91,28 +91,28 @@ pub fn owner(metadata: &meta::ObjectMeta) -> PodOwner {
     }
 }
 
-/// The labels that a Job's pods have.
+/// The label selector of a Job.
 #[derive(Clone, Debug)]
 pub struct PodSelector(Option<Selector>);
 
 impl PodSelector {
-    /// The selector of a Job. Without one it selects nothing.
+    /// Returns the selector of a Job. It selects nothing if the Job has none.
     ///
     /// # Errors
     ///
-    /// If it has an operator that is not known.
+    /// An operator is unknown.
     pub fn of(job: &batch::Job) -> Result<Self, ParseExpressionError> {
         let selector = job.spec.as_ref().and_then(|it| it.selector.clone());
         selector.map(Selector::try_from).transpose().map(PodSelector)
     }
 
-    /// Selects nothing: for facts of a pod that are of no Job.
+    /// Returns a selector that selects nothing, for facts that do not depend on a Job.
     #[must_use]
     pub fn nothing() -> Self {
         PodSelector(None)
     }
 
-    /// Whether an object has the labels.
+    /// Returns true if the labels of the object match.
     #[must_use]
     pub fn matches(&self, metadata: &meta::ObjectMeta) -> bool {
         let none = std::collections::BTreeMap::new();
@@ -133,7 +133,7 @@ fn text(text: &str) -> Text {
     Text::from(text)
 }
 
-/// An instant of the API.
+/// Converts a time of the API.
 #[must_use]
 pub fn time(time: &meta::Time) -> Time {
     Time::from_millis(time.0.as_millisecond())
@@ -163,7 +163,7 @@ fn spec_facts(spec: &batch::JobSpec) -> SpecFacts {
     }
 }
 
-/// BO-14; the API server fills it in, so this is for an object that it has not seen.
+/// BO-14. The API server sets this default, so it matters only for objects that it has not stored.
 fn default_backoff_limit(spec: &batch::JobSpec) -> i32 {
     if spec.backoff_limit_per_index.is_some() { i32::MAX } else { 6 }
 }
@@ -240,7 +240,7 @@ fn status(status: &batch::JobStatus) -> StatusFacts {
     }
 }
 
-/// The conditions of a Job, in their order.
+/// Returns the conditions of a Job in their order.
 #[must_use]
 pub fn conditions(status: &batch::JobStatus) -> Vec<Condition> {
     status.conditions.iter().flatten().map(job_condition).collect()
@@ -267,7 +267,7 @@ fn deletion(metadata: &meta::ObjectMeta) -> Option<Deletion> {
     Some(Deletion { at, grace_seconds: metadata.deletion_grace_period_seconds.unwrap_or(0) })
 }
 
-/// PC-29: by UID.
+/// PC-29: the UID identifies the Job.
 fn controller(metadata: &meta::ObjectMeta, job: &Uid) -> Controller {
     match metadata.owner_references.iter().flatten().find(|it| it.controller == Some(true)) {
         None => Controller::Nobody,

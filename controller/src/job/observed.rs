@@ -1,28 +1,31 @@
-//! What a decision reads: plain facts of one Job and its pods, copied and not interpreted.
+//! The input of a decision: facts about one Job and its pods, copied from the API without interpretation.
 //!
-//! Every classification (finished, failed, counted, active, terminating) happens in [`mod@super::plan`]. Whoever builds
-//! facts, from the API or from a model of it, decides nothing.
+//! [`mod@super::plan`] makes every classification (finished, failed, counted, active, terminating). Code that builds
+//! facts, from API objects or from a model of them, decides nothing.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::memory::Memory;
 use crate::values::{ResourceVersion, Text, Time, Uid};
 
-/// One look at the caches, and what else a decision depends on.
+/// The complete input of one decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
-    /// The Job as its cache shows it.
+    /// The Job in the cache.
     pub job: &'a JobFacts,
-    /// In any order, each UID once: the pods that have this Job as controller; the pods of its namespace that have no
-    /// controller and match its selector; and the pods whose UID `status.uncountedTerminatedPods` lists, whoever owns
-    /// them now (J-05).
+    /// The pods of the namespace that concern the Job, in any order, each UID once:
+    ///
+    /// - pods whose controller is this Job
+    /// - ownerless pods that match its selector
+    /// - pods with a UID in `status.uncountedTerminatedPods`, whatever their owner (J-05)
     pub pods: &'a [PodFacts],
-    /// What this process remembers of the Job.
+    /// The memory of the Job under this name; it may belong to a previous Job.
     pub memory: &'a Memory,
-    /// Whether both caches have reached the newest version that an answer to a write of this process for this Job
-    /// named: creations, patches and status updates of this UID, and deletions whose answer held a version (SY-03).
-    /// While it is false nothing is planned.
+    /// True if both caches show every acknowledged write of this process for this Job (SY-03). While it is false, nothing
+    /// is planned.
+    ///
+    /// The writes are creations, patches, and status updates for this UID, and deletions whose response had a version.
     pub caches_show_own_writes: bool,
     /// The controller's clock.
     pub now: Time,
@@ -49,67 +52,67 @@ pub struct JobFacts {
     pub status: StatusFacts,
 }
 
-/// What the controller reads of `spec`, with the API's defaults filled in (SP-01).
+/// The fields of `spec` that affect decisions, with the defaults of the API (SP-01).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecFacts {
-    /// Pods at a time.
+    /// `parallelism`.
     pub parallelism: i32,
-    /// Successes that are wanted; none for a work queue.
+    /// `completions`; none for a work queue.
     pub completions: Option<i32>,
-    /// How completions are told apart.
+    /// `completionMode`.
     pub completion_mode: CompletionMode,
-    /// Failures that are borne.
+    /// `backoffLimit`.
     pub backoff_limit: i32,
-    /// Failures that are borne for each index.
+    /// `backoffLimitPerIndex`.
     pub backoff_limit_per_index: Option<i32>,
-    /// Failed indexes that are borne.
+    /// `maxFailedIndexes`.
     pub max_failed_indexes: Option<i32>,
-    /// Seconds that the Job may run.
+    /// `activeDeadlineSeconds`.
     pub active_deadline_seconds: Option<i64>,
-    /// Whether no pod may run.
+    /// `suspend`.
     pub suspend: bool,
-    /// Seconds that the finished Job is kept.
+    /// `ttlSecondsAfterFinished`.
     pub ttl_seconds_after_finished: Option<i32>,
-    /// When a pod is replaced; none where the API server knows no such field.
+    /// `podReplacementPolicy`; none if the API server does not know the field.
     pub pod_replacement_policy: Option<PodReplacementPolicy>,
-    /// What failures mean.
+    /// `podFailurePolicy.rules`.
     pub pod_failure_policy: Option<Arc<Vec<PodFailureRule>>>,
-    /// When the successes are enough.
+    /// `successPolicy.rules`.
     pub success_policy: Option<Arc<Vec<SuccessRule>>>,
-    /// The controller that the Job belongs to.
+    /// `managedBy`.
     pub managed_by: Option<Text>,
-    /// `template.spec.restartPolicy` is `OnFailure`.
+    /// True if `template.spec.restartPolicy` is `OnFailure`.
     pub restarts_on_failure: bool,
 }
 
 /// `spec.completionMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompletionMode {
-    /// Successes are counted.
+    /// Succeeded pods are counted.
     NonIndexed,
-    /// Each index succeeds once.
+    /// Succeeded indexes are counted.
     Indexed,
-    /// A mode of a newer Kubernetes (PC-28).
+    /// A mode of a later version of Kubernetes (PC-28).
     Unknown,
 }
 
 /// `spec.podReplacementPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodReplacementPolicy {
-    /// A pod is replaced once it terminates.
+    /// A pod is replaced when it is terminating or has failed.
     TerminatingOrFailed,
-    /// A pod is replaced once it has ended.
+    /// A pod is replaced after it has failed.
     Failed,
-    /// A policy of a newer Kubernetes; acted on as the default.
+    /// A policy of a later version of Kubernetes, treated as the default.
     Unknown,
 }
 
 /// One rule of `spec.podFailurePolicy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodFailureRule {
-    /// What a match means.
+    /// `action`.
     pub action: PodFailureAction,
-    /// What is matched.
+    /// The requirement that a pod has to match.
     pub on: PodFailureMatch,
 }
 
@@ -124,36 +127,36 @@ pub enum PodFailureAction {
     Ignore,
     /// The failure counts.
     Count,
-    /// An action of a newer Kubernetes: the rule is skipped (PF-05).
+    /// An action of a later version of Kubernetes: the rule is skipped (PF-05).
     Unknown,
 }
 
-/// The requirement of a rule.
+/// The requirement of a failure rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodFailureMatch {
     /// `onExitCodes`.
     ExitCodes {
-        /// `containerName`; none for any container.
+        /// `containerName`; if there is none, every container matches.
         container: Option<Text>,
         /// `operator`.
         operator: ExitCodeOperator,
         /// `values`.
         values: Vec<i32>,
     },
-    /// `onPodConditions`: any of these types with their status.
+    /// `onPodConditions`: one of these types with its status.
     PodConditions(Vec<PodConditionPattern>),
-    /// Neither field is set, or a field of a newer Kubernetes: nothing matches.
+    /// Neither field, or a field of a later version of Kubernetes: nothing matches.
     Nothing,
 }
 
 /// `operator` of `onExitCodes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitCodeOperator {
-    /// The code is one of the values.
+    /// The exit code is one of the values.
     In,
-    /// The code is none of the values.
+    /// The exit code is none of the values.
     NotIn,
-    /// An operator of a newer Kubernetes: nothing matches (PF-05).
+    /// An operator of a later version of Kubernetes: nothing matches (PF-05).
     Unknown,
 }
 
@@ -162,7 +165,7 @@ pub enum ExitCodeOperator {
 pub struct PodConditionPattern {
     /// `type`.
     pub kind: Text,
-    /// `status`, with its default `True`.
+    /// `status`; the default is `True`.
     pub status: Text,
 }
 
@@ -175,7 +178,7 @@ pub struct SuccessRule {
     pub succeeded_count: Option<i32>,
 }
 
-/// `status`, all fields of batch/v1.
+/// `status`, with all fields of batch/v1.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct StatusFacts {
     /// `startTime`.
@@ -192,22 +195,22 @@ pub struct StatusFacts {
     pub succeeded: i32,
     /// `failed`.
     pub failed: i32,
-    /// `completedIndexes`; the empty text is none.
+    /// `completedIndexes`; none if the text is empty.
     pub completed_indexes: Option<Text>,
-    /// `failedIndexes`; set, perhaps to nothing, where there is a limit for each index (BI-04).
+    /// `failedIndexes`; set, possibly to the empty text, if the Job has a limit per index (BI-04).
     pub failed_indexes: Option<Text>,
     /// `uncountedTerminatedPods`.
     pub uncounted: Option<Uncounted>,
-    /// `conditions`, in their order, those of unknown types as well.
+    /// `conditions` in their order, including those of unknown types.
     pub conditions: Vec<Condition>,
 }
 
-/// `status.uncountedTerminatedPods`: pods that have ended and are in no counter yet.
+/// `status.uncountedTerminatedPods`: the recorded pods, which no counter includes yet.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Uncounted {
-    /// Pods that succeeded.
+    /// `succeeded`.
     pub succeeded: Vec<Uid>,
-    /// Pods that failed.
+    /// `failed`.
     pub failed: Vec<Uid>,
 }
 
@@ -239,13 +242,13 @@ pub struct PodFacts {
     pub resource_version: ResourceVersion,
     /// `metadata.creationTimestamp`.
     pub created: Option<Time>,
-    /// `metadata.deletionTimestamp` and the grace that it includes.
+    /// `metadata.deletionTimestamp`, and the grace period that it includes.
     pub deletion: Option<Deletion>,
-    /// Whether `batch.kubernetes.io/job-tracking` is among the finalizers.
+    /// True if `metadata.finalizers` contains `batch.kubernetes.io/job-tracking`.
     pub tracking_finalizer: bool,
     /// The controller reference.
     pub controller: Controller,
-    /// Whether the labels match the Job's selector.
+    /// True if the labels match the selector of the Job.
     pub selected: bool,
     /// Annotation `batch.kubernetes.io/job-completion-index`, as text.
     pub completion_index: Option<Text>,
@@ -253,33 +256,34 @@ pub struct PodFacts {
     pub failure_count: Option<Text>,
     /// Annotation `batch.kubernetes.io/job-index-ignored-failure-count`, as text.
     pub ignored_failure_count: Option<Text>,
-    /// Whether `spec.nodeName` is set.
+    /// True if `spec.nodeName` is set.
     pub scheduled: bool,
     /// `status.phase`.
     pub phase: Phase,
-    /// `status.conditions`, in their order. Shared, as the containers: a sync copies the facts of every pod of its Job.
+    /// `status.conditions` in their order. Conditions and containers are shared, because each sync copies the facts of
+    /// all pods of its Job.
     pub conditions: Arc<Vec<PodCondition>>,
-    /// `status.containerStatuses`, then `status.initContainerStatuses`, each in its order.
+    /// `status.containerStatuses`, then `status.initContainerStatuses`, both in their order.
     pub containers: Arc<Vec<ContainerFacts>>,
 }
 
-/// When a pod goes.
+/// The deletion of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deletion {
     /// `metadata.deletionTimestamp`: the end of the grace period.
     pub at: Time,
-    /// `metadata.deletionGracePeriodSeconds`; zero where it is not set.
+    /// `metadata.deletionGracePeriodSeconds`; 0 if it is not set.
     pub grace_seconds: i64,
 }
 
-/// The controller reference of a pod, seen from one Job.
+/// The controller reference of a pod, relative to one Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
-    /// There is none.
+    /// The pod is ownerless.
     Nobody,
-    /// This Job, by UID.
+    /// The reference has the UID of this Job.
     ThisJob,
-    /// Something else.
+    /// The reference has another UID.
     Another,
 }
 
@@ -296,7 +300,7 @@ pub enum Phase {
     Failed,
     /// `Unknown`.
     Unknown,
-    /// Not set, or a phase of a newer Kubernetes.
+    /// Not set, or a phase of a later version of Kubernetes.
     Other,
 }
 
@@ -316,7 +320,7 @@ pub struct PodCondition {
 pub struct ContainerFacts {
     /// `name`.
     pub name: Text,
-    /// What kind of container it is.
+    /// The kind of the container.
     pub kind: ContainerKind,
     /// `restartCount`.
     pub restarts: i32,
@@ -324,7 +328,7 @@ pub struct ContainerFacts {
     pub terminated: Option<Terminated>,
 }
 
-/// What kind of container a status is of.
+/// The kind of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContainerKind {
     /// In `spec.containers`.
@@ -335,7 +339,7 @@ pub enum ContainerKind {
     Sidecar,
 }
 
-/// How a container ended.
+/// The termination of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminated {
     /// `exitCode`.
@@ -344,67 +348,29 @@ pub struct Terminated {
     pub finished_at: Option<Time>,
 }
 
-/// What one process remembers of one Job between syncs. Lost on restart, and nothing depends on it but delays and the
-/// reading of caches that are behind (SY-10).
-///
-/// A plan brings the memory that follows ([`super::command::Plan::memory`]); who enacts it then adds to [`released`]
-/// and [`deleted`] what was answered.
-///
-/// [`released`]: Memory::released
-/// [`deleted`]: Memory::deleted
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Memory {
-    /// Whose memory this is; that of a Job with another UID is none (BO-06, J-07, J-08).
-    pub uid: Option<Uid>,
-    /// From which delays come.
-    pub backoff: BackoffRecord,
-    /// Pods whose finalizer this process has removed, as a 2xx or a 404 said, and which the cache still holds. They
-    /// are never counted again, whatever the cache shows (FT-28, B01, J-03).
-    pub finalizer_removed: BTreeSet<Uid>,
-    /// Pods whose deletion was answered with 2xx or 404, until the cache shows it. Deletions are known by UID, not
-    /// counted (H1), and while one is not seen nothing is planned (J-01).
-    pub deleted: BTreeSet<Uid>,
-    /// When a creation was refused because the namespace is being deleted; until [`REFUSAL_LASTS`] later none is tried
-    /// (PC-12).
-    pub refused: Option<Time>,
-}
-
-/// How long no pod is created after the namespace was found to be going (PC-12).
-pub const REFUSAL_LASTS: Duration = Duration::from_secs(300);
-
-/// Consecutive failures (BO-01, BO-03).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct BackoffRecord {
-    /// Failures since the last success.
-    pub failures: u32,
-    /// When the latest of them ended.
-    pub last_failure: Option<Time>,
-    /// Ended pods that are in the record already and still hold the finalizer: each is taken in once, also when the
-    /// answer to a status write was lost (BO-05 of `docs/findings`).
-    pub seen: BTreeSet<Uid>,
-}
-
 /// Limits and feature gates of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The value of `spec.managedBy` whose Jobs are ours; without one, Jobs that the built-in would manage (MB-02).
+    /// The value of `spec.managedBy` whose Jobs this process manages. If there is none, it manages the Jobs of the
+    /// built-in controller (MB-02).
     pub managed_by: Option<Text>,
-    /// UIDs that `uncountedTerminatedPods` may list. Pods of newly completed indexes take room of the same size in a
-    /// plan; pods that only lose the finalizer take none (FT-10, FT-11).
+    /// The maximum number of UIDs in `uncountedTerminatedPods` (FT-10). Pods of newly completed indexes count towards it
+    /// too; pods that only lose the finalizer do not (FT-11).
     pub max_uncounted_pods: usize,
-    /// Pods that one plan creates, or deletes as surplus (PC-10).
+    /// The maximum number of pods that one plan creates, or deletes as surplus (PC-10).
     pub max_pod_create_delete_per_sync: usize,
     /// The delay after the first failure (BO-01).
     pub pod_failure_backoff: Duration,
-    /// The longest delay after a failure (BO-01).
+    /// The maximum delay after a failure (BO-01).
     pub pod_failure_backoff_max: Duration,
-    /// The shortest delay of a sync that a plan asks for (BO-02).
+    /// The minimum delay of a sync that a plan requests (BO-02).
     pub sync_batch_period: Duration,
     /// Feature gates.
     pub gates: Gates,
 }
 
-/// The gates of KEPs 3850, 3939, 3998 and 4368 (`kep-coverage.md` 6, UG-05, UG-07, UG-09, UG-14).
+/// The feature gates of KEPs 3850, 3939, 3998, and 4368 (UG-05, UG-07, UG-09, UG-14; see the section on feature gates
+/// of `docs/reference/judging.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gates {
     /// `JobPodReplacementPolicy`.
@@ -418,7 +384,7 @@ pub struct Gates {
 }
 
 impl Default for Settings {
-    /// The constants of requirements.md 0.1.
+    /// The constants of the built-in controller (`docs/reference/built-in.md`).
     fn default() -> Self {
         Settings {
             managed_by: None,
@@ -433,7 +399,7 @@ impl Default for Settings {
 }
 
 impl Default for Gates {
-    /// All on, as 1.36 locks them.
+    /// All gates are on, as in Kubernetes 1.36.
     fn default() -> Self {
         Gates {
             pod_replacement_policy: true,

@@ -1,4 +1,4 @@
-//! Pods that hold the tracking finalizer and have no Job that would take it from them (FT-20 to FT-23).
+//! Pods that hold the tracking finalizer and have no unfinished Job whose syncs would remove it (FT-20 to FT-23).
 
 use super::accounting::pod_ref;
 use super::command::PodRef;
@@ -12,63 +12,66 @@ use crate::values::{Text, Uid};
 /// The controller reference of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodOwner {
-    /// There is none.
+    /// The pod is ownerless.
     Nobody,
-    /// A kind or apiVersion other than `batch/v1` Job.
+    /// An owner that is not a `batch/v1` Job.
     AnotherKind,
     /// A `batch/v1` Job.
     Job {
-        /// Its name.
+        /// The name in the reference.
         name: Text,
-        /// Its UID.
+        /// The UID in the reference.
         uid: Uid,
     },
 }
 
-/// Who owns a pod, as far as the cache knows.
+/// The result of looking up the owner of a pod in the cache.
 #[derive(Clone, Copy, Debug)]
-pub enum Look<'a> {
-    /// Enough is known.
+pub enum OwnerLookup<'a> {
+    /// The cache is sufficient.
     Known(Owner<'a>),
-    /// The cache does not show the Job, and may be behind: the API server has to be asked for the Job of this name, lest
-    /// the finalizers of a new Job's pods go (FT-21). [`asked`] takes the answer.
+    /// The cache does not show the Job, and may lag behind. The caller reads the Job from the API server, so that the pods
+    /// of a new Job keep their finalizers (FT-21). It passes the response to [`owner_from_response`].
     Ask {
-        /// Name of the Job.
+        /// The name of the Job to ask for.
         job: &'a Text,
-        /// The UID that it has to have.
+        /// The UID of the Job that owns the pod.
         uid: &'a Uid,
     },
 }
 
-/// Looks in the cache for the owner of a pod. `cached` is the Job that the cache shows under the name of the controller
-/// reference, `is_gone` whether a Job with that UID was found to be gone before: it does not come back.
+/// Looks up the owner of a pod in the cache.
+///
+/// `cached` is the cached Job with the name in the controller reference. `is_gone` returns true if a Job with this UID is
+/// known to be deleted.
 #[must_use]
-pub fn look<'a>(
+pub fn look_up_owner<'a>(
     pod: &PodFacts,
     owner: &'a PodOwner,
     cached: Option<&'a JobFacts>,
     is_gone: impl FnOnce(&Uid) -> bool,
-) -> Look<'a> {
+) -> OwnerLookup<'a> {
     let (job, uid) = match owner {
-        PodOwner::Nobody => return Look::Known(Owner::Nobody),
-        PodOwner::AnotherKind => return Look::Known(Owner::AnotherKind),
+        PodOwner::Nobody => return OwnerLookup::Known(Owner::Nobody),
+        PodOwner::AnotherKind => return OwnerLookup::Known(Owner::AnotherKind),
         PodOwner::Job { name, uid } => (name, uid),
     };
     match cached.filter(|job| job.uid == *uid) {
-        Some(job) => Look::Known(Owner::Job(job)),
-        // There is nothing to lose.
-        None if !pod.tracking_finalizer || is_gone(uid) => Look::Known(Owner::Missing),
-        None => Look::Ask { job, uid },
+        Some(job) => OwnerLookup::Known(Owner::Job(job)),
+        // A pod without the finalizer cannot lose it, and a deleted UID never returns.
+        None if !pod.tracking_finalizer || is_gone(uid) => OwnerLookup::Known(Owner::Missing),
+        None => OwnerLookup::Ask { job, uid },
     }
 }
 
-/// Who owns a pod whose Job, which has this UID, was asked for; nobody knows yet where the cache does not show a Job that is
-/// there. Its own event looks at its pods then.
+/// Returns the owner of a pod from the response to the GET of its Job, which has this UID.
+///
+/// The owner is none if the Job exists and the cache does not show it yet. The event of the Job wakes its pods then.
 ///
 /// # Errors
 ///
-/// The API server did not say.
-pub fn asked(uid: &Uid, answer: Answer) -> Result<Option<Owner<'static>>, Failure> {
+/// The failure of the GET, unless it is a 404.
+pub fn owner_from_response(uid: &Uid, answer: Answer) -> Result<Option<Owner<'static>>, Failure> {
     match answer {
         Ok(job) if job.uid == *uid => Ok(None),
         Ok(_) | Err(Failure::NotFound(_)) => Ok(Some(Owner::Missing)),
@@ -76,47 +79,47 @@ pub fn asked(uid: &Uid, answer: Answer) -> Result<Option<Owner<'static>>, Failur
     }
 }
 
-/// One look at such a pod.
+/// The input of a decision about one pod.
 #[derive(Clone, Copy, Debug)]
 pub struct OrphanObserved<'a> {
-    /// The pod as the cache shows it; [`PodFacts::controller`] and [`PodFacts::selected`] are not read.
+    /// The pod in the cache. [`PodFacts::controller`] and [`PodFacts::selected`] have no effect.
     pub pod: &'a PodFacts,
-    /// Who its controller reference names.
+    /// The owner of the pod.
     pub owner: Owner<'a>,
     /// Limits and feature gates.
     pub settings: &'a Settings,
 }
 
-/// Who the controller reference of a pod names.
+/// The owner of a pod.
 #[derive(Clone, Copy, Debug)]
 pub enum Owner<'a> {
-    /// There is no controller reference.
+    /// The pod is ownerless.
     Nobody,
-    /// A kind or apiVersion other than `batch/v1` Job.
+    /// An owner that is not a `batch/v1` Job.
     AnotherKind,
-    /// A `batch/v1` Job that the cache does not hold under this name with this UID.
+    /// A `batch/v1` Job that does not exist any more.
     Missing,
-    /// This Job.
+    /// The Job in the cache.
     Job(&'a JobFacts),
 }
 
-/// What to do: at most one call. Its effect is an event of the pod, after which it is planned again.
+/// The plan for one pod: at most one call, whose effect is an event that plans the pod again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrphanPlan {
-    /// Nothing.
+    /// Do nothing.
     Leave,
-    /// Delete the pod, with UID and resourceVersion as preconditions (S-08): it was created too late to be of use. It
-    /// keeps the finalizer until it is seen to be deleted, so that a crash in between is made good (FT-17).
+    /// Delete the pod, with UID and resourceVersion as preconditions: it was created after its Job had finished (S-08).
+    /// It keeps the finalizer until the cache shows its deletion, so that a crash in between has no effect (FT-17).
     Delete(PodRef),
-    /// Take the tracking finalizer from the pod, with UID and resourceVersion as preconditions (S-25). 404 is a success,
-    /// 409 a reason to look again.
+    /// Remove the tracking finalizer, with UID and resourceVersion as preconditions (S-25). A 404 is a success. After a
+    /// 409 the pod is planned again.
     RemoveFinalizer(PodRef),
 }
 
-/// What to do about a pod that holds the tracking finalizer, or that a finished Job left behind.
+/// Decides what to do about a pod that holds the tracking finalizer, or whose Job has finished.
 ///
-/// The finalizer goes if the pod has no controller, its Job is gone, or its Job has finished (FT-21). It stays on a pod
-/// of another kind of controller, of an unfinished Job, and of a Job that somebody else manages (MB-04).
+/// The finalizer is removed if the pod is ownerless, or if its Job does not exist any more or has finished (FT-21). It
+/// stays if the owner is of another kind, an unfinished Job, or a Job of another manager (MB-04).
 #[must_use]
 pub fn plan(observed: &OrphanObserved) -> OrphanPlan {
     let pod = observed.pod;

@@ -1,4 +1,4 @@
-//! Indexes that are completed, that have failed, and the failed pods that wait for their replacement (families PC, BI).
+//! Completed and failed indexes, and the failed pods that wait for their replacement (families PC and BI).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,42 +8,42 @@ use super::command::NewPod;
 use super::conditions::{FAILURE_TARGET, find_true};
 use super::indexes::IndexSet;
 use super::observed::{Phase, PodFacts, PodFailureAction};
-use super::view::{Pod, PodState, Verdict, View, waits_for_end};
+use super::view::{Pod, PodClass, PodState, View, waits_for_termination};
 use crate::values::Text;
 
 /// The indexes of an Indexed Job.
 #[derive(Clone, Debug, Default)]
 pub struct Indexes<'a> {
-    /// As the status has them, less those that the Job does not have any more (PC-23).
+    /// The completed indexes in the status, without those at or above `completions` (PC-23).
     pub stored: IndexSet,
-    /// With those that have succeeded since.
+    /// The stored indexes, and the indexes of newly succeeded pods.
     pub completed: IndexSet,
-    /// Indexes that have failed; none without a limit for each index (BI-04).
+    /// The failed indexes; none if the Job has no limit per index (BI-04).
     pub failed: Option<IndexSet>,
-    /// For each index that will be tried again, its last failed pod. It keeps the finalizer, so that its count of
-    /// failures outlives it, until its replacement is seen (BI-08, B33).
+    /// The last failed pod of each index that will be tried again. The pod keeps its finalizer, and with it the failure
+    /// count of its index, until the cache shows its replacement (BI-08, B33).
     pub last_failures: BTreeMap<u32, Pod<'a>>,
 }
 
 impl<'a> Indexes<'a> {
-    /// What the status and the pods say; nothing for a Job without indexes.
+    /// Derives the indexes from the status and the pods; empty if the Job is not Indexed.
     ///
-    /// An index is completed or failed, never both (BI-14, L2): what is stored stands; of what is new a success beats a
-    /// failure, and a pod that is recorded as failed completes nothing.
+    /// An index is completed or failed, never both (BI-14, L2). Stored indexes stay as they are. Among new results of one
+    /// index a success takes precedence over a failure. A pod that is recorded as failed completes no index.
     #[must_use]
     pub fn of(view: &View<'a>) -> Self {
         if !view.indexed() {
             return Indexes::default();
         }
         let status = &view.job().status;
-        let read = |text: &Option<Text>| IndexSet::parse(text.as_deref().unwrap_or(""), view.completions());
-        let stored = read(&status.completed_indexes);
+        let parse = |text: &Option<Text>| IndexSet::parse(text.as_deref().unwrap_or(""), view.completions());
+        let stored = parse(&status.completed_indexes);
         let limit = view.limit_per_index();
-        let failed_before = limit.map(|_| read(&status.failed_indexes).without(&stored)).unwrap_or_default();
-        let succeeded = view.indexes_of(|pod| pod.holds && pod.verdict == Verdict::Succeeded);
+        let failed_before = limit.map(|_| parse(&status.failed_indexes).without(&stored)).unwrap_or_default();
+        let succeeded = view.indexes_of(|pod| pod.has_finalizer && pod.class == PodClass::Succeeded);
         let completed = stored.union(&succeeded.without(&failed_before));
         let failed = limit.map(|limit| {
-            let new = view.indexes_of(|pod| pod.holds && fails_index(view, pod, limit));
+            let new = view.indexes_of(|pod| pod.has_finalizer && fails_index(view, pod, limit));
             failed_before.union(&new.without(&completed))
         });
         let mut indexes = Indexes { stored, completed, failed, last_failures: BTreeMap::new() };
@@ -53,20 +53,20 @@ impl<'a> Indexes<'a> {
         indexes
     }
 
-    /// Whether a failed pod keeps its finalizer until its replacement is seen (BI-08).
+    /// Returns true if the failed pod keeps its finalizer until the cache shows its replacement (BI-08).
     #[must_use]
     pub fn waits_for_replacement(&self, pod: &Pod) -> bool {
         let last = pod.index().and_then(|index| self.last_failures.get(&index));
         last.is_some_and(|last| last.facts.uid == pod.facts.uid)
     }
 
-    /// How many indexes have failed.
+    /// The number of failed indexes.
     #[must_use]
     pub fn failed_count(&self) -> usize {
         self.failed.as_ref().map_or(0, IndexSet::len)
     }
 
-    /// The next pod for an index: it inherits the counts of the one that it replaces (BI-02).
+    /// The next pod for an index. It inherits the failure counts of the pod that it replaces (BI-02).
     #[must_use]
     pub fn next_pod(&self, view: &View<'a>, index: u32) -> NewPod {
         let plain = NewPod { index: Some(index), ..NewPod::default() };
@@ -85,7 +85,7 @@ impl<'a> Indexes<'a> {
         NewPod { failure_count: Some(failures), ignored_failure_count, ..plain }
     }
 
-    /// How long the next pod of an index has to wait (BO-10).
+    /// The remaining delay before the next pod of an index may be created (BO-10).
     #[must_use]
     pub fn delay(&self, view: &View, index: u32) -> Duration {
         let (now, settings) = (view.observed.now, view.observed.settings);
@@ -96,13 +96,13 @@ impl<'a> Indexes<'a> {
     }
 }
 
-/// Whether the failure policy says that a failure does not count (PF-06).
+/// Returns true if the failure policy ignores the failure of the pod (PF-06).
 #[must_use]
 pub fn is_ignored(view: &View, pod: &Pod) -> bool {
     view.policy_match(pod).is_some_and(|it| it.action == PodFailureAction::Ignore)
 }
 
-/// BI-01.
+/// BI-01: the failure of this pod makes its index a failed index.
 fn fails_index(view: &View, pod: &Pod, limit: i32) -> bool {
     if !has_failed(view, pod) {
         return false;
@@ -116,14 +116,15 @@ fn fails_index(view: &View, pod: &Pod, limit: i32) -> bool {
     }
 }
 
-/// Whether a pod has failed by itself. One that is recorded as failed because its Job fails may still be at work, or end
-/// well.
+/// Returns true if the pod failed by itself.
+///
+/// A pod that is recorded as failed because its Job fails may still run, or succeed.
 fn has_failed(view: &View, pod: &Pod) -> bool {
     let job_fails = || find_true(&view.job().status.conditions, FAILURE_TARGET).is_some();
-    pod.verdict == Verdict::Failed
+    pod.class == PodClass::Failed
         && match pod.state {
             PodState::Active => false,
-            PodState::Terminating => !waits_for_end(&view.observed),
+            PodState::Terminating => !waits_for_termination(&view.observed),
             PodState::Terminated => pod.facts.phase == Phase::Failed || !job_fails(),
         }
 }
@@ -133,7 +134,7 @@ fn last_failures<'a>(view: &View<'a>, indexes: &Indexes) -> BTreeMap<u32, Pod<'a
     let done =
         indexes.failed.as_ref().map_or_else(IndexSet::default, |failed| failed.union(&indexes.completed));
     let mut last: BTreeMap<u32, Pod<'a>> = BTreeMap::new();
-    for pod in view.pods.iter().filter(|it| it.holds && it.verdict == Verdict::Failed) {
+    for pod in view.pods.iter().filter(|it| it.has_finalizer && it.class == PodClass::Failed) {
         let Some(index) = pod.index().filter(|it| !active.contains(*it) && !done.contains(*it)) else {
             continue;
         };
@@ -146,13 +147,13 @@ fn last_failures<'a>(view: &View<'a>, indexes: &Indexes) -> BTreeMap<u32, Pod<'a
     last
 }
 
-/// Indexes on which a pod is at work.
+/// The indexes that have an active pod.
 #[must_use]
 pub fn active_indexes(view: &View) -> IndexSet {
     IndexSet::of(view.active().filter_map(Pod::index).collect())
 }
 
-/// The counts of failures, and of ignored failures, that a pod inherited.
+/// The numbers of counted and of ignored failures that a pod inherited.
 fn counts(pod: &PodFacts) -> (i32, i32) {
     (count(pod.failure_count.as_ref()), count(pod.ignored_failure_count.as_ref()))
 }
@@ -162,7 +163,7 @@ fn failures_in_all(pod: &PodFacts) -> i64 {
     i64::from(failures) + i64::from(ignored)
 }
 
-/// Zero for what is missing, no number, negative or too large (BI-03).
+/// Parses an annotation; 0 if it is missing or is not an int32 of at least 0 (BI-03).
 fn count(annotation: Option<&Text>) -> i32 {
     annotation.and_then(|text| text.parse::<i32>().ok()).filter(|it| *it >= 0).unwrap_or(0)
 }

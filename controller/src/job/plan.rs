@@ -1,67 +1,67 @@
-//! The decision for one Job: from facts to commands.
+//! The decision for one Job: from facts to a plan.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::accounting::{account, finalizer_removals, pod_ref};
-use super::backoff;
-use super::command::{Command, Decision, Event, Plan, Sequence, Step, When};
+use super::command::{Command, Decision, Event, Plan, Sequence, Step, Stop};
 use super::conditions::finished;
-use super::observed::{
-    CompletionMode, Controller, JobFacts, Memory, Observed, PodFacts, REFUSAL_LASTS, Settings,
-};
+use super::memory::Memory;
+use super::observed::{CompletionMode, Controller, JobFacts, Observed, PodFacts, Settings};
 use super::per_index::Indexes;
 use super::report::status_step;
 use super::scale::{Scaling, Work, scale};
-use super::status::{self, differ_in_pods_alone, holds_indexes};
-use super::termination::{Interim, Termination, runs_already, tally, termination, time_left};
-use super::view::View;
-use crate::values::Uid;
+use super::status::{NewStatus, accepts_indexes, differ_in_pods_alone};
+use super::termination::{
+    Interim, Tally, Termination, completed_once_stopped, runs_already, tally, termination, time_left,
+};
+use super::view::{PodCounts, View};
 
-/// The value of `spec.managedBy` that means the built-in controller (MB-01).
+/// The value of `spec.managedBy` that names the built-in controller (MB-01).
 pub const RESERVED_MANAGER: &str = "kubernetes.io/job-controller";
 
-/// What to do for a Job now.
+/// Decides what to do for a Job now.
 ///
-/// Deterministic, and the same for every order of the pods. In the order of the KEPs: which pods are the Job's; what has
-/// succeeded and failed; whether the Job is at its end, or is suspended, and its active pods go; what is recorded, released
-/// and counted; what is created or deleted.
+/// The function is deterministic, and its result does not depend on the order of the pods. It decides in the order of
+/// the KEPs:
+///
+/// 1. the pods of the Job: which are adopted, and which are released
+/// 2. the successes and failures
+/// 3. the termination of the Job, and the deletion of active pods for it
+/// 4. the accounting: which pods are recorded, lose the finalizer, and are counted
+/// 5. the creation or deletion of pods
 #[must_use]
 pub fn plan(observed: &Observed) -> Plan {
     if let Some(skipped) = skipped(observed) {
         return skipped;
     }
-    let memory = remembered(observed);
-    if !observed.caches_show_own_writes || !memory.deleted.is_empty() || shows_what_went(observed, &memory) {
+    let memory = Memory::current(observed);
+    if !observed.caches_show_own_writes || !memory.deleted.is_empty() || shows_released_pod(observed, &memory)
+    {
         return wait_for_caches(memory, observed.settings);
     }
     let view = View::new(*observed, &memory);
     let indexes = Indexes::of(&view);
     let tally = tally(&view, &indexes);
-    let record = backoff::updated(&memory.backoff, &view);
+    let memory = memory.after(&view);
     let termination = termination(&view, &indexes, tally);
-    let work = Work { view: &view, indexes: &indexes, tally, record: &record };
-    let mut scaling = scale(work, termination.as_ref());
-    let scaled = std::mem::take(&mut scaling.sequences);
-    let sequences = sequences(&view, &indexes, termination.as_ref(), &scaling, scaled);
-    let memory = Memory { backoff: record, finalizer_removed: finalizer_removed(&view, &memory), ..memory };
+    let work = Work { view: &view, indexes: &indexes, tally, record: &memory.backoff };
+    let scaling = scale(work, termination.as_ref());
+    let accounts = Accounts::new(&view, &indexes, tally, termination, scaling.capped);
+    let stops = !scaling.stop.is_empty();
     Plan {
-        sequences,
+        wake_after: wake_after(&view, &accounts, &scaling),
+        decisions: decisions(&view, &accounts, &scaling),
+        claims: claims(&view),
+        stop: stops.then(|| accounts.stop(scaling.stop)),
+        account: if stops { Vec::new() } else { accounts.now() },
+        scale: scaling.sequences,
         memory,
-        wake_after: wake_after(&view, termination.as_ref(), &scaling),
-        decisions: decisions(&view, termination.as_ref(), &scaling),
         events: Vec::new(),
         action: Some(scaling.action),
     }
 }
 
-/// Whose finalizer this process has removed; a pod that is adopted gets one again.
-fn finalizer_removed(view: &View, memory: &Memory) -> BTreeSet<Uid> {
-    let adopted = |uid: &&Uid| view.adopted.iter().any(|pod| pod.uid == **uid);
-    memory.finalizer_removed.iter().filter(|uid| !adopted(uid)).cloned().collect()
-}
-
-/// A Job that is not ours, that has ended, or that nobody understands.
+/// The plan for a Job that this process does not manage, that has finished, or that it cannot interpret.
 fn skipped(observed: &Observed) -> Option<Plan> {
     let job = observed.job;
     let nothing =
@@ -85,7 +85,7 @@ fn skipped(observed: &Observed) -> Option<Plan> {
     }
 }
 
-/// Whether this process manages a Job (MB-02, UG-14).
+/// Returns true if this process manages the Job (MB-02, UG-14).
 #[must_use]
 pub fn is_ours(job: &JobFacts, settings: &Settings) -> bool {
     let named = job.spec.managed_by.as_deref().filter(|_| settings.gates.managed_by);
@@ -95,44 +95,25 @@ pub fn is_ours(job: &JobFacts, settings: &Settings) -> bool {
     }
 }
 
-/// The memory of this very Job, less what the caches show by now.
-fn remembered(observed: &Observed) -> Memory {
-    let uid = Some(observed.job.uid.clone());
-    if observed.memory.uid != uid {
-        return Memory { uid, ..Memory::default() };
-    }
-    let memory = observed.memory;
-    let among = |uids: &BTreeSet<Uid>, of: &dyn Fn(&&PodFacts) -> bool| -> BTreeSet<Uid> {
-        if uids.is_empty() {
-            return BTreeSet::new();
-        }
-        let pods = observed.pods.iter().filter(of).map(|it| &it.uid);
-        pods.filter(|uid| uids.contains(*uid)).cloned().collect()
-    };
-    Memory {
-        uid,
-        backoff: memory.backoff.clone(),
-        finalizer_removed: among(&memory.finalizer_removed, &|_| true),
-        deleted: among(&memory.deleted, &|pod| pod.deletion.is_none()),
-        refused: memory.refused.filter(|refused| observed.now < refused.plus(REFUSAL_LASTS)),
-    }
-}
-
-/// Whether the cache still shows a pod that was being deleted when this process gave it up: it went with its finalizer, which
-/// the cache would show of one that is still there. A Job that is being deleted would keep it (FT-26).
-fn shows_what_went(observed: &Observed, memory: &Memory) -> bool {
-    let went = |pod: &PodFacts| {
+/// Returns true if the cache of a Job that is being deleted shows a terminating pod which this process has released.
+///
+/// Such a pod was deleted together with its finalizer, or the cache would show it without. A Job that is being deleted
+/// would claim it as its own (FT-26).
+fn shows_released_pod(observed: &Observed, memory: &Memory) -> bool {
+    let was_released = |pod: &PodFacts| {
         let is_lost = pod.controller == Controller::ThisJob && !pod.selected;
         is_lost
             && pod.deletion.is_some()
             && pod.tracking_finalizer
             && memory.finalizer_removed.contains(&pod.uid)
     };
-    observed.job.deletion.is_some() && !memory.finalizer_removed.is_empty() && observed.pods.iter().any(went)
+    observed.job.deletion.is_some()
+        && !memory.finalizer_removed.is_empty()
+        && observed.pods.iter().any(was_released)
 }
 
 fn wait_for_caches(memory: Memory, settings: &Settings) -> Plan {
-    let why = "the caches do not show yet what this process has done";
+    let why = "the caches do not show the writes of this process yet";
     Plan {
         memory,
         wake_after: Some(settings.sync_batch_period),
@@ -141,80 +122,99 @@ fn wait_for_caches(memory: Memory, settings: &Settings) -> Plan {
     }
 }
 
-/// What is done, in its order; `scaled` is what is done about the number of pods.
-fn sequences(
-    view: &View,
-    indexes: &Indexes,
-    termination: Option<&Termination>,
-    scaling: &Scaling,
-    scaled: Vec<Vec<Step>>,
-) -> Vec<Sequence> {
-    let released = view.released.iter().map(|it| pod_ref(it)).collect();
-    let adopted = view.adopted.iter().map(|it| pod_ref(it)).collect();
-    let claims = [batch(released, Command::ReleasePods), batch(adopted, Command::AdoptPods)];
-    let mut all: Vec<Sequence> = claims.into_iter().map(Sequence::always).collect();
-    let decided = termination.filter(|termination| !termination.by_stopping);
-    let scaled = |when| scaled.into_iter().map(move |steps| Sequence { when, steps });
-    if scaling.stops {
-        all.extend(scaled(When::Stop));
-        // TC-08: no end is announced, and nothing is let go for one. One that is stored stays (SU-05).
-        let stored = termination.filter(|termination| matches!(termination.interim, Interim::Stored(_)));
-        let told = writes(view, indexes, [termination, decided], scaling, true);
-        all.push(Sequence { when: When::Stopped, steps: told });
-        all.push(Sequence {
-            when: When::NotStopped,
-            steps: writes(view, indexes, [stored, None], scaling, false),
-        });
-    } else {
-        all.push(Sequence::always(writes(view, indexes, [termination, decided], scaling, false)));
-        all.extend(scaled(When::Always));
+fn claims(view: &View) -> Vec<Sequence> {
+    let released: Vec<_> = view.released.iter().map(|it| pod_ref(it)).collect();
+    let adopted: Vec<_> = view.adopted.iter().map(|it| pod_ref(it)).collect();
+    let release = (!released.is_empty()).then(|| vec![Step::from(Command::ReleasePods(released))]);
+    let adopt = (!adopted.is_empty()).then(|| vec![Step::from(Command::AdoptPods(adopted))]);
+    release.into_iter().chain(adopt).collect()
+}
+
+/// The accounting of a Job: record, remove finalizers, count (KEP-2307).
+struct Accounts<'p, 'a> {
+    view: &'p View<'a>,
+    indexes: &'p Indexes<'a>,
+    /// The termination that applies now. Pods lose their finalizer for it.
+    termination: Option<Termination>,
+    /// The termination that applies after all active pods have been deleted.
+    once_stopped: Option<Termination>,
+    /// True if this plan creates or deletes fewer pods than are missing or surplus.
+    capped: bool,
+}
+
+impl<'p, 'a> Accounts<'p, 'a> {
+    fn new(
+        view: &'p View<'a>,
+        indexes: &'p Indexes<'a>,
+        tally: Tally,
+        termination: Option<Termination>,
+        capped: bool,
+    ) -> Self {
+        let once_stopped = termination.clone().or_else(|| completed_once_stopped(view, tally));
+        Accounts { view, indexes, termination, once_stopped, capped }
     }
-    all.retain(|sequence| !sequence.steps.is_empty());
-    all
+
+    /// The accounting if no pods are to be deleted before it.
+    fn now(&self) -> Vec<Sequence> {
+        let termination = self.termination.as_ref();
+        self.sequences(termination, termination, self.view.pod_counts())
+    }
+
+    /// The stop of the Job by these deletions.
+    fn stop(&self, deletions: Vec<Sequence>) -> Stop {
+        Stop { deletions, if_all: self.after_stop(), if_none: self.without_stop() }
+    }
+
+    /// The accounting after all active pods have been deleted.
+    fn after_stop(&self) -> Vec<Sequence> {
+        let pods = self.view.pod_counts_after_stop();
+        self.sequences(self.once_stopped.as_ref(), self.termination.as_ref(), pods)
+    }
+
+    /// The accounting if no active pod could be deleted. The status reports no new termination, and no pod loses its
+    /// finalizer for one (TC-08); a stored interim condition stays (SU-05).
+    fn without_stop(&self) -> Vec<Sequence> {
+        let is_stored = |it: &&Termination| matches!(it.interim, Interim::Stored(_));
+        self.sequences(self.termination.as_ref().filter(is_stored), None, self.view.pod_counts())
+    }
+
+    /// The steps for a status that reports the first termination and finalizers that are removed for the second one.
+    fn sequences(
+        &self,
+        reported: Option<&Termination>,
+        enforced: Option<&Termination>,
+        pods: PodCounts,
+    ) -> Vec<Sequence> {
+        let (view, indexes) = (self.view, self.indexes);
+        let stored = &view.job().status;
+        let accounting = &account(view, indexes, enforced, accepts_indexes(view, indexes));
+        let status = NewStatus { view, indexes, accounting, termination: reported, pods };
+        let recorded = status.before_removals();
+        // SC-04: while the cap of one plan limits creations or deletions, the numbers of pods alone are not worth a write.
+        // The plan without such a limit writes them.
+        let first = if self.capped && differ_in_pods_alone(stored, &recorded) { stored } else { &recorded };
+        let counted = status.after_removals(first);
+        let removals = finalizer_removals(view, &accounting.finalizer_removals);
+        let remove = (!removals.is_empty()).then(|| Step::from(Command::RemoveFinalizers(removals)));
+        let record = status_step(view, stored, first);
+        let count = status_step(view, first, &counted);
+        let steps: Sequence = [record, remove, count].into_iter().flatten().collect();
+        if steps.is_empty() { Vec::new() } else { vec![steps] }
+    }
 }
 
-/// Record, release, count: the three steps of KEP-2307 in their order. Where the Job `stops`, each active pod has been
-/// deleted before.
-///
-/// The status tells of the first fate, and pods are let go for the second.
-fn writes(
-    view: &View,
-    indexes: &Indexes,
-    [termination, decided]: [Option<&Termination>; 2],
-    scaling: &Scaling,
-    stops: bool,
-) -> Vec<Step> {
-    let stored = &view.job().status;
-    let accounting = &account(view, indexes, decided, holds_indexes(view, indexes));
-    let recorded = status::first(view, indexes, termination, accounting, stops);
-    // While more pods are created or deleted at once than one plan may, their number is not news: it is written when
-    // the last of them is there. This keeps the status writes of a large Job few (SC-04).
-    let first = if scaling.capped && differ_in_pods_alone(stored, &recorded) { stored } else { &recorded };
-    let counted = status::second(view, termination, accounting, first, stops);
-    let finalizer_removed = finalizer_removals(view, &accounting.finalizer_removals);
-    let remove_finalizer =
-        (!finalizer_removed.is_empty()).then(|| Step::from(Command::RemoveFinalizers(finalizer_removed)));
-    [status_step(view, stored, first), remove_finalizer, status_step(view, first, &counted)]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-fn batch<T>(of: Vec<T>, command: impl FnOnce(Vec<T>) -> Command) -> Vec<Step> {
-    if of.is_empty() { Vec::new() } else { vec![Step::from(command(of))] }
-}
-
-/// The next instant at which time alone changes the decision (BO-02, SU-10).
-fn wake_after(view: &View, termination: Option<&Termination>, scaling: &Scaling) -> Option<Duration> {
-    // No status says that a Job which is being deleted begins or is resumed: its time would begin anew with each sync.
+/// The time until the decision changes without any event (BO-02, SU-10).
+fn wake_after(view: &View, accounts: &Accounts, scaling: &Scaling) -> Option<Duration> {
+    // While a Job is being deleted, no status stores its start or its resumption, so its time would start again with
+    // each sync.
     let counts = view.job().deletion.is_none() || runs_already(view);
-    let deadline = time_left(view).filter(|_| termination.is_none() && counts);
+    let deadline = time_left(view).filter(|_| accounts.once_stopped.is_none() && counts);
     let more = scaling.capped.then_some(view.observed.settings.sync_batch_period);
     [deadline, scaling.wait, more].into_iter().flatten().min()
 }
 
-fn decisions(view: &View, termination: Option<&Termination>, scaling: &Scaling) -> Vec<Decision> {
-    let end = termination.map(|termination| match termination.succeeds {
+fn decisions(view: &View, accounts: &Accounts, scaling: &Scaling) -> Vec<Decision> {
+    let end = accounts.once_stopped.as_ref().map(|termination| match termination.succeeds {
         true => Decision { requirement: "TC-01", why: "the Job will be Complete" },
         false => Decision { requirement: "TC-01", why: "the Job will be Failed" },
     });

@@ -1,33 +1,33 @@
-//! `spec.podFailurePolicy`: what the failure of a pod means (family PF).
+//! `spec.podFailurePolicy`: the rules that classify the failure of a pod (family PF).
 
 use super::observed::{
     ContainerFacts, ContainerKind, ExitCodeOperator, Gates, PodCondition, PodConditionPattern, PodFacts,
     PodFailureAction, PodFailureMatch, PodFailureRule,
 };
 
-/// The rule that a failed pod matches.
+/// A match of a failed pod with a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matched<'a> {
-    /// What it means.
+    /// The action of the rule.
     pub action: PodFailureAction,
-    /// The position of the rule.
+    /// The position of the rule, from 0.
     pub rule: usize,
-    /// What was found in the pod.
+    /// The property of the pod that matched.
     pub by: Evidence<'a>,
 }
 
-/// What made a rule match.
+/// The property of a pod that made a rule match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence<'a> {
-    /// A container with this name ended with this code.
+    /// The container with this name exited with this code.
     Exit(&'a str, i32),
     /// The pod has a condition of this type.
     Condition(&'a str),
 }
 
-/// The first rule that a failed pod matches; none means that the failure counts (PF-01).
+/// Returns the first rule that a failed pod matches; none means that the failure counts (PF-01).
 ///
-/// The caller asks only about pods in phase Failed (PF-02).
+/// The caller passes only pods in phase Failed (PF-02).
 #[must_use]
 pub fn matched<'a>(rules: &[PodFailureRule], pod: &'a PodFacts, gates: Gates) -> Option<Matched<'a>> {
     rules.iter().enumerate().filter(|(_, rule)| acts(rule.action, gates)).find_map(|(position, rule)| {
@@ -43,8 +43,7 @@ pub fn matched<'a>(rules: &[PodFailureRule], pod: &'a PodFacts, gates: Gates) ->
     })
 }
 
-/// Whether a rule with this action is looked at: not one that is not known (PF-05), and `FailIndex` only with its gate
-/// (UG-09).
+/// Returns true if rules with this action apply: not if it is unknown (PF-05), and `FailIndex` only with its gate (UG-09).
 fn acts(action: PodFailureAction, gates: Gates) -> bool {
     match action {
         PodFailureAction::FailIndex => gates.backoff_limit_per_index,
@@ -53,7 +52,7 @@ fn acts(action: PodFailureAction, gates: Gates) -> bool {
     }
 }
 
-/// The first container that ended with a code that matches: regular ones first, then init containers (PF-03).
+/// The first container whose exit code matches: regular containers first, then init containers (PF-03).
 fn exited<'a>(
     pod: &'a PodFacts,
     name: Option<&str>,
@@ -74,13 +73,13 @@ fn exited<'a>(
     })
 }
 
-/// The first condition of the pod that fits one of the patterns (PF-04).
+/// The first condition of the pod that matches one of the patterns (PF-04).
 fn condition<'a>(pod: &'a PodFacts, patterns: &[PodConditionPattern]) -> Option<&'a PodCondition> {
     let fits = |it: &PodCondition| patterns.iter().any(|one| one.kind == it.kind && one.status == it.status);
     pod.conditions.iter().find(|it| fits(it))
 }
 
-/// The message of a Job that fails by a rule (PF-07).
+/// The message of the condition of a Job that a rule fails (PF-07).
 #[must_use]
 pub fn message(namespace: &str, pod: &str, found: Matched) -> String {
     let rule = found.rule;

@@ -1,4 +1,4 @@
-//! What is told about a status write once it has succeeded: events (family EV) and counters (family MX).
+//! The events (family EV) and counters (family MX) that follow a successful status write.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::observed::{Condition, StatusFacts};
 use super::view::View;
 use crate::values::Text;
 
-/// The step that writes a status, and what is told about it; none if there is nothing to write.
+/// The step that writes a status, with its events and counters; none if the status does not change.
 #[must_use]
 pub fn status_step(view: &View, before: &StatusFacts, after: &StatusFacts) -> Option<Step> {
     if before == after {
@@ -29,7 +29,7 @@ pub fn status_step(view: &View, before: &StatusFacts, after: &StatusFacts) -> Op
     Some(Step { command: Command::WriteStatus(Arc::new(write)), events, metrics })
 }
 
-/// EV-05, EV-06; after the write, so that a conflict does not repeat them (SU-15).
+/// EV-05, EV-06. The events follow the write, so that a conflict does not repeat them (SU-15).
 fn suspension_events(before: &StatusFacts, after: &StatusFacts) -> Vec<Event> {
     let suspended = |status: &StatusFacts| find_true(&status.conditions, SUSPENDED).is_some();
     match (suspended(before), suspended(after)) {
@@ -60,7 +60,7 @@ fn finish_events(view: &View, after: &StatusFacts, succeeded: bool, condition: &
     warning.into_iter().chain([Event::normal("Completed", "Job completed")]).collect()
 }
 
-/// MX-04, MX-05. Indexes that were dropped by a scale-down are in neither number.
+/// MX-04, MX-05. Neither number includes indexes that a scale-down dropped.
 fn pods_finished(view: &View, before: &StatusFacts, after: &StatusFacts) -> Vec<Metric> {
     let indexed = view.indexed();
     let completed = |status: &StatusFacts| indexes(view, status.completed_indexes.as_ref());

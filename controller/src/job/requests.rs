@@ -1,7 +1,8 @@
-//! From calls to requests: the verb, the object, and the body.
+//! The requests of calls: verb, object, and body.
 //!
-//! Patches name only what changes, so that fields and conditions of a newer Kubernetes survive. All are strategic merge
-//! patches (`application/strategic-merge-patch+json`): conditions merge by type, owner references by UID.
+//! A patch contains only changes, so that fields and conditions of later versions of Kubernetes survive. All patches are
+//! strategic merge patches (`application/strategic-merge-patch+json`): conditions merge by type, owner references by
+//! UID.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -13,28 +14,28 @@ use super::observed::{Condition, JobFacts, StatusFacts, Uncounted};
 use super::orphan::OrphanPlan;
 use crate::values::{ResourceVersion, Text, Time, Uid};
 
-/// The longest prefix of a generated name that the API server does not cut (requirements.md 0.1).
+/// The length up to which the API server keeps a `generateName` prefix (`docs/reference/built-in.md`).
 const GENERATE_NAME_MAX: usize = 58;
-/// The longest name of a pod.
+/// The maximum length of the name of a pod.
 const POD_NAME_MAX: usize = 253;
-/// The environment variable with the index (PC-17).
+/// The environment variable with the completion index (PC-17).
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 
-/// A request, whatever it is sent with. All are about the namespace of the Job.
+/// A request about an object in the namespace of the Job, independent of the client that sends it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What is asked.
+    /// The verb.
     pub verb: Verb,
-    /// About what.
+    /// The object.
     pub object: Object,
     /// The body: an object, a patch, or `DeleteOptions`; null for a GET.
     pub body: Value,
 }
 
-/// What a request asks.
+/// The verb of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// GET, not from a cache.
+    /// GET without a resourceVersion: a quorum read.
     Get,
     /// POST.
     Create,
@@ -44,20 +45,20 @@ pub enum Verb {
     Delete,
 }
 
-/// What a request is about.
+/// The object of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Object {
-    /// The Job of this name.
+    /// The Job with this name.
     Job(Text),
-    /// `status` of the Job of this name.
+    /// The subresource `status` of the Job with this name.
     JobStatus(Text),
-    /// The pod of this name.
+    /// The pod with this name.
     Pod(Text),
-    /// The pods of the namespace: a new one.
+    /// The collection of pods, for a creation.
     Pods,
 }
 
-/// The request that makes a call for a Job; `pod` makes the body of a new pod ([`PodTemplate::pod`]).
+/// Returns the request of a call for a Job. `pod` returns the body of a new pod ([`PodTemplate::pod`]).
 #[must_use]
 pub fn request(call: &Call, job: &JobFacts, pod: impl FnOnce(&NewPod) -> Value) -> Request {
     let patch =
@@ -70,21 +71,19 @@ pub fn request(call: &Call, job: &JobFacts, pod: impl FnOnce(&NewPod) -> Value) 
         }
         Call::CreatePod(new, _) => Request { verb: Verb::Create, object: Object::Pods, body: pod(new) },
         Call::DeletePod(pod) => delete(pod, pod_deletion(&pod.uid)),
-        Call::RemoveFinalizer(remove_finalizer) => {
-            patch(&remove_finalizer.pod, finalizer_removal_patch(&remove_finalizer.pod.uid))
-        }
+        Call::RemoveFinalizer(removal) => patch(&removal.pod, finalizer_removal_patch(&removal.pod.uid)),
         Call::AdoptPod(pod) => patch(pod, adoption_patch(pod, job)),
         Call::ReleasePod(pod) => patch(pod, release_patch(&pod.uid, &job.uid)),
     }
 }
 
-/// GET of the Job of this name.
+/// Returns the GET of the Job with this name.
 #[must_use]
 pub fn read_job(name: &Text) -> Request {
     Request { verb: Verb::Get, object: Object::Job(name.clone()), body: Value::Null }
 }
 
-/// The request of the orphan path about a pod, if it makes one.
+/// Returns the request of a plan of the orphan path, if it makes one.
 #[must_use]
 pub fn of_orphan(plan: &OrphanPlan) -> Option<Request> {
     match plan {
@@ -101,8 +100,10 @@ fn delete(pod: &PodRef, options: Value) -> Request {
     Request { verb: Verb::Delete, object: Object::Pod(pod.name.clone()), body: options }
 }
 
-/// The patch of `jobs/NAME/status`. The version is that of the Job in the cache, or in the answer to the former status
-/// write of the same plan; another one in the server is a conflict (SY-04).
+/// The body of the PATCH of `jobs/NAME/status`.
+///
+/// `version` is the version of the Job in the cache, or in the response to the previous status write of the same plan. If
+/// the stored Job has another version, the API server responds with a conflict (SY-04).
 #[must_use]
 pub fn status_patch(write: &StatusWrite, job: &Uid, version: &ResourceVersion) -> Value {
     let (before, after) = (&write.before, &write.after);
@@ -130,12 +131,12 @@ pub fn status_patch(write: &StatusWrite, job: &Uid, version: &ResourceVersion) -
     set("uncountedTerminatedPods", before.uncounted != after.uncounted, uncounted(before, after));
     let conditions = before.conditions != after.conditions;
     set("conditions", conditions, changed_conditions(before, after));
-    // Without it the API server puts new entries before the old ones (TC-09).
+    // Without this directive the API server inserts new conditions before the old ones (TC-09).
     set("$setElementOrder/conditions", conditions, order_of_conditions(after));
     json!({ "metadata": { "uid": job.as_str(), "resourceVersion": version.as_str() }, "status": status })
 }
 
-/// The lists that change; null for one that becomes empty.
+/// The lists that change; null for a list that becomes empty.
 fn uncounted(before: &StatusFacts, after: &StatusFacts) -> Value {
     let Some(after) = &after.uncounted else { return Value::Null };
     let none = Uncounted::default();
@@ -158,7 +159,7 @@ fn changed_conditions(before: &StatusFacts, after: &StatusFacts) -> Value {
     after.conditions.iter().filter(|it| !before.conditions.contains(it)).map(condition).collect()
 }
 
-/// The types in their order, each once.
+/// The types of the conditions in their order, each once.
 fn order_of_conditions(after: &StatusFacts) -> Value {
     let mut types: Vec<&str> = Vec::new();
     for condition in &after.conditions {
@@ -180,19 +181,19 @@ fn condition(condition: &Condition) -> Value {
     })
 }
 
-/// Whole seconds, as the API server writes them.
+/// Formats an instant in whole seconds, as the API server does.
 fn instant(time: Time) -> String {
     let end = if time.as_seconds() < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_second(time.as_seconds()).unwrap_or(end).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// The patch of a pod that loses the tracking finalizer.
+/// The body of the PATCH that removes the tracking finalizer of a pod.
 #[must_use]
 pub fn finalizer_removal_patch(pod: &Uid) -> Value {
     json!({ "metadata": { "uid": pod.as_str(), "$deleteFromPrimitiveList/finalizers": [TRACKING_FINALIZER] } })
 }
 
-/// The same for an orphan: only in the version that was seen, lest an adoption is undone (S-25).
+/// The same for an orphan pod. Its version is a precondition, so that the patch undoes no adoption (S-25).
 #[must_use]
 pub fn orphan_finalizer_removal_patch(pod: &PodRef) -> Value {
     let mut patch = finalizer_removal_patch(&pod.uid);
@@ -200,7 +201,7 @@ pub fn orphan_finalizer_removal_patch(pod: &PodRef) -> Value {
     patch
 }
 
-/// The patch of a pod that a Job takes over: owner and finalizer at once, in the version that was seen (FT-24).
+/// The body of the PATCH that adopts a pod: controller reference and finalizer, with its version as precondition (FT-24).
 #[must_use]
 pub fn adoption_patch(pod: &PodRef, job: &JobFacts) -> Value {
     json!({ "metadata": {
@@ -211,7 +212,7 @@ pub fn adoption_patch(pod: &PodRef, job: &JobFacts) -> Value {
     } })
 }
 
-/// The patch of a pod that a Job gives up: owner and finalizer at once (FT-26).
+/// The body of the PATCH that releases a pod: it removes the controller reference and the finalizer (FT-26).
 #[must_use]
 pub fn release_patch(pod: &Uid, job: &Uid) -> Value {
     json!({ "metadata": {
@@ -221,13 +222,15 @@ pub fn release_patch(pod: &Uid, job: &Uid) -> Value {
     } })
 }
 
-/// The body of the deletion of a pod.
+/// The body of the DELETE of a pod.
 #[must_use]
 pub fn pod_deletion(pod: &Uid) -> Value {
     json!({ "kind": "DeleteOptions", "apiVersion": "v1", "preconditions": { "uid": pod.as_str() } })
 }
 
-/// The body of the deletion of a pod that came too late: it may have been given up since it was seen (FT-21).
+/// The body of the DELETE of a pod that was created after its Job had finished.
+///
+/// The version is a precondition, because the pod may have been released since the cache showed it (FT-21).
 #[must_use]
 pub fn orphan_deletion(pod: &PodRef) -> Value {
     let (uid, version) = (pod.uid.as_str(), pod.resource_version.as_str());
@@ -235,7 +238,7 @@ pub fn orphan_deletion(pod: &PodRef) -> Value {
         "preconditions": { "uid": uid, "resourceVersion": version } })
 }
 
-/// The pods of one Job: the template, prepared once (PC-14 to PC-17, FT-01).
+/// The prepared template of the pods of one Job (PC-14 to PC-17, FT-01).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodTemplate {
     job: String,
@@ -245,7 +248,7 @@ pub struct PodTemplate {
 }
 
 impl PodTemplate {
-    /// From `spec.template` of the Job as JSON, with all that this program does not know.
+    /// Prepares `spec.template` of the Job. It is JSON, so that fields of later versions of Kubernetes survive.
     #[must_use]
     pub fn new(job: &JobFacts, template: &Value, indexed: bool) -> Self {
         let metadata = &template["metadata"];
@@ -269,7 +272,7 @@ impl PodTemplate {
         PodTemplate { job: job.name.to_string(), pod, spec, indexed }
     }
 
-    /// The body of the creation of a pod.
+    /// The body of the POST of a pod.
     #[must_use]
     pub fn pod(&self, new: &NewPod) -> Value {
         let (mut metadata, mut spec) = (self.pod.clone(), self.spec.clone());
@@ -290,13 +293,13 @@ impl PodTemplate {
         json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec })
     }
 
-    /// PC-16, PC-17.
+    /// The `generateName` prefix (PC-16, PC-17).
     fn generate_name(&self, index: Option<u32>) -> String {
         match index {
             Some(index) => {
                 let end = format!("-{index}-");
                 let room = GENERATE_NAME_MAX - end.len();
-                // Names of Jobs are ASCII; another one is left whole, and the API server says what is wrong with it.
+                // A name that is not ASCII is not cut; the API server refuses it.
                 format!("{}{end}", self.job.get(..room).unwrap_or(&self.job))
             }
             None if self.job.len() < POD_NAME_MAX => format!("{}-", self.job),

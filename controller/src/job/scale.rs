@@ -1,36 +1,37 @@
-//! How many pods are at work, and how many should be: what is created, and what is deleted (family PC).
+//! The number of pods of a Job: how many are active, how many should be, and what is created or deleted (family PC).
 
 use std::time::Duration;
 
 use super::accounting::{finalizer_removals, pod_ref};
-use super::command::{Command, Decision, Step, SyncAction};
+use super::command::{Command, Decision, Sequence, Step, SyncAction};
 use super::creation;
 use super::deletion::surplus;
-use super::observed::BackoffRecord;
+use super::memory::BackoffRecord;
 use super::per_index::Indexes;
 use super::termination::{Tally, Termination};
-use super::view::{Pod, View, waits_for_end};
+use super::view::{Pod, View, waits_for_termination};
 
-/// What is done about the pods of a Job. Either pods are deleted or pods are created (PC-07).
+/// The deletions or creations of one plan. A plan has only one kind of them (PC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scaling {
-    /// Whether all active pods go, as the Job ends or is suspended. That comes before the status is written, which says so.
-    pub stops: bool,
-    /// What is done, each by itself.
-    pub sequences: Vec<Vec<Step>>,
-    /// What the sync metrics call it (MX-11).
+    /// The deletion of all active pods, because the Job ends or is suspended. It comes before the status that reports
+    /// the end or the suspension.
+    pub stop: Vec<Sequence>,
+    /// The creation of missing pods, or the deletion of surplus pods.
+    pub sequences: Vec<Sequence>,
+    /// The `action` label of the sync metrics (MX-11).
     pub action: SyncAction,
-    /// When more can be done, if that is later.
+    /// The time after which more can be done, if any.
     pub wait: Option<Duration>,
-    /// Whether there is more to do than one plan may (PC-10).
+    /// True if there is more to do than one plan may (PC-10).
     pub capped: bool,
-    /// Why.
+    /// The reason, for logs.
     pub decision: Option<Decision>,
 }
 
 impl Scaling {
     fn new(action: SyncAction) -> Self {
-        Scaling { stops: false, sequences: Vec::new(), action, wait: None, capped: false, decision: None }
+        Scaling { stop: Vec::new(), sequences: Vec::new(), action, wait: None, capped: false, decision: None }
     }
 
     fn because(self, requirement: &'static str, why: &'static str) -> Self {
@@ -38,55 +39,54 @@ impl Scaling {
     }
 }
 
-/// What a decision about pods depends on.
+/// The inputs of a decision about the number of pods.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'w, 'a> {
     /// The Job and its pods.
     pub view: &'w View<'a>,
-    /// Its indexes.
+    /// The indexes of the Job.
     pub indexes: &'w Indexes<'a>,
-    /// What has succeeded and failed.
+    /// The numbers of successes and failures.
     pub tally: Tally,
-    /// From which the delay comes.
+    /// The failures from which the delay of the whole Job is computed.
     pub record: &'w BackoffRecord,
 }
 
-/// What to do about the pods of a Job.
+/// Decides which pods to create or to delete.
 #[must_use]
 pub fn scale(work: Work, termination: Option<&Termination>) -> Scaling {
     let spec = &work.view.job().spec;
-    if termination.is_some_and(|termination| !termination.by_stopping) {
+    if termination.is_some() {
         end(work.view)
     } else if work.view.job().deletion.is_some() {
         // FT-19: the garbage collector deletes the pods.
         Scaling::new(SyncAction::Reconciling)
     } else if spec.suspend {
-        let mut scaling = remove(work.view, surplus(work.view, work.view.active_count()), usize::MAX);
-        scaling.stops = !scaling.sequences.is_empty();
-        scaling.because("SU-01", "suspended: all active pods go")
+        let stop = deletions(work.view, surplus(work.view, work.view.active_count()));
+        let scaling = Scaling { stop, ..Scaling::new(SyncAction::PodsDeleted) };
+        scaling.because("SU-01", "the Job is suspended: all active pods are deleted")
     } else {
         towards(work, wanted(work))
     }
 }
 
-/// TC-07, FT-17: a Job at its end deletes its active pods; they are let go after that.
+/// TC-07, FT-17: a Job that ends deletes its active pods before it removes their finalizers.
 fn end(view: &View) -> Scaling {
-    let mut scaling = Scaling::new(SyncAction::Reconciling);
+    let scaling = Scaling::new(SyncAction::Reconciling);
     let active: Vec<Pod> = view.active().copied().collect();
     if active.is_empty() {
         return scaling;
     }
-    scaling.stops = true;
-    scaling.sequences.push(vec![delete(&active)]);
-    scaling.because("TC-07", "the end is decided: active pods go")
+    let scaling = Scaling { stop: vec![vec![delete(&active)]], ..scaling };
+    scaling.because("TC-07", "the termination is decided: all active pods are deleted")
 }
 
-/// How many pods should be active (PC-04, PC-05).
+/// The number of pods that should be active (PC-04, PC-05).
 fn wanted(work: Work) -> usize {
     let spec = &work.view.job().spec;
     let parallelism = usize::try_from(spec.parallelism).unwrap_or(0);
     match spec.completions {
-        // A work queue that has had a success starts nothing and stops nothing.
+        // After its first success a work queue neither starts nor stops pods.
         None if work.tally.succeeded > 0 => work.view.active_count(),
         None => parallelism,
         Some(completions) => {
@@ -99,12 +99,12 @@ fn wanted(work: Work) -> usize {
 fn towards(work: Work, wanted: usize) -> Scaling {
     let cap = work.view.observed.settings.max_pod_create_delete_per_sync;
     let active = work.view.active_count();
-    let going = surplus(work.view, active.saturating_sub(wanted));
-    if !going.is_empty() {
-        return remove(work.view, going, cap).because("PC-06", "more pods are active than are wanted");
+    let surplus_pods = surplus(work.view, active.saturating_sub(wanted));
+    if !surplus_pods.is_empty() {
+        return remove(work.view, surplus_pods, cap).because("PC-06", "more pods are active than are wanted");
     }
-    // RP-03, RP-05: where an end is waited for, all pods that terminate hold their slot.
-    let held = if waits_for_end(&work.view.observed) { work.view.terminating_count() } else { 0 };
+    // RP-03, RP-05: a terminating pod holds its slot if a replacement waits for termination.
+    let held = if waits_for_termination(&work.view.observed) { work.view.terminating_count() } else { 0 };
     match wanted.saturating_sub(active + held) {
         0 => Scaling::new(SyncAction::Tracking),
         missing => create(work, missing, cap),
@@ -112,16 +112,16 @@ fn towards(work: Work, wanted: usize) -> Scaling {
 }
 
 fn create(work: Work, missing: usize, cap: usize) -> Scaling {
-    if work.view.namespace_goes {
-        // Nothing wakes the Job for it: the namespace controller deletes it.
+    if work.view.namespace_terminating {
+        // No later sync is needed: the namespace controller deletes the Job.
         let scaling = Scaling::new(SyncAction::Tracking);
-        return scaling.because("PC-12", "pods are missing, and the namespace is being deleted");
+        return scaling.because("PC-12", "pods are missing, but the namespace is terminating");
     }
     let found = creation::missing(work.view, work.indexes, work.record, missing.min(cap));
     let mut scaling = Scaling::new(SyncAction::PodsCreated);
     scaling.wait = found.wait;
     if found.create.is_empty() {
-        return scaling.because("BO-02", "pods are missing, and the delay after a failure is not over");
+        return scaling.because("BO-02", "pods are missing, but the delay after a failure has not passed");
     }
     scaling.capped = missing > cap;
     let creation = creation::creation(work.view, work.tally, found.create);
@@ -129,21 +129,28 @@ fn create(work: Work, missing: usize, cap: usize) -> Scaling {
     scaling.because("PC-08", "fewer pods are active than are wanted")
 }
 
-/// FT-16: these pods are let go first and deleted then; they are counted nowhere. Those that are free already do not wait
-/// for one that cannot be let go (EN-06).
-fn remove(view: &View, mut going: Vec<Pod>, cap: usize) -> Scaling {
-    let mut scaling = Scaling::new(SyncAction::PodsDeleted);
-    scaling.capped = going.len() > cap;
-    going.truncate(cap);
-    let (held, free): (Vec<Pod>, Vec<Pod>) = going.into_iter().partition(|it| it.holds);
-    if !free.is_empty() {
-        scaling.sequences.push(vec![delete(&free)]);
+/// Deletes at most `cap` of these surplus pods.
+fn remove(view: &View, mut surplus_pods: Vec<Pod>, cap: usize) -> Scaling {
+    let capped = surplus_pods.len() > cap;
+    surplus_pods.truncate(cap);
+    Scaling { sequences: deletions(view, surplus_pods), capped, ..Scaling::new(SyncAction::PodsDeleted) }
+}
+
+/// FT-16: surplus pods lose the finalizer, uncounted, and are deleted then.
+///
+/// Pods without a finalizer are deleted first, so that none of them waits for a failed finalizer removal (EN-06).
+fn deletions(view: &View, surplus_pods: Vec<Pod>) -> Vec<Sequence> {
+    let (tracked, untracked): (Vec<Pod>, Vec<Pod>) =
+        surplus_pods.into_iter().partition(|it| it.has_finalizer);
+    let mut sequences = Vec::new();
+    if !untracked.is_empty() {
+        sequences.push(vec![delete(&untracked)]);
     }
-    if !held.is_empty() {
-        let remove_finalizer = Step::from(Command::RemoveFinalizers(finalizer_removals(view, &held)));
-        scaling.sequences.push(vec![remove_finalizer, delete(&held)]);
+    if !tracked.is_empty() {
+        let remove_finalizers = Step::from(Command::RemoveFinalizers(finalizer_removals(view, &tracked)));
+        sequences.push(vec![remove_finalizers, delete(&tracked)]);
     }
-    scaling
+    sequences
 }
 
 fn delete(pods: &[Pod]) -> Step {

@@ -1,4 +1,4 @@
-//! What an error of a kube client means.
+//! The conversion of kube client errors to failures.
 
 use kube::core::Status;
 
@@ -6,21 +6,21 @@ use super::fence::FenceClosed;
 use crate::answer::Failure;
 
 impl Failure {
-    /// What an error of a kube client means.
+    /// Classifies an error of a kube client.
     #[must_use]
     pub fn from_kube(error: &kube::Error) -> Failure {
         match error {
             kube::Error::Api(status) => Failure::from_status(status),
             kube::Error::Service(source) => from_transport(source.as_ref()),
-            // Before a request is sent.
+            // These errors occur before a request is sent.
             kube::Error::BuildRequest(_) | kube::Error::Auth(_) | kube::Error::HttpError(_) => {
                 Failure::NotSent(error.to_string())
             }
-            _ => Failure::Ambiguous(told(error)),
+            _ => Failure::Ambiguous(error_chain(error)),
         }
     }
 
-    /// What a `Status` that is no success means.
+    /// Classifies a `Status` that reports a failure.
     #[must_use]
     pub fn from_status(status: &Status) -> Failure {
         let message = status.message.clone();
@@ -51,16 +51,16 @@ fn from_transport(error: &(dyn std::error::Error + 'static)) -> Failure {
         }
         cause = error.source();
     }
-    Failure::Ambiguous(told(error))
+    Failure::Ambiguous(error_chain(error))
 }
 
-/// An error with its causes.
-pub fn told(error: &(dyn std::error::Error + 'static)) -> String {
+/// The message of an error, with the messages of its causes.
+pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let more = error.to_string();
-        // Some libraries repeat the cause in the message.
+        // Some libraries repeat the cause in their message.
         if !text.contains(&more) {
             text.push_str(": ");
             text.push_str(&more);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_apart() {
+    fn responses_are_classified_by_code_and_reason() {
         let of = |code: u16, reason: &str| {
             status(serde_json::json!({"status": "Failure", "code": code, "reason": reason, "message": "m"}))
         };
@@ -98,7 +98,7 @@ mod tests {
 
     /// PC-12.
     #[test]
-    fn a_namespace_that_is_being_deleted_is_recognised_by_its_cause() {
+    fn a_terminating_namespace_is_recognised_by_its_cause() {
         let failure = status(serde_json::json!({
             "status": "Failure", "code": 403, "reason": "Forbidden", "message": "m",
             "details": {"causes": [{"reason": "NamespaceTerminating", "message": "x", "field": "metadata.namespace"}]},
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_closed_fence_held_back_was_not_sent() {
+    fn a_request_stopped_by_a_closed_fence_was_not_sent() {
         let service = |sent| kube::Error::Service(Box::new(FenceClosed { sent }));
         assert!(matches!(Failure::from_kube(&service(false)), Failure::NotSent(_)));
         assert!(Failure::from_kube(&service(true)).is_ambiguous());

@@ -1,7 +1,7 @@
-//! The clients of a process: what limits, fences and counts the requests of each.
+//! The API clients of a process, with their rate limit, their fence, and their request log.
 //!
-//! kube's own retry of requests is off: it sends any method again, and a POST that was answered with 504 after it had
-//! been carried out would make two pods. Who retries is the queue, after a look at what is stored.
+//! The retry of requests in kube is off, because it repeats every method. A POST that created a pod and got a 504 would
+//! create a second pod. The work queue retries instead, after the stored objects were read back.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,32 +15,32 @@ use thiserror::Error;
 use super::answer;
 use super::fence::Fence;
 use super::rate_limit::RateLimitLayer;
-use super::wire::{Wire, WireLayer};
+use super::request_log::{RequestLog, RequestLogLayer};
 
-/// Which cluster, as whom.
+/// The cluster and the credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// `--kubeconfig`; else `$KUBECONFIG`, `~/.kube/config`, and the service account of the pod, in this order.
+    /// `--kubeconfig`. The default is `$KUBECONFIG`, `~/.kube/config`, or the service account of the pod, in this order.
     pub kubeconfig: Option<PathBuf>,
-    /// `--context`; else the file's current one.
+    /// `--context`. The default is the current context of the file.
     pub context: Option<String>,
 }
 
-/// There is no way to the cluster.
+/// A configuration from which no client can be built.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// The file named by `--kubeconfig` cannot be used.
+    /// The file of `--kubeconfig` cannot be used.
     #[error("cannot use kubeconfig {path}: {why}")]
     Kubeconfig {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The cause.
         why: String,
     },
-    /// There is no configuration, or it has no such context.
-    #[error("no cluster: {0}; give --kubeconfig, set KUBECONFIG, or run in a pod with a service account")]
+    /// There is no configuration, or it does not have the context.
+    #[error("no cluster: {0}; pass --kubeconfig, set KUBECONFIG, or run in a pod with a service account")]
     NoCluster(String),
-    /// The configuration cannot be turned into a client.
+    /// The configuration is not valid.
     #[error("cannot build a client: {0}")]
     Client(String),
 }
@@ -48,84 +48,90 @@ pub enum ClientError {
 /// The clients of one process.
 #[derive(Clone)]
 pub struct Clients {
-    /// Reads and writes of the Job controller: limited, behind the fence.
+    /// Reads and writes of the Job controller; rate limited and fenced.
     pub job: Client,
-    /// Reads and writes of the TTL controller: the same limit, behind the fence.
+    /// Reads and writes of the TTL controller; fenced, with the same rate limit.
     pub ttl: Client,
     /// LIST and WATCH of the reflectors.
     pub watch: Client,
-    /// The lease: neither limited nor fenced.
+    /// The lease; neither rate limited nor fenced.
     pub lease: Client,
-    /// Events: a limit of their own, behind the fence.
+    /// Events; fenced, with a rate limit of their own.
     pub events: Client,
 }
 
-/// What is common to the clients of a process.
+/// The parts that the clients of a process share.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// The name under which the Job controller acts ([`job_controller`]).
+    /// The name of the Job controller in its user agent ([`job_controller`]).
     pub job_controller: &'static str,
-    /// The fence before writes.
+    /// The fence for writes.
     pub fence: Fence,
     /// `--qps` and `--burst`.
     pub limit: RateLimitLayer,
-    /// What sees every request.
-    pub wire: Wire,
+    /// The log of all requests.
+    pub request_log: RequestLog,
 }
 
-/// A connection that is not made by then never is.
-const CONNECT: Duration = Duration::from_secs(10);
-/// An answer that has not come by then is lost; the API server gives up after 60 s itself.
-const ANSWER: Duration = Duration::from_secs(70);
-/// Longer than the server's own end of a watch ([`super::reflector`]).
-const WATCH: Duration = Duration::from_secs(320);
-/// Limit of the events: they must not use up what the work needs.
+/// The timeout of a connection attempt.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The timeout of a response. It exceeds the 60 s after which the API server itself ends a request.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(70);
+/// The timeout of a watch. It exceeds the time after which the server ends a watch ([`super::reflector`]).
+const WATCH_TIMEOUT: Duration = Duration::from_secs(320);
+/// The rate limit of events. It is separate, so that events do not delay other requests.
 const EVENT_QPS: f64 = 10.0;
 const EVENT_BURST: u32 = 50;
 
-/// Reads the configuration, as kubectl does.
+/// Loads the configuration, as kubectl does.
 ///
 /// # Errors
-/// There is none, or it is not readable.
+///
+/// There is no configuration, or it cannot be read.
 pub async fn config(target: &Target) -> Result<Config, ClientError> {
     let options = KubeConfigOptions { context: target.context.clone(), ..KubeConfigOptions::default() };
     if let Some(path) = &target.kubeconfig {
         let error = |why: String| ClientError::Kubeconfig { path: path.display().to_string(), why };
-        let file = Kubeconfig::read_from(path).map_err(|it| error(answer::told(&it)))?;
-        return Config::from_custom_kubeconfig(file, &options).await.map_err(|it| error(answer::told(&it)));
+        let file = Kubeconfig::read_from(path).map_err(|it| error(answer::error_chain(&it)))?;
+        return Config::from_custom_kubeconfig(file, &options)
+            .await
+            .map_err(|it| error(answer::error_chain(&it)));
     }
     if target.context.is_some() {
         return Config::from_kubeconfig(&options)
             .await
-            .map_err(|error| ClientError::NoCluster(answer::told(&error)));
+            .map_err(|error| ClientError::NoCluster(answer::error_chain(&error)));
     }
-    Config::infer().await.map_err(|error| ClientError::NoCluster(answer::told(&error)))
+    Config::infer().await.map_err(|error| ClientError::NoCluster(answer::error_chain(&error)))
 }
 
 impl Clients {
-    /// All clients for this configuration.
+    /// Builds the clients for this configuration.
     ///
     /// # Errors
-    /// A certificate or credential in it cannot be used.
+    ///
+    /// A certificate or credential in the configuration cannot be used.
     pub fn new(config: &Config, parts: &Parts) -> Result<Clients, ClientError> {
         let fence = Some(&parts.fence);
         let events = RateLimitLayer::new(EVENT_QPS, EVENT_BURST);
         let none = RateLimitLayer::new(0.0, 1);
-        let client = |controller, limit, fence, patience| {
-            build(config, controller, &parts.wire.layer(controller), limit, fence, patience)
+        let client = |controller, limit, fence, timeout| {
+            build(config, controller, &parts.request_log.layer(controller), limit, fence, timeout)
         };
         Ok(Clients {
-            job: client(parts.job_controller, &parts.limit, fence, ANSWER)?,
-            ttl: client(TTL, &parts.limit, fence, ANSWER)?,
-            watch: client(parts.job_controller, &none, None, WATCH)?,
-            lease: client(LEASE, &none, None, ANSWER)?,
-            events: client(parts.job_controller, &events, fence, ANSWER)?,
+            job: client(parts.job_controller, &parts.limit, fence, RESPONSE_TIMEOUT)?,
+            ttl: client(TTL, &parts.limit, fence, RESPONSE_TIMEOUT)?,
+            watch: client(parts.job_controller, &none, None, WATCH_TIMEOUT)?,
+            lease: client(LEASE, &none, None, RESPONSE_TIMEOUT)?,
+            events: client(parts.job_controller, &events, fence, RESPONSE_TIMEOUT)?,
         })
     }
 }
 
-/// The name under which the Job controller acts, the last part of its user agent: audit logs tell controllers apart by
-/// it (judging.md 1). In place of the built-in controller it has the built-in's; beside it, it must not be taken for it.
+/// The name of the Job controller: the last part of its user agent.
+///
+/// The judge of audit logs distinguishes controllers by this name (`docs/reference/judging.md`). In place of the built-in
+/// controller it is the name of the built-in controller; side by side with it, it must be another one.
 #[must_use]
 pub fn job_controller(in_place_of_the_built_in: bool) -> &'static str {
     if in_place_of_the_built_in { "job-controller" } else { "jobcheck-controller" }
@@ -134,7 +140,7 @@ pub fn job_controller(in_place_of_the_built_in: bool) -> &'static str {
 const TTL: &str = "ttl-after-finished-controller";
 const LEASE: &str = "leader-election";
 
-/// The user agent of a controller.
+/// Returns the user agent of the controller with this name.
 #[must_use]
 pub fn user_agent(controller: &str) -> String {
     format!(
@@ -148,25 +154,25 @@ pub fn user_agent(controller: &str) -> String {
 fn build(
     config: &Config,
     controller: &str,
-    wire: &WireLayer,
+    request_log: &RequestLogLayer,
     limit: &RateLimitLayer,
     fence: Option<&Fence>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Client, ClientError> {
-    let error = |error: &(dyn std::error::Error + 'static)| ClientError::Client(answer::told(error));
+    let error = |error: &(dyn std::error::Error + 'static)| ClientError::Client(answer::error_chain(error));
     let agent = HeaderValue::from_str(&user_agent(controller)).map_err(|it| error(&it))?;
     let mut config = config.clone();
     config.default_retry = false;
-    config.connect_timeout = Some(CONNECT);
-    config.read_timeout = Some(patience);
-    // The time that a connection idles in the pool is no time of waiting for an answer.
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    config.read_timeout = Some(timeout);
+    // The timeout must not include the time in which the connection is idle in the pool.
     config.reset_reader_on_write = true;
     config.headers.retain(|(name, _)| *name != http::header::USER_AGENT);
     config.headers.push((HeaderName::from_static("user-agent"), agent));
     let open = Fence::open();
-    // The last layer is the outermost: a request waits for its token first, then the fence is asked.
+    // The last layer is the outermost one: a request waits for its token before the fence decides.
     let builder = ClientBuilder::try_from(config).map_err(|it| error(&it))?;
-    Ok(builder.with_layer(wire).with_layer(fence.unwrap_or(&open)).with_layer(limit).build())
+    Ok(builder.with_layer(request_log).with_layer(fence.unwrap_or(&open)).with_layer(limit).build())
 }
 
 #[cfg(test)]
@@ -182,9 +188,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kubeconfig_that_is_not_there_is_named() {
+    async fn a_missing_kubeconfig_is_named() {
         let target = Target { kubeconfig: Some("/nonexistent/config".into()), context: None };
-        let told = config(&target).await.unwrap_err().to_string();
-        assert!(told.starts_with("cannot use kubeconfig /nonexistent/config: "), "{told}");
+        let message = config(&target).await.unwrap_err().to_string();
+        assert!(message.starts_with("cannot use kubeconfig /nonexistent/config: "), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a process is told to do: every flag of `jobcheck controller`, with its default.
+//! The settings of a process: every flag of `jobcheck controller`, with its default.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,62 +13,64 @@ use crate::job::observed::{Gates, Settings};
 /// The settings of one process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Which cluster.
+    /// The cluster and the credentials.
     pub target: Target,
-    /// The only namespace to work in; none for all.
+    /// The namespace to work in; all namespaces if there is none.
     pub namespace: Option<String>,
-    /// Whether the Job controller runs.
+    /// True if the Job controller runs.
     pub job: bool,
-    /// Whether the TTL controller runs.
+    /// True if the TTL controller runs.
     pub ttl: bool,
-    /// What the decisions read.
+    /// The settings of the decisions.
     pub settings: Settings,
-    /// Jobs, and as many orphan pods, that are synced at a time.
+    /// The number of Jobs, and also of orphan pods, that are synced concurrently.
     pub concurrent_job_syncs: usize,
-    /// Finished Jobs that are looked at at a time.
+    /// The number of finished Jobs that the TTL controller syncs concurrently.
     pub concurrent_ttl_syncs: usize,
-    /// Requests a second; 0 or less for no limit.
+    /// The rate limit in requests per second; no limit if it is 0 or less.
     pub qps: f64,
-    /// Requests at once.
+    /// The maximum number of requests at once.
     pub burst: u32,
-    /// `HOST:PORT` of the HTTP server; none for none.
+    /// `HOST:PORT` of the HTTP server; no server if there is none.
     pub metrics_bind_address: Option<String>,
-    /// Leader election; none for a process that works at once, and is the only one.
+    /// Leader election; none if no other process runs.
     pub election: Option<Election>,
-    /// Where the native trace goes.
+    /// The file of the native trace.
     pub trace: Option<PathBuf>,
 }
 
-/// Leader election.
+/// The settings of leader election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Election {
-    /// Namespace of the Lease; else the one of the pod, or of the kubeconfig's context.
+    /// The namespace of the Lease. The default is the namespace of the pod or of the kubeconfig context.
     pub namespace: Option<String>,
-    /// Name of the Lease.
+    /// The name of the Lease.
     pub name: String,
-    /// Durations.
+    /// The durations.
     pub timing: Timing,
 }
 
-/// Name of the Lease of those that manage the Jobs that name no manager.
+/// The name of the Lease of processes that manage the Jobs without `spec.managedBy`.
 const LEASE: &str = "jobcheck-controller";
 
 impl Election {
-    /// Of the processes that manage the Jobs with this value of `spec.managedBy`. Others have a Lease of their own: the
-    /// two do not touch the same Jobs, and would wait for each other for ever.
+    /// The settings of processes that manage the Jobs with this value of `spec.managedBy`.
+    ///
+    /// Each value has a Lease of its own, because processes with different values do not write the same Jobs.
     #[must_use]
     pub fn of_manager(managed_by: Option<&str>) -> Election {
         Election { namespace: None, name: lease_name(managed_by), timing: Timing::default() }
     }
 }
 
-/// A name that an object of the API may have. Where two managers come to the same, one of them has to be told another
-/// name; it stands by until then, which is safe.
+/// Returns a valid object name for a manager.
+///
+/// Two managers may have the same name. Only one of them works then, until the user sets another name for the other.
 fn lease_name(managed_by: Option<&str>) -> String {
     let Some(manager) = managed_by else { return LEASE.to_owned() };
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
     let manager: String = manager.chars().map(plain).collect();
-    // Between two dots, and at the end, a name has a letter or a digit.
+    // Each part between two dots begins and ends with a letter or a digit.
     let parts = manager.split('.').map(|part| part.trim_matches('-')).filter(|part| !part.is_empty());
     format!("{LEASE}-{}", parts.collect::<Vec<_>>().join("."))
 }
@@ -92,7 +94,7 @@ impl Default for Config {
     }
 }
 
-/// The gates as the decisions read them.
+/// Returns the gates of the decisions.
 #[must_use]
 pub fn gates(gates: &FeatureGates) -> Gates {
     Gates {
@@ -104,7 +106,8 @@ pub fn gates(gates: &FeatureGates) -> Gates {
 }
 
 impl Config {
-    /// What a judge of the trace has to assume, where it is not the default of 1.36 (docs/reference/trace-format.md).
+    /// The assumptions under which a trace has to be judged, as far as they differ from the defaults of Kubernetes 1.36
+    /// (`docs/reference/trace-format.md`).
     #[must_use]
     pub fn assumptions(&self) -> BTreeMap<String, String> {
         let (ours, default) = (&self.settings, Settings::default());
@@ -144,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_differs_is_assumed() {
+    fn only_settings_that_differ_are_assumed() {
         assert!(Config::default().assumptions().is_empty());
         let mut config = Config::default();
         config.settings.pod_failure_backoff = Duration::from_millis(100);
@@ -154,7 +157,7 @@ mod tests {
         assert_eq!(assumed, ["JobSuccessPolicy=false", "pod-failure-backoff=100ms"]);
     }
 
-    /// SY-01: processes for the same Jobs wait for each other, those for others do not.
+    /// SY-01: only processes for the same Jobs share a lease.
     #[test]
     fn each_manager_has_a_lease_of_its_own() {
         let name = |manager| Election::of_manager(manager).name;
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_reach_the_decisions() {
+    fn gates_apply_to_the_decisions() {
         let gates = gates(&"JobManagedBy=false".parse().unwrap());
         assert!(!gates.managed_by && gates.success_policy && gates.backoff_limit_per_index);
     }

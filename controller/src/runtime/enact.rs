@@ -1,4 +1,4 @@
-//! Carries out the plan for a Job over HTTP. In which order, and how far, says the [`Enactment`].
+//! The execution of the plan of a Job over HTTP. The [`Enactment`] decides the order of the calls.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,13 +9,13 @@ use kube::Client;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::cached::CachedJob;
 use super::events::{Recorder, Regarding};
 use super::job_sync::now;
-use super::kept::KeptJob;
 use super::metrics::Metrics;
 use super::own_writes::OwnWrites;
 use super::rest::{self, version};
-use super::store::Kept;
+use super::store::Cached;
 use crate::answer::{Answer, Failure};
 use crate::job::call::{Call, Written};
 use crate::job::command::{Event, Metric, NewPod, Plan};
@@ -23,41 +23,41 @@ use crate::job::enactment::{Enactment, Outcome};
 use crate::job::observed::CompletionMode;
 use crate::job::requests::{self, PodTemplate};
 
-/// Requests of one batch that are on their way at a time. Few enough that a huge Job does not fill the queue before the
-/// rate limit for all others (KEP-2307, SC-02).
-pub const AT_A_TIME: usize = 16;
+/// The number of concurrent requests of one batch. It is small, so that a large Job does not delay the requests of other
+/// Jobs at the rate limit (KEP-2307, SC-02).
+pub const CONCURRENT_REQUESTS: usize = 16;
 
-/// Why requests are not sent at the end.
-const STOPPING: &str = "the process is stopping, or no longer leads";
+/// The failure of requests after the stop.
+const STOPPING: &str = "the process is stopping, or is not the leader any more";
 
-/// What carrying out needs, apart from the plan.
+/// Executes plans.
 #[derive(Clone)]
 pub struct Enactor {
-    /// Where requests go.
+    /// The client of the requests.
     pub client: Client,
-    /// Which versions the caches have to show.
+    /// The versions that the caches have to show.
     pub own_writes: Arc<OwnWrites>,
-    /// Where events go.
+    /// The recorder of events.
     pub recorder: Recorder,
-    /// Metrics.
+    /// The metrics.
     pub metrics: Metrics,
-    /// No command begins after this.
+    /// After its cancellation no command starts.
     pub stop: CancellationToken,
 }
 
-/// The requests of one plan.
+/// The execution of one plan.
 struct Run<'a> {
     enactor: &'a Enactor,
-    job: &'a KeptJob,
-    /// Made for the first pod.
+    job: &'a CachedJob,
+    /// Prepared for the first new pod.
     template: OnceLock<PodTemplate>,
 }
 
 impl Enactor {
-    /// Carries out the plan.
-    pub async fn enact(&self, job: &KeptJob, plan: &Plan) -> Outcome {
+    /// Executes the plan.
+    pub async fn enact(&self, job: &CachedJob, plan: &Plan) -> Outcome {
         let run = Run { enactor: self, job, template: OnceLock::new() };
-        plan.events.iter().for_each(|event| run.tell(event));
+        plan.events.iter().for_each(|event| run.record(event));
         let facts = &job.facts;
         let mut enactment = Enactment::new(plan, facts.uid.clone(), facts.resource_version.clone());
         while !enactment.is_over() {
@@ -67,11 +67,11 @@ impl Enactor {
             }
             let calls = enactment.take_all();
             let requests: Vec<_> = calls.iter().map(|call| run.make(call)).collect();
-            let mut answers = pin!(together(requests));
+            let mut answers = pin!(concurrently(requests));
             for call in &calls {
                 let Some(answer) = answers.next().await else { break };
                 if let Some(step) = enactment.answered(call, &answer, now()) {
-                    step.events.iter().for_each(|event| run.tell(event));
+                    step.events.iter().for_each(|event| run.record(event));
                     step.metrics.iter().for_each(|metric| self.count(metric));
                 }
             }
@@ -99,17 +99,17 @@ impl Enactor {
 }
 
 impl Run<'_> {
-    /// Makes a call, and tells of it.
+    /// Makes a call, and records its effects on the caches, the events, and the counters.
     async fn make(&self, call: &Call) -> Answer {
         let answer = self.send(call).await;
-        self.note(call.written(&answer));
-        call.event(&answer).iter().for_each(|event| self.tell(event));
+        self.expect(call.written(&answer));
+        call.event(&answer).iter().for_each(|event| self.record(event));
         call.metric(&answer).iter().for_each(|metric| self.enactor.count(metric));
         answer
     }
 
     async fn send(&self, call: &Call) -> Answer {
-        // The rest of a batch may still wait for its turn when the process stops, or the lease is lost.
+        // The rest of a batch may still be waiting when the process stops or loses the lease.
         if self.enactor.stop.is_cancelled() {
             return Err(not_sent());
         }
@@ -124,17 +124,17 @@ impl Run<'_> {
         self.template.get_or_init(|| PodTemplate::new(facts, &self.job.template, indexed)).pod(pod)
     }
 
-    fn note(&self, written: Option<Written>) {
+    fn expect(&self, written: Option<Written>) {
         let (own_writes, key, uid) = (&self.enactor.own_writes, self.job.key(), &self.job.facts.uid);
         match written {
             Some(Written::Job(stored)) => own_writes.wrote_job(key, uid, version(&stored)),
             Some(Written::Pod(stored)) => own_writes.wrote_pod(key, uid, version(&stored)),
-            Some(Written::Unknown) => own_writes.doubt(key, uid),
+            Some(Written::Unknown) => own_writes.outcome_unknown(key, uid),
             None => {}
         }
     }
 
-    fn tell(&self, event: &Event) {
+    fn record(&self, event: &Event) {
         let regarding = Regarding { key: self.job.key().clone(), uid: self.job.facts.uid.clone() };
         self.enactor.recorder.record(&regarding, event);
     }
@@ -144,9 +144,9 @@ fn not_sent() -> Failure {
     Failure::NotSent(STOPPING.to_owned())
 }
 
-/// Sends requests that do not depend on each other; the answers in the order of the requests.
-fn together<F: Future>(requests: Vec<F>) -> impl Stream<Item = F::Output> {
-    stream::iter(requests).buffered(AT_A_TIME)
+/// Sends independent requests concurrently. The responses are in the order of the requests.
+fn concurrently<F: Future>(requests: Vec<F>) -> impl Stream<Item = F::Output> {
+    stream::iter(requests).buffered(CONCURRENT_REQUESTS)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The fence between a process and its writes: open only while the process surely holds the lease.
+//! The fence of a process: it lets writes pass only while the process certainly holds the lease.
 //!
-//! A lease that is not renewed can be taken by another replica after its duration. The fence closes at the renewal
-//! deadline, which is earlier, counted from the moment when the last successful renewal was *sent*: a write on its way
-//! then is given up and its connection dropped, so that two replicas do not write at the same time.
+//! After the duration of a lease that is not renewed, another replica may take it. The fence closes earlier, at the
+//! renewal deadline, which counts from the time at which the last successful renewal was *sent*. A write that is in flight
+//! then is abandoned and its connection dropped, so that two replicas do not write at the same time.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 use tower::{BoxError, Layer, Service};
 
-/// Until when this process may write. Clones are the same fence.
+/// The permission of this process to write. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Fence {
     state: Arc<Mutex<Gate>>,
@@ -22,44 +22,44 @@ pub struct Fence {
 
 #[derive(Clone, Copy, Debug)]
 enum Gate {
-    /// There is no lease to lose.
+    /// There is no leader election.
     Always,
     Until(Instant),
     Closed,
 }
 
-/// A write was given up because the process may have lost its lease.
+/// The error of a write that was abandoned because the process may have lost the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the lease could not be renewed in time, and another replica may hold it now")]
 pub struct FenceClosed {
-    /// Whether the request was on its way, so that it may have been carried out.
+    /// True if the request was in flight, so that the API server may have performed it.
     pub sent: bool,
 }
 
 impl Fence {
-    /// A fence that is always open, for a process without leader election.
+    /// Returns a fence that is always open, for a process without leader election.
     #[must_use]
     pub fn open() -> Fence {
         Fence { state: Arc::new(Mutex::new(Gate::Always)) }
     }
 
-    /// A fence that is closed until the lease is held.
+    /// Returns a fence that is closed until the process holds the lease.
     #[must_use]
     pub fn closed() -> Fence {
         Fence { state: Arc::new(Mutex::new(Gate::Closed)) }
     }
 
-    /// Writes may begin, and be on their way, until then.
+    /// Lets writes start, and be in flight, until the deadline.
     pub fn open_until(&self, deadline: Instant) {
         self.set(Gate::Until(deadline));
     }
 
-    /// No write begins from now on. One on its way keeps the deadline that it had.
+    /// Lets no write start any more. A write in flight keeps its deadline.
     pub fn close(&self) {
         self.set(Gate::Closed);
     }
 
-    /// Whether a write may begin.
+    /// Returns true if a write may start.
     #[must_use]
     pub fn is_open(&self) -> bool {
         match self.gate() {
@@ -86,15 +86,15 @@ impl<S> Layer<S> for Fence {
     }
 }
 
-/// A service whose writes go through the fence. Reads pass.
+/// A service whose writes the fence controls. Reads always pass.
 #[derive(Clone, Debug)]
 pub struct Fenced<S> {
     inner: S,
     fence: Fence,
 }
 
-/// A request on its way.
-type Pending<R> = Pin<Box<dyn Future<Output = Result<R, BoxError>> + Send>>;
+/// The future of a response.
+type ResponseFuture<R> = Pin<Box<dyn Future<Output = Result<R, BoxError>> + Send>>;
 
 impl<S, B, R> Service<Request<B>> for Fenced<S>
 where
@@ -105,7 +105,7 @@ where
 {
     type Response = Response<R>;
     type Error = BoxError;
-    type Future = Pending<Response<R>>;
+    type Future = ResponseFuture<Response<R>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(context).map_err(Into::into)
@@ -126,7 +126,7 @@ where
             match deadline {
                 None => sent.await.map_err(Into::into),
                 Some(deadline) => match timeout_at(deadline, sent).await {
-                    Ok(answer) => answer.map_err(Into::into),
+                    Ok(response) => response.map_err(Into::into),
                     Err(_) => Err(FenceClosed { sent: true }.into()),
                 },
             }
@@ -146,7 +146,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Sends a request that takes three seconds; returns the answer and how many reached the server.
+    /// Sends a request that takes three seconds. Returns its result, and the number of requests that reached the server.
     async fn send(fence: &Fence, method: Method) -> (Result<(), FenceClosed>, u32) {
         let reached = Arc::new(AtomicU32::new(0));
         let service = service_fn({
@@ -161,13 +161,13 @@ mod tests {
         });
         let mut service = ServiceBuilder::new().layer(fence.clone()).service(service);
         let request = Request::builder().method(method).body(()).unwrap();
-        let answer = service.ready().await.unwrap().call(request).await;
-        let answer = answer.map(|_| ()).map_err(|error| *error.downcast_ref::<FenceClosed>().unwrap());
-        (answer, reached.load(Ordering::Relaxed))
+        let response = service.ready().await.unwrap().call(request).await;
+        let response = response.map(|_| ()).map_err(|error| *error.downcast_ref::<FenceClosed>().unwrap());
+        (response, reached.load(Ordering::Relaxed))
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_lease_nothing_is_written_and_all_is_read() {
+    async fn without_a_lease_writes_fail_and_reads_pass() {
         let fence = Fence::closed();
         assert_eq!(send(&fence, Method::POST).await, (Err(FenceClosed { sent: false }), 0));
         assert_eq!(send(&fence, Method::GET).await, (Ok(()), 1));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_is_given_up_at_the_deadline() {
+    async fn a_write_is_abandoned_at_the_deadline() {
         let fence = Fence::closed();
         fence.open_until(Instant::now() + 5 * SECOND);
         assert_eq!(send(&fence, Method::PUT).await, (Ok(()), 1));

@@ -1,42 +1,44 @@
-//! Feature gates as Kubernetes components take them: `--feature-gates A=true,B=false`.
+//! Feature gates in the form of Kubernetes components: `--feature-gates A=true,B=false`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The gates that this program knows. All are locked on in Kubernetes 1.36; off, it behaves as the versions did that
-/// could switch them (UG-05, UG-07, UG-09, UG-14).
+/// The gates of this program.
+///
+/// Kubernetes 1.36 locks all of them on. A gate that is off has the effect that it had in earlier versions of Kubernetes
+/// (UG-05, UG-07, UG-09, UG-14).
 pub const KNOWN: [&str; 4] =
     ["JobBackoffLimitPerIndex", "JobManagedBy", "JobPodReplacementPolicy", "JobSuccessPolicy"];
 
-/// Gates that were set, by name; the others keep their default, which is on.
+/// Gates that were set, by name. All others are on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeatureGates {
     set: BTreeMap<String, bool>,
 }
 
-/// What is wrong with a list of gates.
+/// An error in a list of gates.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FeatureGatesError {
-    /// A part without `=`.
-    #[error("feature gate {0:?} has no value: write NAME=true or NAME=false")]
+    /// An entry without `=`.
+    #[error("feature gate {0:?} has no value; write NAME=true or NAME=false")]
     NoValue(String),
-    /// Something else than a truth value.
-    #[error("feature gate {name}: {value:?} is neither true nor false")]
+    /// A value that is not a boolean.
+    #[error("feature gate {name} has the value {value:?}; write {name}=true or {name}=false")]
     NotBoolean {
         /// The gate.
         name: String,
-        /// What was written.
+        /// The value.
         value: String,
     },
-    /// A gate that this program does not have.
-    #[error("unknown feature gate {0:?}: known are {known}", known = KNOWN.join(", "))]
+    /// An unknown gate.
+    #[error("unknown feature gate {0:?}; use one of {known}", known = KNOWN.join(", "))]
     Unknown(String),
 }
 
 impl FeatureGates {
-    /// Whether the gate is on. A gate that nobody set is.
+    /// Returns true if the gate is on, which is the default.
     #[must_use]
     pub fn is_on(&self, name: &str) -> bool {
         self.set.get(name).copied().unwrap_or(true)
@@ -46,7 +48,7 @@ impl FeatureGates {
 impl FromStr for FeatureGates {
     type Err = FeatureGatesError;
 
-    /// Empty parts are passed over and a later value for a gate wins, as in Kubernetes.
+    /// Parses a list of gates. As in Kubernetes, empty entries are skipped, and the last value of a gate applies.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut set = BTreeMap::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -66,7 +68,7 @@ impl FromStr for FeatureGates {
     }
 }
 
-/// The spellings that Go's `strconv.ParseBool` takes.
+/// Parses a boolean as Go's `strconv.ParseBool` does.
 fn boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gates_are_on_unless_set_off() {
+    fn gates_are_on_by_default() {
         let gates: FeatureGates = "JobSuccessPolicy=false, JobManagedBy=true,".parse().unwrap();
         assert!(!gates.is_on("JobSuccessPolicy"));
         assert!(gates.is_on("JobManagedBy"));
@@ -95,17 +97,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
-        let told = |text: &str| text.parse::<FeatureGates>().unwrap_err().to_string();
+    fn errors_name_the_entry() {
+        let message = |text: &str| text.parse::<FeatureGates>().unwrap_err().to_string();
         assert_eq!(
-            told("IndexedJob=true"),
-            "unknown feature gate \"IndexedJob\": known are JobBackoffLimitPerIndex, JobManagedBy, \
+            message("IndexedJob=true"),
+            "unknown feature gate \"IndexedJob\"; use one of JobBackoffLimitPerIndex, JobManagedBy, \
              JobPodReplacementPolicy, JobSuccessPolicy"
         );
         assert_eq!(
-            told("JobManagedBy"),
-            "feature gate \"JobManagedBy\" has no value: write NAME=true or NAME=false"
+            message("JobManagedBy"),
+            "feature gate \"JobManagedBy\" has no value; write NAME=true or NAME=false"
         );
-        assert_eq!(told("JobManagedBy=yes"), "feature gate JobManagedBy: \"yes\" is neither true nor false");
+        assert_eq!(
+            message("JobManagedBy=yes"),
+            "feature gate JobManagedBy has the value \"yes\"; write JobManagedBy=true or JobManagedBy=false"
+        );
     }
 }

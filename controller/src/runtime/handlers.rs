@@ -1,48 +1,48 @@
-//! Which change wakes which queue (SY-02, FT-22).
+//! The event handlers: they add keys to the work queues when an object changes (SY-02, FT-22).
 //!
-//! As the built-in's handlers, with one difference: a finished Job, or a pod whose Job is gone, that is seen for the
-//! first time is looked at too, so that a restart repairs what a crash left (S-23).
+//! There is one difference to the handlers of the built-in controller. Finished Jobs, and pods of deleted Jobs, are also
+//! handled when a cache first shows them. A restart therefore repairs the effects of a crash (S-23).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::kept::{JobStore, KeptJob, KeptPod, PodStore};
+use super::cached::{CachedJob, CachedPod, JobStore, PodStore};
 use super::memories::Memories;
 use super::metrics::Metrics;
 use super::own_writes::OwnWrites;
 use super::queue::WorkQueue;
-use super::store::{Change, Kept, ObjectKey};
+use super::store::{Cached, Change, ObjectKey};
 use crate::job::conditions::finished;
 use crate::job::observed::{Phase, Settings};
 use crate::job::orphan::PodOwner;
 use crate::job::plan::is_ours;
 use crate::values::Uid;
 
-/// The queues of one term of leadership, and what their keys are looked up in.
+/// The caches, queues, and memory of one term of leadership.
 #[derive(Clone, Debug)]
 pub struct Wiring {
     /// The cache of Jobs.
     pub jobs: Arc<JobStore>,
     /// The cache of pods.
     pub pods: Arc<PodStore>,
-    /// Jobs to sync.
+    /// The keys of Jobs to sync.
     pub job_queue: WorkQueue<ObjectKey>,
-    /// Pods that may have lost their Job.
+    /// The keys of pods that may have no unfinished Job.
     pub orphan_queue: WorkQueue<ObjectKey>,
-    /// Jobs that may have outlived their time.
+    /// The keys of Jobs whose TTL may have expired.
     pub ttl_queue: WorkQueue<ObjectKey>,
-    /// What is remembered of Jobs.
+    /// The memory about Jobs.
     pub memories: Arc<Memories>,
-    /// What the caches have to show.
+    /// The versions that the caches have to show.
     pub own_writes: Arc<OwnWrites>,
-    /// Metrics.
+    /// The metrics.
     pub metrics: Metrics,
-    /// Limits and gates.
+    /// The settings of the decisions.
     pub settings: Arc<Settings>,
 }
 
 impl Wiring {
-    /// Has the stores tell of their changes.
+    /// Registers the handlers with the caches.
     pub fn connect(&self) {
         let wiring = self.clone();
         self.jobs.listen(move |change| wiring.job_changed(change));
@@ -50,7 +50,7 @@ impl Wiring {
         self.pods.listen(move |change| wiring.pod_changed(change));
     }
 
-    fn job_changed(&self, change: &Change<KeptJob>) {
+    fn job_changed(&self, change: &Change<CachedJob>) {
         match (&change.old, &change.new) {
             (None, Some(new)) => self.job_added(new),
             (Some(old), Some(new)) => self.job_updated(old, new),
@@ -59,7 +59,7 @@ impl Wiring {
         }
     }
 
-    fn job_added(&self, job: &KeptJob) {
+    fn job_added(&self, job: &CachedJob) {
         self.job_queue.add(job.key().clone());
         // MB-06, MX-09.
         if let Some(manager) = &job.facts.spec.managed_by
@@ -70,7 +70,7 @@ impl Wiring {
         self.after_finish(job);
     }
 
-    fn job_updated(&self, old: &KeptJob, new: &KeptJob) {
+    fn job_updated(&self, old: &CachedJob, new: &CachedJob) {
         if finished(&new.facts.status.conditions) {
             return self.after_finish(new);
         }
@@ -81,10 +81,10 @@ impl Wiring {
         }
     }
 
-    /// FT-22, TT-08.
-    fn after_finish(&self, job: &KeptJob) {
+    /// Wakes the orphan path and the TTL controller for a finished Job (FT-22, TT-08).
+    fn after_finish(&self, job: &CachedJob) {
         if finished(&job.facts.status.conditions) {
-            self.sweep(&job.facts.uid);
+            self.wake_pods(&job.facts.uid);
             if job.ttl.ttl_seconds_after_finished.is_some() && job.ttl.deletion.is_none() {
                 self.ttl_queue.add(job.key().clone());
             }
@@ -92,37 +92,37 @@ impl Wiring {
     }
 
     /// SY-09.
-    fn job_deleted(&self, job: &KeptJob) {
+    fn job_deleted(&self, job: &CachedJob) {
         let uid = &job.facts.uid;
         self.own_writes.forget(job.key(), uid);
         self.memories.forget(job.key(), uid);
-        self.memories.job_is_gone(uid);
+        self.memories.add_deleted_job(uid);
         self.job_queue.add(job.key().clone());
-        self.sweep(uid);
+        self.wake_pods(uid);
     }
 
-    /// Has all pods of the Job looked at.
-    fn sweep(&self, job: &Uid) {
+    /// Queues all pods of the Job for the orphan path.
+    fn wake_pods(&self, job: &Uid) {
         let pods: Vec<ObjectKey> =
             self.pods.lookup(|index| index.of_job(job).map(|pod| pod.key().clone()).collect());
         pods.into_iter().for_each(|pod| self.orphan_queue.add(pod));
     }
 
-    fn pod_changed(&self, change: &Change<KeptPod>) {
+    fn pod_changed(&self, change: &Change<CachedPod>) {
         self.count_finalizers(change);
         let owner_changed = match (&change.old, &change.new) {
             (Some(old), Some(new)) => old.owner != new.owner,
             _ => false,
         };
-        // SY-08: the former owner hears of it too.
+        // SY-08: the previous owner is synced too.
         if owner_changed && let Some(old) = &change.old {
             self.wake_owner(old);
         }
         let holds =
-            |pod: &Option<Arc<KeptPod>>| pod.as_ref().is_some_and(|pod| pod.facts().tracking_finalizer);
+            |pod: &Option<Arc<CachedPod>>| pod.as_ref().is_some_and(|pod| pod.facts().tracking_finalizer);
         let was_unowned = change.old.as_ref().filter(|pod| pod.owner == PodOwner::Nobody);
         if let Some(old) = was_unowned.filter(|_| holds(&change.old) && !holds(&change.new)) {
-            self.wake_those_that_list(old);
+            self.wake_jobs_that_record(old);
         }
         let Some(new) = &change.new else {
             change.old.iter().for_each(|pod| self.pod_deleted(pod));
@@ -132,13 +132,13 @@ impl Wiring {
             PodOwner::Job { .. } => self.owned_pod(new),
             PodOwner::Nobody => {
                 let labels_changed = change.old.as_ref().is_none_or(|old| old.labels != new.labels);
-                self.unowned_pod(new, labels_changed || owner_changed);
+                self.ownerless_pod(new, labels_changed || owner_changed);
             }
             PodOwner::AnotherKind => {}
         }
     }
 
-    fn owned_pod(&self, pod: &KeptPod) {
+    fn owned_pod(&self, pod: &CachedPod) {
         match self.owner_of(pod) {
             Some(job) if finished(&job.facts.status.conditions) => self.orphan_queue.add(pod.key().clone()),
             Some(job) => self.batched(job.key()),
@@ -147,7 +147,7 @@ impl Wiring {
         }
     }
 
-    fn unowned_pod(&self, pod: &KeptPod, may_be_adopted: bool) {
+    fn ownerless_pod(&self, pod: &CachedPod, may_be_adopted: bool) {
         if pod.facts().tracking_finalizer {
             self.orphan_queue.add(pod.key().clone());
         }
@@ -157,33 +157,35 @@ impl Wiring {
         }
     }
 
-    fn pod_deleted(&self, pod: &KeptPod) {
+    fn pod_deleted(&self, pod: &CachedPod) {
         self.wake_owner(pod);
     }
 
-    fn wake_owner(&self, pod: &KeptPod) {
+    fn wake_owner(&self, pod: &CachedPod) {
         if let Some(job) = self.owner_of(pod) {
             self.batched(job.key());
         }
     }
 
-    /// FT-02: a Job whose status lists a pod that has lost its owner can count it as soon as the finalizer is removed.
-    fn wake_those_that_list(&self, pod: &KeptPod) {
+    /// FT-02: wakes the Jobs that have recorded a pod without an owner. They can count it as soon as its finalizer
+    /// is removed.
+    fn wake_jobs_that_record(&self, pod: &CachedPod) {
         let uid = pod.uid();
-        let lists = |job: &Arc<KeptJob>| {
+        let records = |job: &Arc<CachedJob>| {
             let uncounted = job.facts.status.uncounted.as_ref();
-            uncounted.is_some_and(|listed| listed.succeeded.contains(uid) || listed.failed.contains(uid))
+            uncounted
+                .is_some_and(|recorded| recorded.succeeded.contains(uid) || recorded.failed.contains(uid))
         };
-        self.jobs.all().iter().filter(|job| lists(job)).for_each(|job| self.batched(job.key()));
+        self.jobs.all().iter().filter(|job| records(job)).for_each(|job| self.batched(job.key()));
     }
 
-    fn owner_of(&self, pod: &KeptPod) -> Option<Arc<KeptJob>> {
+    fn owner_of(&self, pod: &CachedPod) -> Option<Arc<CachedJob>> {
         let PodOwner::Job { name, uid } = &pod.owner else { return None };
         let key = ObjectKey { namespace: pod.key().namespace.clone(), name: name.clone() };
         self.jobs.get(&key).filter(|job| job.facts.uid == *uid)
     }
 
-    /// SY-02: events of pods and of the status come in swarms.
+    /// SY-02: events of pods and of the status arrive in bursts.
     fn batched(&self, job: &ObjectKey) {
         self.job_queue.add_after(job.clone(), self.batch_period());
     }
@@ -193,8 +195,8 @@ impl Wiring {
     }
 
     /// MX-08.
-    fn count_finalizers(&self, change: &Change<KeptPod>) {
-        let counts = |pod: &Option<Arc<KeptPod>>| {
+    fn count_finalizers(&self, change: &Change<CachedPod>) {
+        let counts = |pod: &Option<Arc<CachedPod>>| {
             pod.as_ref().is_some_and(|pod| {
                 pod.facts().tracking_finalizer
                     && matches!(pod.facts().phase, Phase::Succeeded | Phase::Failed)

@@ -1,4 +1,4 @@
-//! What a process shows of itself over plain HTTP: `/healthz`, `/livez`, `/readyz`, `/metrics`.
+//! The plain HTTP server of a process: `/healthz`, `/livez`, `/readyz`, and `/metrics`.
 
 use std::convert::Infallible;
 use std::io;
@@ -18,23 +18,24 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// What the server asks the process about.
+/// The state of the process that the server reports.
 pub trait Status: Send + Sync + 'static {
-    /// Why the process is not ready; nothing if it is.
+    /// Returns the reason why the process is not ready; none if it is ready.
     fn not_ready(&self) -> Option<String>;
-    /// The metrics, as text.
+    /// Returns the metrics in the Prometheus text format.
     fn metrics(&self) -> String;
 }
 
-/// `--metrics-bind-address` cannot be read.
+/// An invalid `--metrics-bind-address`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0:?} is no address to listen on: write HOST:PORT, :PORT, or 0 for none")]
+#[error("{0:?} is not a listen address; write HOST:PORT, :PORT, or 0 for no server")]
 pub struct BindAddressError(String);
 
-/// Reads an address as Go programs take it: `:8080` is every interface, `0` is no server at all.
+/// Parses a listen address as in Go: `:8080` is port 8080 of every interface, and `0` is no server.
 ///
 /// # Errors
-/// The text is neither.
+///
+/// The text is not a listen address.
 pub fn parse_bind_address(text: &str) -> Result<Option<String>, BindAddressError> {
     let error = || BindAddressError(text.to_owned());
     if text == "0" || text.is_empty() {
@@ -50,30 +51,32 @@ pub fn parse_bind_address(text: &str) -> Result<Option<String>, BindAddressError
     Ok(Some(format!("{host}:{port}")))
 }
 
-/// A server that listens.
+/// A listening server.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
 }
 
 impl Server {
-    /// Listens on `HOST:PORT`; port 0 takes a free one.
+    /// Listens on `HOST:PORT`. Port 0 is any free port.
     ///
     /// # Errors
-    /// What the operating system says.
+    ///
+    /// The error of the operating system.
     pub async fn bind(address: &str) -> io::Result<Server> {
         Ok(Server { listener: TcpListener::bind(address).await? })
     }
 
-    /// Where it listens.
+    /// Returns the address and the port of the listener.
     ///
     /// # Errors
-    /// What the operating system says.
+    ///
+    /// The error of the operating system.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until `stop`.
+    /// Serves requests until `stop`.
     pub async fn serve(self, status: Arc<dyn Status>, stop: CancellationToken) {
         let places = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -82,7 +85,7 @@ impl Server {
                 accepted = self.listener.accept() => accepted,
             };
             let Ok((stream, peer)) = accepted else {
-                // Out of file descriptors, most likely: let some go before trying again.
+                // The process has probably no free file descriptor, so other connections have to close first.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
@@ -92,16 +95,16 @@ impl Server {
             let (status, stop) = (Arc::clone(&status), stop.clone());
             tokio::spawn(async move {
                 let service = service_fn(move |request| {
-                    let answer = answer(&request, status.as_ref());
-                    async { Ok::<_, Infallible>(answer) }
+                    let response = respond(&request, status.as_ref());
+                    async { Ok::<_, Infallible>(response) }
                 });
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
-                    .header_read_timeout(HEADERS)
+                    .header_read_timeout(HEADER_TIMEOUT)
                     .serve_connection(TokioIo::new(stream), service);
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    ended = connection => if let Err(error) = ended { debug!(%peer, %error, "connection broke") },
+                    ended = connection => if let Err(error) = ended { debug!(%peer, %error, "connection failed") },
                 }
                 drop(place);
             });
@@ -109,12 +112,12 @@ impl Server {
     }
 }
 
-/// Connections at a time; more are closed at once.
+/// The maximum number of connections. Further ones are closed at once.
 const CONNECTIONS: usize = 128;
-/// A client that does not finish its request in this time is cut off.
-const HEADERS: Duration = Duration::from_secs(10);
+/// The time in which a client has to send its request headers.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-fn answer(request: &Request<Incoming>, status: &dyn Status) -> Response<Full<Bytes>> {
+fn respond(request: &Request<Incoming>, status: &dyn Status) -> Response<Full<Bytes>> {
     if *request.method() != Method::GET && *request.method() != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
     }
@@ -145,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read_as_go_programs_do() {
+    fn addresses_are_parsed_as_in_go() {
         let parse = |text: &str| parse_bind_address(text).unwrap();
         assert_eq!(parse("0"), None);
         assert_eq!(parse(""), None);
@@ -173,9 +176,9 @@ mod tests {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let request = format!("{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        response
     }
 
     async fn started(status: Fixed) -> (SocketAddr, CancellationToken) {
@@ -190,22 +193,22 @@ mod tests {
     async fn health_readiness_and_metrics_are_served() {
         let (address, stop) = started(Fixed(None)).await;
         for path in ["/healthz", "/livez", "/readyz"] {
-            let answer = get(address, &format!("GET {path}")).await;
-            assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"), "{answer}");
+            let response = get(address, &format!("GET {path}")).await;
+            assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("ok"), "{response}");
         }
-        let answer = get(address, "GET /metrics").await;
-        assert!(answer.contains("version=0.0.4") && answer.ends_with("up 1\n"), "{answer}");
+        let response = get(address, "GET /metrics").await;
+        assert!(response.contains("version=0.0.4") && response.ends_with("up 1\n"), "{response}");
         assert!(get(address, "GET /").await.starts_with("HTTP/1.1 404"));
         assert!(get(address, "POST /metrics").await.starts_with("HTTP/1.1 405"));
         stop.cancel();
     }
 
     #[tokio::test]
-    async fn one_that_is_not_ready_lives_and_says_why() {
+    async fn a_process_that_is_not_ready_is_alive_and_reports_why() {
         let (address, _stop) = started(Fixed(Some("the cache of pods is not filled"))).await;
         assert!(get(address, "GET /healthz").await.starts_with("HTTP/1.1 200"));
-        let answer = get(address, "GET /readyz").await;
-        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-        assert!(answer.ends_with("not ready: the cache of pods is not filled\n"), "{answer}");
+        let response = get(address, "GET /readyz").await;
+        assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+        assert!(response.ends_with("not ready: the cache of pods is not filled\n"), "{response}");
     }
 }

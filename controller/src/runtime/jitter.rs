@@ -1,16 +1,16 @@
-//! Spread of waiting times, so that replicas and retries do not march in step.
+//! Random delays, so that replicas and retries do not run at the same times.
 
 use std::time::Duration;
 
-/// A sequence of pseudo-random numbers (splitmix64), fixed by its seed: runs can be repeated, and replicas, whose
-/// identities differ, are spread.
+/// A sequence of pseudo-random numbers (splitmix64) that depends only on its seed. Runs can be repeated, and replicas,
+/// which have different names, have different delays.
 #[derive(Clone, Debug)]
 pub struct Jitter {
     state: u64,
 }
 
 impl Jitter {
-    /// A sequence for this name.
+    /// Returns the sequence of this name.
     #[must_use]
     pub fn seeded(name: &str) -> Jitter {
         // FNV-1a.
@@ -20,19 +20,19 @@ impl Jitter {
         Jitter { state }
     }
 
-    /// A time between `period` and `period · (1 + factor)`.
+    /// Returns a time between `period` and `period · (1 + factor)`.
     pub fn spread(&mut self, period: Duration, factor: f64) -> Duration {
         period.saturating_add(period.mul_f64(self.fraction() * factor.max(0.0)))
     }
 
-    /// A number from 0 up to 1, which is not reached.
+    /// Returns a number from 0 to 1, exclusive.
     fn fraction(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
-        // 53 bits are what an f64 holds exactly.
+        // An f64 represents 53 bits exactly.
         (mixed >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_fixes_the_sequence() {
+    fn the_name_determines_the_sequence() {
         let first = |name: &str| Jitter::seeded(name).spread(Duration::from_secs(1), 1.0);
         assert_eq!(first("a"), first("a"));
         assert_ne!(first("a"), first("b"));

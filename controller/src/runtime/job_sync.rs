@@ -1,4 +1,4 @@
-//! The sync of one Job: caches fresh → observe → plan → enact → when to come again.
+//! The sync of one Job: wait for fresh caches, observe, plan, enact, and decide when to sync again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,67 +8,68 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::{Instrument, debug, info, info_span, warn};
 
+use super::cached::{CachedJob, PodIndex};
 use super::client::job_controller;
 use super::enact::Enactor;
 use super::handlers::Wiring;
-use super::kept::{KeptJob, PodIndex};
 use super::metrics::SyncLabels;
 use super::own_writes::{Freshness, Reached};
-use super::proof::{Stored, prove};
-use super::store::{Kept, ObjectKey};
+use super::read_back::{ReadBack, read_back};
+use super::store::{Cached, ObjectKey};
 use super::trace::Tracer;
 use crate::job::command::Plan;
 use crate::job::enactment::Outcome;
-use crate::job::observed::{CompletionMode, Memory, Observed, PodFacts};
+use crate::job::memory::Memory;
+use crate::job::observed::{CompletionMode, Observed, PodFacts};
 use crate::job::plan::{is_ours, plan};
 use crate::values::{Time, Uid};
 
-/// Everything that syncs of Jobs need.
+/// The dependencies of the syncs of Jobs.
 #[derive(Clone)]
 pub struct JobSync {
-    /// Caches, queues, memory.
+    /// The caches, queues, and memory.
     pub wiring: Wiring,
-    /// Who carries out plans.
+    /// The executor of plans.
     pub enactor: Enactor,
-    /// Asks the reflector of Jobs to list again.
+    /// Requests a relist of Jobs.
     pub relist_jobs: Arc<Notify>,
-    /// Asks the reflector of pods to list again.
+    /// Requests a relist of pods.
     pub relist_pods: Arc<Notify>,
-    /// The native trace.
+    /// The native trace, if there is one.
     pub tracer: Option<Arc<Tracer>>,
 }
 
-/// When the key comes again.
+/// The time of the next sync of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// When something happens.
-    Rest,
-    /// After this time at the latest; the sync was no failure.
+pub enum Requeue {
+    /// At the next event.
+    AwaitChange,
+    /// At the next event, or after this time. The sync succeeded.
     After(Duration),
-    /// After this time: nothing could be tried yet, and former failures still count.
-    PutOff(Duration),
-    /// With the delays of failures.
-    Retry,
+    /// After this time. The sync could not start yet, and earlier failures still count.
+    Defer(Duration),
+    /// After the delay of a failure.
+    RateLimited,
 }
 
-/// After this time without the caches showing our writes an event must have been lost.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// A sync that was put off comes again after this time, doubled while it waits.
-const PUT_OFF: Duration = Duration::from_millis(50);
-const PUT_OFF_MAX: Duration = Duration::from_secs(2);
+/// The time after which a cache that does not show a write must have lost an event.
+const STALE_CACHE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The first delay of a deferred sync. It grows with the waiting time, up to the maximum.
+const DEFER: Duration = Duration::from_millis(50);
+const DEFER_MAX: Duration = Duration::from_secs(2);
 
 impl JobSync {
-    /// Syncs the Job of this name.
-    pub async fn sync(&self, key: &ObjectKey) -> Next {
+    /// Syncs the Job with this name.
+    pub async fn sync(&self, key: &ObjectKey) -> Requeue {
         let (job, jobs_seen) = self.wiring.jobs.get_at(key);
         let Some(job) = job else {
-            // SY-09: the event has told so, but a sync that was under way then has remembered more since.
+            // SY-09: the event has dropped the memory, but a sync that was running then may have added to it.
             self.wiring.memories.forget_name(key);
             self.wiring.own_writes.forget_name(key);
-            return Next::Rest;
+            return Requeue::AwaitChange;
         };
         if !is_ours(&job.facts, &self.wiring.settings) {
-            return Next::Rest;
+            return Requeue::AwaitChange;
         }
         let span = info_span!(
             "sync",
@@ -88,28 +89,28 @@ impl JobSync {
         .await
     }
 
-    /// SY-03. `Err`: not now.
-    async fn fresh(&self, job: &KeptJob) -> Result<(), Next> {
+    /// SY-03: returns `Ok` if the caches are fresh, or the time of the next attempt.
+    async fn fresh(&self, job: &CachedJob) -> Result<(), Requeue> {
         let wiring = &self.wiring;
         loop {
-            let (jobs, pods) = (wiring.jobs.seen(), wiring.pods.seen());
-            let holds = |uid: &_| wiring.pods.lookup(|index| index.by_uid(uid).is_some());
-            let reached = Reached { jobs, pods, holds: &holds };
+            let (jobs, pods) = (wiring.jobs.latest_version(), wiring.pods.latest_version());
+            let has_pod = |uid: &_| wiring.pods.lookup(|index| index.by_uid(uid).is_some());
+            let reached = Reached { jobs, pods, has_pod: &has_pod };
             match wiring.own_writes.check(job.key(), &job.facts.uid, reached, Instant::now()) {
                 Freshness::Fresh => return Ok(()),
                 Freshness::Behind { resource, waited } => {
                     wiring.metrics.stale_sync_skipped(resource);
-                    return self.put_off(job, resource, waited);
+                    return self.defer(job, resource, waited);
                 }
-                Freshness::InDoubt => {
-                    info!("the outcome of a write is not known: asking what is stored");
-                    let proof = prove(&self.enactor.client, &wiring.pods, &wiring.own_writes, job);
-                    match proof.await {
-                        Ok(Stored::Proved) => {}
-                        Ok(Stored::Gone) => return Err(Next::PutOff(PUT_OFF_MAX)),
+                Freshness::Unknown => {
+                    info!("the outcome of a write is unknown: reading back the stored objects");
+                    let stored = read_back(&self.enactor.client, &wiring.pods, &wiring.own_writes, job);
+                    match stored.await {
+                        Ok(ReadBack::Exists) => {}
+                        Ok(ReadBack::Deleted) => return Err(Requeue::Defer(DEFER_MAX)),
                         Err(failure) => {
-                            warn!(%failure, "cannot ask what is stored");
-                            return Err(Next::Retry);
+                            warn!(%failure, "cannot read back the stored objects");
+                            return Err(Requeue::RateLimited);
                         }
                     }
                 }
@@ -117,33 +118,33 @@ impl JobSync {
         }
     }
 
-    /// Waits for the caches; has them made anew when they take too long.
-    fn put_off(&self, job: &KeptJob, resource: &'static str, waited: Duration) -> Result<(), Next> {
-        debug!(resource, ?waited, "the cache does not show our own writes yet (SY-03)");
-        if waited >= PATIENCE {
-            let since = Instant::now().checked_sub(waited.saturating_sub(PATIENCE));
-            let anew = |filled: Option<Instant>| filled.zip(since).is_some_and(|(at, since)| at > since);
-            if anew(self.wiring.jobs.filled()) && anew(self.wiring.pods.filled()) {
-                // Both lists are newer than the writes: what they do not show is not there.
+    /// Defers the sync until the caches are fresh, and requests relists if that takes too long.
+    fn defer(&self, job: &CachedJob, resource: &'static str, waited: Duration) -> Result<(), Requeue> {
+        debug!(resource, ?waited, "the cache does not show the writes of this process yet (SY-03)");
+        if waited >= STALE_CACHE_TIMEOUT {
+            let since = Instant::now().checked_sub(waited.saturating_sub(STALE_CACHE_TIMEOUT));
+            let is_newer = |listed: Option<Instant>| listed.zip(since).is_some_and(|(at, since)| at > since);
+            if is_newer(self.wiring.jobs.last_list()) && is_newer(self.wiring.pods.last_list()) {
+                // Both lists are newer than the writes, so the caches show everything that is stored.
                 self.wiring.own_writes.forget(job.key(), &job.facts.uid);
-                return Err(Next::PutOff(PUT_OFF));
+                return Err(Requeue::Defer(DEFER));
             }
-            warn!(resource, ?waited, "a watch has lost events: listing again");
+            warn!(resource, ?waited, "a watch has lost events: requesting relists");
             self.relist_jobs.notify_one();
             self.relist_pods.notify_one();
         }
-        Err(Next::PutOff(waited.clamp(PUT_OFF, PUT_OFF_MAX)))
+        Err(Requeue::Defer(waited.clamp(DEFER, DEFER_MAX)))
     }
 
-    async fn decide(&self, job: &KeptJob, jobs_seen: u64) -> Next {
-        let begun = Instant::now();
+    async fn decide(&self, job: &CachedJob, jobs_seen: u64) -> Requeue {
+        let start = Instant::now();
         let wiring = &self.wiring;
         let (key, uid) = (job.key(), &job.facts.uid);
         let mut memory = wiring.memories.of(key);
-        let look =
-            |index: &PodIndex| (index.seen_from(job, &memory.deleted), index.over(&memory.finalizer_removed));
-        let ((pods, over), pods_seen) = wiring.pods.lookup_at(look);
-        wiring.memories.recall(key, uid, &pods, &mut memory);
+        let read =
+            |index: &PodIndex| (index.facts_for(job, &memory.deleted), index.done(&memory.finalizer_removed));
+        let ((pods, done), pods_seen) = wiring.pods.lookup_at(read);
+        wiring.memories.restore_settled(key, uid, &pods, &mut memory);
         tracing::Span::current().record("pods_seen", pods_seen);
         if let Some(tracer) = &self.tracer {
             let actor = job_controller(wiring.settings.managed_by.is_none());
@@ -152,12 +153,12 @@ impl JobSync {
         let plan = self.plan(job, &pods, &memory);
         if memory.uid == plan.memory.uid {
             let settled =
-                over.into_iter().filter(|pod| !plan.memory.finalizer_removed.contains(pod)).collect();
-            let is_there = |pod: &Uid| wiring.pods.lookup(|index| index.by_uid(pod).is_some());
-            wiring.memories.put_away(key, uid, settled, is_there);
+                done.into_iter().filter(|pod| !plan.memory.finalizer_removed.contains(pod)).collect();
+            let exists = |pod: &Uid| wiring.pods.lookup(|index| index.by_uid(pod).is_some());
+            wiring.memories.keep_settled(key, uid, settled, exists);
         }
         wiring.memories.set(job.key(), plan.memory.clone());
-        told(&plan, pods.len());
+        log_plan(&plan, pods.len());
         let outcome = self.enactor.enact(job, &plan).await;
         wiring.memories.set(job.key(), outcome.memory.clone());
         if let Some(action) = plan.action {
@@ -166,12 +167,12 @@ impl JobSync {
                 success: outcome.failures.is_empty(),
                 action: action.label(),
             };
-            wiring.metrics.synced(labels, begun.elapsed().as_secs_f64());
+            wiring.metrics.synced(labels, start.elapsed().as_secs_f64());
         }
-        next(&plan, &outcome)
+        requeue(&plan, &outcome)
     }
 
-    fn plan(&self, job: &KeptJob, pods: &[PodFacts], memory: &Memory) -> Plan {
+    fn plan(&self, job: &CachedJob, pods: &[PodFacts], memory: &Memory) -> Plan {
         plan(&Observed {
             job: &job.facts,
             pods,
@@ -183,38 +184,44 @@ impl JobSync {
     }
 }
 
-/// The controller's clock.
+/// The clock of the controller.
 #[must_use]
 pub fn now() -> Time {
     Time::from_millis(Timestamp::now().as_millisecond())
 }
 
-fn completion_mode(job: &KeptJob) -> &'static str {
+fn completion_mode(job: &CachedJob) -> &'static str {
     match job.facts.spec.completion_mode {
         CompletionMode::Indexed => "Indexed",
         CompletionMode::NonIndexed | CompletionMode::Unknown => "NonIndexed",
     }
 }
 
-fn told(plan: &Plan, pods: usize) {
+fn log_plan(plan: &Plan, pods: usize) {
     let commands = plan.commands().count();
     let requirements: Vec<&str> = plan.decisions.iter().map(|decision| decision.requirement).collect();
     let why: Vec<&str> = plan.decisions.iter().map(|decision| decision.why).collect();
     if commands == 0 {
         debug!(pods, requirements = requirements.join(","), why = why.join("; "), "nothing to do");
     } else {
-        info!(pods, commands, requirements = requirements.join(","), why = why.join("; "), "decided");
+        info!(
+            pods,
+            commands,
+            requirements = requirements.join(","),
+            why = why.join("; "),
+            "executing the plan"
+        );
     }
 }
 
-fn next(plan: &Plan, outcome: &Outcome) -> Next {
+fn requeue(plan: &Plan, outcome: &Outcome) -> Requeue {
     for failure in &outcome.failures {
         warn!(%failure, "a command failed");
     }
     match (outcome.failures.is_empty(), plan.wake_after) {
-        (true, Some(delay)) => Next::After(delay),
-        (true, None) => Next::Rest,
-        (false, _) => Next::Retry,
+        (true, Some(delay)) => Requeue::After(delay),
+        (true, None) => Requeue::AwaitChange,
+        (false, _) => Requeue::RateLimited,
     }
 }
 

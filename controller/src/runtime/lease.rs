@@ -1,8 +1,10 @@
-//! Leader election on a `coordination.k8s.io/v1` Lease: of several replicas one works, the others stand by.
+//! Leader election on a `coordination.k8s.io/v1` Lease: one of several replicas works, the others stand by.
 //!
-//! Same rules and numbers as client-go: a lease counts as held for its duration after this process last *saw* it
-//! change, by this process's own clock, so that clocks need not agree; the holder renews every retry period, and gives
-//! up if no renewal succeeded within the renewal deadline.
+//! The rules and the durations are those of client-go:
+//!
+//! - A lease is held for its duration after this process last *observed* a change of it. Only the clock of this process
+//!   counts, so clocks need not agree.
+//! - The holder renews the lease every retry period. It stops if no renewal succeeded within the renewal deadline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,19 +22,19 @@ use super::jitter::Jitter;
 use super::metrics::Metrics;
 use crate::answer::Failure;
 
-/// How long a lease is good for, and how often it is renewed.
+/// The durations of leader election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Others may take the lease when they have not seen it change for so long.
+    /// Another replica may take the lease if it has not observed a change for this time.
     pub lease_duration: Duration,
-    /// The holder stops when it could not renew for so long. Less than `lease_duration`.
+    /// The holder stops if it has not renewed the lease for this time. It is less than `lease_duration`.
     pub renew_deadline: Duration,
-    /// Time between two attempts. Less than `renew_deadline`.
+    /// The time between two attempts. It is less than `renew_deadline`.
     pub retry_period: Duration,
 }
 
 impl Default for Timing {
-    /// As kube-controller-manager: 15 s, 10 s, 2 s.
+    /// The durations of kube-controller-manager: 15 s, 10 s, and 2 s.
     fn default() -> Self {
         Timing {
             lease_duration: Duration::from_secs(15),
@@ -42,18 +44,18 @@ impl Default for Timing {
     }
 }
 
-/// How far this process is.
+/// The role of this process in the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Not yet heard of the lease.
+pub enum Leadership {
+    /// The process has not read the lease yet.
     Unknown,
-    /// Another replica leads.
+    /// Another replica is the leader.
     Standby,
-    /// This replica leads.
+    /// This replica is the leader.
     Leading,
 }
 
-/// One replica's part in the election.
+/// The participation of one replica in the election.
 #[derive(Debug)]
 pub struct Elector {
     api: Api<Lease>,
@@ -62,30 +64,30 @@ pub struct Elector {
     timing: Timing,
     fence: Fence,
     metrics: Metrics,
-    standing: watch::Sender<Standing>,
+    leadership: watch::Sender<Leadership>,
     resume: Arc<Notify>,
     jitter: Jitter,
-    seen: Option<Seen>,
+    observed: Option<ObservedLease>,
 }
 
-/// The lease as it was last read or written, and when it was seen to change.
+/// The lease as it was last read or written, and the time of its last observed change.
 #[derive(Debug)]
-struct Seen {
+struct ObservedLease {
     lease: Lease,
     changed: Instant,
 }
 
-/// What an attempt came to.
+/// The result of an attempt to take or renew the lease.
 #[derive(Debug, PartialEq, Eq)]
 enum Attempt {
-    /// The lease is ours, by a request sent at this instant.
+    /// This process holds the lease, by a request that was sent at this instant.
     Held(Instant),
-    /// Somebody else holds it.
-    Theirs,
+    /// Another process holds the lease.
+    HeldByOther,
 }
 
 impl Elector {
-    /// A part in the election for the lease `name` of the namespace that `api` is for.
+    /// Returns a participation in the election for the lease `name` in the namespace of `api`.
     #[must_use]
     pub fn new(
         api: Api<Lease>,
@@ -103,29 +105,32 @@ impl Elector {
             timing,
             fence,
             metrics,
-            standing: watch::channel(Standing::Unknown).0,
+            leadership: watch::channel(Leadership::Unknown).0,
             resume: Arc::new(Notify::new()),
             jitter: Jitter::seeded(identity),
-            seen: None,
+            observed: None,
         }
     }
 
-    /// Follows how far this process is.
+    /// Returns a receiver of the role of this process.
     #[must_use]
-    pub fn standing(&self) -> watch::Receiver<Standing> {
-        self.standing.subscribe()
+    pub fn leadership(&self) -> watch::Receiver<Leadership> {
+        self.leadership.subscribe()
     }
 
-    /// Tell it, after the lease was lost, that the work under it is over. Before that the lease is not taken again, lest
-    /// what was decided in the old term is written in a new one.
+    /// Returns the notification that the work of a lost term has ended.
+    ///
+    /// Until it is sent the lease is not taken again, so that no decision of the old term is written in a new term.
     #[must_use]
     pub fn resume(&self) -> Arc<Notify> {
         Arc::clone(&self.resume)
     }
 
-    /// Takes part until `stop`. Who works under the lease stops when the standing is no longer [`Standing::Leading`], and
-    /// says so ([`Elector::resume`]). A lease that is held at `stop` is released, so that another replica can take it at
-    /// once; so `stop` only when the work is over.
+    /// Participates in the election until `stop`.
+    ///
+    /// The caller stops its work when the role is no longer [`Leadership::Leading`], and notifies [`Elector::resume`]
+    /// then. At `stop` a held lease is released, so that another replica can take it at once. The caller therefore cancels
+    /// `stop` only after its work has ended.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
             let deadline = tokio::select! {
@@ -146,7 +151,7 @@ impl Elector {
         }
     }
 
-    /// Returns when the lease is ours: until when.
+    /// Waits until this process holds the lease. Returns the renewal deadline.
     async fn acquire(&mut self) -> Instant {
         loop {
             match self.attempt().await {
@@ -155,16 +160,16 @@ impl Elector {
                     self.fence.open_until(deadline);
                     self.metrics.leads(&self.name, true);
                     info!(lease = self.name, identity = self.identity, "became the leader");
-                    self.standing.send_replace(Standing::Leading);
+                    self.leadership.send_replace(Leadership::Leading);
                     return deadline;
                 }
-                Ok(Attempt::Theirs) => {
-                    let before = self.standing.send_replace(Standing::Standby);
-                    if before == Standing::Unknown {
+                Ok(Attempt::HeldByOther) => {
+                    let before = self.leadership.send_replace(Leadership::Standby);
+                    if before == Leadership::Unknown {
                         info!(
                             lease = self.name,
                             holder = self.holder(),
-                            "another replica leads: standing by"
+                            "another replica is the leader: standing by"
                         );
                     }
                 }
@@ -174,7 +179,7 @@ impl Elector {
         }
     }
 
-    /// Renews the lease; returns when it is lost.
+    /// Renews the lease until it is lost.
     async fn hold(&mut self, mut deadline: Instant) {
         loop {
             sleep(self.timing.retry_period).await;
@@ -183,46 +188,46 @@ impl Elector {
                     deadline = sent + self.timing.renew_deadline;
                     self.fence.open_until(deadline);
                 }
-                Ok(Ok(Attempt::Theirs)) => {
+                Ok(Ok(Attempt::HeldByOther)) => {
                     warn!(lease = self.name, "another replica took the lease");
-                    return self.lost();
+                    return self.lose();
                 }
                 Ok(Err(failure)) if Instant::now() < deadline => {
                     warn!(lease = self.name, %failure, "cannot renew the lease");
                 }
                 Ok(Err(_)) | Err(_) => {
                     warn!(lease = self.name, "could not renew the lease in time");
-                    return self.lost();
+                    return self.lose();
                 }
             }
         }
     }
 
-    /// Who held the lease when it was last read.
+    /// The holder of the lease when it was last read.
     fn holder(&self) -> Option<&str> {
-        self.seen.as_ref()?.lease.spec.as_ref()?.holder_identity.as_deref()
+        self.observed.as_ref()?.lease.spec.as_ref()?.holder_identity.as_deref()
     }
 
-    fn lost(&mut self) {
+    fn lose(&mut self) {
         self.fence.close();
         self.metrics.leads(&self.name, false);
-        self.standing.send_replace(Standing::Standby);
+        self.leadership.send_replace(Leadership::Standby);
     }
 
-    /// Gives the lease back: nobody holds it, and it is short.
+    /// Releases the lease: it has no holder then, and a duration of one second.
     async fn release(&mut self) {
         self.fence.close();
         self.metrics.leads(&self.name, false);
-        match tokio::time::timeout(self.timing.renew_deadline, self.give_back()).await {
+        match tokio::time::timeout(self.timing.renew_deadline, self.clear_holder()).await {
             Ok(Ok(())) => info!(lease = self.name, "released the lease"),
             Ok(Err(failure)) => warn!(lease = self.name, %failure, "cannot release the lease"),
-            Err(_) => warn!(lease = self.name, "no answer to the release of the lease"),
+            Err(_) => warn!(lease = self.name, "no response to the release of the lease"),
         }
     }
 
-    async fn give_back(&self) -> Result<(), Failure> {
+    async fn clear_holder(&self) -> Result<(), Failure> {
         let failure = |error: kube::Error| Failure::from_kube(&error);
-        // Read anew: a renewal that was cut off may have been carried out.
+        // The lease is read again, because an abandoned renewal may have succeeded.
         let current = self.api.get(&self.name).await.map_err(failure)?;
         if holder(&current) != self.identity {
             return Ok(());
@@ -235,8 +240,8 @@ impl Elector {
             acquire_time: Some(now),
             ..current.spec.unwrap_or_default()
         };
-        let finalizer_removed = Lease { spec: Some(spec), ..current };
-        self.api.replace(&self.name, &PostParams::default(), &finalizer_removed).await.map_err(failure)?;
+        let released = Lease { spec: Some(spec), ..current };
+        self.api.replace(&self.name, &PostParams::default(), &released).await.map_err(failure)?;
         Ok(())
     }
 
@@ -250,42 +255,42 @@ impl Elector {
                 spec: Some(self.claim(None)),
             };
             let created = self.api.create(&PostParams::default(), &lease).await.map_err(failure)?;
-            self.seen = Some(Seen { lease: created, changed: Instant::now() });
+            self.observed = Some(ObservedLease { lease: created, changed: Instant::now() });
             return Ok(Attempt::Held(sent));
         };
-        self.see(&current);
-        if self.is_theirs(&current) {
+        self.observe(&current);
+        if self.is_held_by_other(&current) {
             debug!(lease = self.name, holder = holder(&current), "another replica holds the lease");
-            return Ok(Attempt::Theirs);
+            return Ok(Attempt::HeldByOther);
         }
         let sent = Instant::now();
         let spec = self.claim(current.spec.as_ref());
         let claimed = Lease { spec: Some(spec), ..current };
-        // The version that was read is the precondition: of two replicas that try at once one is refused.
+        // The version is the precondition: if two replicas try at once, one of them is refused.
         let stored = self.api.replace(&self.name, &PostParams::default(), &claimed).await.map_err(failure)?;
-        self.seen = Some(Seen { lease: stored, changed: Instant::now() });
+        self.observed = Some(ObservedLease { lease: stored, changed: Instant::now() });
         Ok(Attempt::Held(sent))
     }
 
-    fn see(&mut self, current: &Lease) {
-        if self.seen.as_ref().is_none_or(|seen| seen.lease.spec != current.spec) {
-            self.seen = Some(Seen { lease: current.clone(), changed: Instant::now() });
-        } else if let Some(seen) = &mut self.seen {
-            seen.lease = current.clone();
+    fn observe(&mut self, current: &Lease) {
+        if self.observed.as_ref().is_none_or(|observed| observed.lease.spec != current.spec) {
+            self.observed = Some(ObservedLease { lease: current.clone(), changed: Instant::now() });
+        } else if let Some(observed) = &mut self.observed {
+            observed.lease = current.clone();
         }
     }
 
-    fn is_theirs(&self, current: &Lease) -> bool {
+    fn is_held_by_other(&self, current: &Lease) -> bool {
         let holder = holder(current);
         if holder.is_empty() || holder == self.identity {
             return false;
         }
         let seconds = current.spec.as_ref().and_then(|spec| spec.lease_duration_seconds).unwrap_or(0);
         let duration = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-        self.seen.as_ref().is_some_and(|seen| seen.changed.elapsed() < duration)
+        self.observed.as_ref().is_some_and(|observed| observed.changed.elapsed() < duration)
     }
 
-    /// The lease as ours, from what it was.
+    /// Returns the specification of the lease with this process as its holder.
     fn claim(&self, before: Option<&LeaseSpec>) -> LeaseSpec {
         let now = MicroTime(jiff::Timestamp::now());
         let before = before.cloned().unwrap_or_default();
@@ -296,7 +301,7 @@ impl Elector {
             lease_duration_seconds: Some(seconds(self.timing.lease_duration)),
             acquire_time: if ours { before.acquire_time } else { Some(now.clone()) },
             renew_time: Some(now),
-            // The first holder is no transition.
+            // The first holder does not count as a transition.
             lease_transitions: Some(match (&before.holder_identity, ours) {
                 (Some(_), false) => transitions.saturating_add(1),
                 (None, _) | (Some(_), true) => transitions,
@@ -306,7 +311,7 @@ impl Elector {
     }
 }
 
-/// As client-go: attempts to take a lease are up to 2.2 retry periods apart.
+/// The jitter of client-go: two attempts to take a lease are at most 2.2 retry periods apart.
 const JITTER: f64 = 1.2;
 
 fn holder(lease: &Lease) -> &str {

@@ -1,44 +1,47 @@
-//! What a process remembers of Jobs between syncs. Nothing of it is needed after a restart (SY-10).
+//! The memory of a process about its Jobs between syncs. Nothing of it is needed after a restart (SY-10).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::store::ObjectKey;
-use crate::job::observed::{Memory, PodFacts};
+use crate::job::memory::Memory;
+use crate::job::observed::PodFacts;
 use crate::values::Uid;
 
-/// The memory of each Job, and Jobs that are known to be gone.
+/// The memory of each Job, and the UIDs of deleted Jobs.
 #[derive(Debug, Default)]
 pub struct Memories {
     jobs: Mutex<BTreeMap<ObjectKey, Memory>>,
     settled: Mutex<BTreeMap<ObjectKey, Settled>>,
-    gone: Mutex<BTreeSet<Uid>>,
+    deleted_jobs: Mutex<BTreeSet<Uid>>,
 }
 
-/// Pods of a Job that this process has released and that its syncs do not read any more: a large Job has many. They are
-/// remembered once more if a sync reads them again, as when somebody puts the finalizer back (S-05).
+/// The pods of a Job whose finalizer this process has removed and that its syncs do not read any more.
+///
+/// A large Job has many of them. They return to the memory of the Job if a sync reads them again, for example because a
+/// user restored the finalizer (S-05).
 #[derive(Debug)]
 struct Settled {
     job: Uid,
     pods: BTreeSet<Uid>,
-    /// Pods that are gone are looked for when there are so many.
+    /// The number of pods at which deleted ones are dropped.
     sweep_at: usize,
 }
 
 const FIRST_SWEEP: usize = 1024;
 
-/// Jobs that are remembered as gone; beyond that all are forgotten, and asked for again.
-const GONE: usize = 16_384;
+/// The maximum number of UIDs of deleted Jobs. Beyond it all are dropped, and the API server is asked again.
+const DELETED_JOBS_MAX: usize = 16_384;
 
 impl Memories {
-    /// What is remembered of the Job of this name. It may be of a former one: the decision looks at the UID.
+    /// Returns the memory of the Job with this name. It may belong to a previous Job; the decision compares the UID.
     #[must_use]
     pub fn of(&self, key: &ObjectKey) -> Memory {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned().unwrap_or_default()
     }
 
-    /// Adds to the memory of a Job what is known of these pods, which a sync reads.
-    pub fn recall(&self, key: &ObjectKey, job: &Uid, pods: &[PodFacts], memory: &mut Memory) {
+    /// Adds these pods, which a sync reads, to the memory of the Job, as far as they were settled.
+    pub fn restore_settled(&self, key: &ObjectKey, job: &Uid, pods: &[PodFacts], memory: &mut Memory) {
         let mut all = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(settled) = all.get_mut(key).filter(|settled| settled.job == *job) else { return };
         let again = pods.iter().map(|pod| &pod.uid).filter(|uid| settled.pods.remove(*uid));
@@ -49,26 +52,25 @@ impl Memories {
         memory.finalizer_removed.extend(again);
     }
 
-    /// Keeps these released pods of a Job, which its syncs do not read any more, apart from its memory, as long as they are
-    /// there.
-    pub fn put_away(&self, key: &ObjectKey, job: &Uid, pods: Vec<Uid>, is_there: impl Fn(&Uid) -> bool) {
+    /// Stores settled pods of a Job, apart from its memory. `exists` returns true as long as the cache has the pod.
+    pub fn keep_settled(&self, key: &ObjectKey, job: &Uid, pods: Vec<Uid>, exists: impl Fn(&Uid) -> bool) {
         if pods.is_empty() {
             return;
         }
         let mut all = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
-        let nothing = || Settled { job: job.clone(), pods: BTreeSet::new(), sweep_at: FIRST_SWEEP };
-        let settled = all.entry(key.clone()).or_insert_with(nothing);
+        let empty = || Settled { job: job.clone(), pods: BTreeSet::new(), sweep_at: FIRST_SWEEP };
+        let settled = all.entry(key.clone()).or_insert_with(empty);
         if settled.job != *job {
-            *settled = nothing();
+            *settled = empty();
         }
         settled.pods.extend(pods);
         if settled.pods.len() >= settled.sweep_at {
-            settled.pods.retain(is_there);
+            settled.pods.retain(exists);
             settled.sweep_at = (settled.pods.len() * 2).max(FIRST_SWEEP);
         }
     }
 
-    /// Remembers this from now on.
+    /// Replaces the memory of the Job with this name.
     pub fn set(&self, key: &ObjectKey, memory: Memory) {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if memory == (Memory { uid: memory.uid.clone(), ..Memory::default() }) {
@@ -78,7 +80,7 @@ impl Memories {
         }
     }
 
-    /// The Job is gone.
+    /// Drops the memory of a deleted Job.
     pub fn forget(&self, key: &ObjectKey, uid: &Uid) {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if jobs.get(key).is_some_and(|memory| memory.uid.as_ref() == Some(uid)) {
@@ -90,25 +92,25 @@ impl Memories {
         }
     }
 
-    /// There is no Job of this name.
+    /// Drops the memory of any Job with this name.
     pub fn forget_name(&self, key: &ObjectKey) {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         self.settled.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// No Job with this UID will ever be seen again.
-    pub fn job_is_gone(&self, uid: &Uid) {
-        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        if gone.len() >= GONE {
-            gone.clear();
+    /// Registers the UID of a deleted Job. No Job gets this UID again.
+    pub fn add_deleted_job(&self, uid: &Uid) {
+        let mut deleted = self.deleted_jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if deleted.len() >= DELETED_JOBS_MAX {
+            deleted.clear();
         }
-        gone.insert(uid.clone());
+        deleted.insert(uid.clone());
     }
 
-    /// Whether the Job is known to be gone.
+    /// Returns true if the Job with this UID is known to be deleted.
     #[must_use]
-    pub fn is_gone(&self, uid: &Uid) -> bool {
-        self.gone.lock().unwrap_or_else(PoisonError::into_inner).contains(uid)
+    pub fn is_deleted(&self, uid: &Uid) -> bool {
+        self.deleted_jobs.lock().unwrap_or_else(PoisonError::into_inner).contains(uid)
     }
 }
 
@@ -118,23 +120,23 @@ mod tests {
     use crate::job::observe::{self, PodSelector};
 
     #[test]
-    fn only_what_there_is_to_remember_takes_room() {
+    fn only_nonempty_memories_are_stored() {
         let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
-        let (uid, former) = (Uid::new("u"), Uid::new("former"));
+        let (uid, previous) = (Uid::new("u"), Uid::new("previous"));
         let finalizer_removed = BTreeSet::from([Uid::new("p")]);
         let memory = Memory { uid: Some(uid.clone()), finalizer_removed, ..Memory::default() };
         memories.set(&key, memory.clone());
         assert_eq!(memories.of(&key), memory);
-        memories.forget(&key, &former);
+        memories.forget(&key, &previous);
         assert_eq!(memories.of(&key), memory);
         memories.set(&key, Memory { uid: Some(uid.clone()), ..Memory::default() });
         assert!(memories.jobs.lock().unwrap().is_empty());
         memories.set(&key, memory);
         memories.forget(&key, &uid);
         assert_eq!(memories.of(&key), Memory::default());
-        memories.job_is_gone(&former);
-        assert!(memories.is_gone(&former) && !memories.is_gone(&uid));
+        memories.add_deleted_job(&previous);
+        assert!(memories.is_deleted(&previous) && !memories.is_deleted(&uid));
     }
 
     fn pod(uid: &str) -> PodFacts {
@@ -144,45 +146,45 @@ mod tests {
         observe::pod(&pod.unwrap(), &Uid::new("u"), &PodSelector::nothing()).unwrap()
     }
 
-    fn finalizer_removed(memories: &Memories, job: &str, pods: &[&str]) -> Vec<String> {
+    fn restored(memories: &Memories, job: &str, pods: &[&str]) -> Vec<String> {
         let (mut memory, pods) = (Memory::default(), pods.iter().map(|uid| pod(uid)).collect::<Vec<_>>());
-        memories.recall(&ObjectKey::new("ns", "a"), &Uid::new(job), &pods, &mut memory);
+        memories.restore_settled(&ObjectKey::new("ns", "a"), &Uid::new(job), &pods, &mut memory);
         memory.finalizer_removed.iter().map(ToString::to_string).collect()
     }
 
-    fn put_away(memories: &Memories, job: &str, pods: &[&str]) {
+    fn keep_settled(memories: &Memories, job: &str, pods: &[&str]) {
         let pods = pods.iter().map(|uid| Uid::new(uid)).collect();
-        memories.put_away(&ObjectKey::new("ns", "a"), &Uid::new(job), pods, |_| true);
+        memories.keep_settled(&ObjectKey::new("ns", "a"), &Uid::new(job), pods, |_| true);
     }
 
     /// S-05.
     #[test]
-    fn a_released_pod_that_is_read_again_is_remembered() {
+    fn a_settled_pod_that_is_read_again_is_remembered() {
         let memories = Memories::default();
-        put_away(&memories, "u", &["p", "q"]);
-        assert_eq!(finalizer_removed(&memories, "namesake", &["p"]), [""; 0]);
-        assert_eq!(finalizer_removed(&memories, "u", &["p", "r"]), ["p"]);
-        // It is in the memory of the Job then.
-        assert_eq!(finalizer_removed(&memories, "u", &["p"]), [""; 0]);
-        put_away(&memories, "namesake", &["s"]);
-        assert_eq!(finalizer_removed(&memories, "u", &["q"]), [""; 0]);
-        assert_eq!(finalizer_removed(&memories, "namesake", &["s"]), ["s"]);
+        keep_settled(&memories, "u", &["p", "q"]);
+        assert_eq!(restored(&memories, "another", &["p"]), [""; 0]);
+        assert_eq!(restored(&memories, "u", &["p", "r"]), ["p"]);
+        // The memory of the Job has it now.
+        assert_eq!(restored(&memories, "u", &["p"]), [""; 0]);
+        keep_settled(&memories, "another", &["s"]);
+        assert_eq!(restored(&memories, "u", &["q"]), [""; 0]);
+        assert_eq!(restored(&memories, "another", &["s"]), ["s"]);
     }
 
     #[test]
-    fn what_is_settled_goes_with_its_job_and_with_its_pods() {
+    fn settled_pods_are_dropped_with_their_job_or_when_they_are_deleted() {
         let (memories, key) = (Memories::default(), ObjectKey::new("ns", "a"));
-        put_away(&memories, "u", &["p"]);
-        memories.forget(&key, &Uid::new("former"));
+        keep_settled(&memories, "u", &["p"]);
+        memories.forget(&key, &Uid::new("previous"));
         assert_eq!(memories.settled.lock().unwrap().len(), 1);
         memories.forget(&key, &Uid::new("u"));
-        put_away(&memories, "u", &[]);
+        keep_settled(&memories, "u", &[]);
         assert!(memories.settled.lock().unwrap().is_empty());
         let pods: Vec<Uid> = (0..FIRST_SWEEP).map(|number| Uid::new(&number.to_string())).collect();
-        let there = |uid: &Uid| uid.as_str().len() == 3;
-        memories.put_away(&key, &Uid::new("u"), pods[1..].to_vec(), there);
+        let exists = |uid: &Uid| uid.as_str().len() == 3;
+        memories.keep_settled(&key, &Uid::new("u"), pods[1..].to_vec(), exists);
         assert_eq!(memories.settled.lock().unwrap()[&key].pods.len(), FIRST_SWEEP - 1);
-        memories.put_away(&key, &Uid::new("u"), pods[..1].to_vec(), there);
+        memories.keep_settled(&key, &Uid::new("u"), pods[..1].to_vec(), exists);
         let settled = memories.settled.lock().unwrap();
         assert_eq!((settled[&key].pods.len(), settled[&key].sweep_at), (900, 1800));
     }

@@ -1,4 +1,5 @@
-//! Metrics under upstream's names and labels (family MX, TT-12, and client-go's for queues and leader election).
+//! Metrics with the names and labels of Kubernetes (family MX, TT-12) and of client-go (queues, leader election,
+//! requests).
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,14 +14,14 @@ use prometheus_client::registry::Registry;
 
 use super::prometheus_text;
 
-/// Names and values of labels.
+/// The names and values of labels.
 pub type Labels = Vec<(&'static str, String)>;
 type Counters = Family<Labels, Counter>;
 type Gauges = Family<Labels, Gauge<f64, AtomicU64>>;
 type Depths = Family<Labels, Gauge>;
 type Histograms = Family<Labels, Histogram, Buckets>;
 
-/// All metrics of a process. Clones are the same metrics.
+/// All metrics of a process. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Arc<Registry>,
@@ -54,34 +55,34 @@ struct Queues {
 /// The metrics of one queue.
 #[derive(Clone, Debug)]
 pub struct QueueMetrics {
-    /// Keys that are ready.
+    /// The number of ready keys.
     pub depth: Gauge,
-    /// Keys added, those that stood in the queue already not counted.
+    /// The number of added keys, without keys that were in the queue already.
     pub adds: Counter,
-    /// Seconds between addition and hand-out.
+    /// The seconds between the addition of a key and the start of its sync.
     pub wait: Histogram,
-    /// Seconds of work on a key.
+    /// The seconds of a sync.
     pub work: Histogram,
-    /// Seconds of work that is not over.
+    /// The seconds of all running syncs.
     pub unfinished: Gauge<f64, AtomicU64>,
-    /// Seconds of the longest work that is not over.
+    /// The seconds of the longest running sync.
     pub longest: Gauge<f64, AtomicU64>,
-    /// Keys added again after a failure.
+    /// The number of retries after a failure.
     pub retries: Counter,
 }
 
-/// How the syncs of a Job end, in labels of MX-01 and MX-02.
+/// The labels of a sync (MX-01, MX-02).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncLabels<'a> {
     /// `Indexed` or `NonIndexed`.
     pub completion_mode: &'a str,
-    /// Whether the sync went through.
+    /// True if the sync succeeded.
     pub success: bool,
-    /// `reconciling`, `tracking`, `pods_created` or `pods_deleted` (MX-11).
+    /// `reconciling`, `tracking`, `pods_created`, or `pods_deleted` (MX-11).
     pub action: &'a str,
 }
 
-/// Buckets of a family of histograms: start, factor, count.
+/// The buckets of a family of histograms: start, factor, and number.
 #[derive(Clone, Copy, Debug)]
 struct Buckets(f64, f64, u16);
 
@@ -91,11 +92,11 @@ impl MetricConstructor<Histogram> for Buckets {
     }
 }
 
-/// Buckets of MX-01.
+/// The buckets of MX-01.
 const SYNC: Buckets = Buckets(0.004, 2.0, 15);
-/// Buckets of TT-12.
+/// The buckets of TT-12.
 const TTL: Buckets = Buckets(0.1, 2.0, 14);
-/// Buckets of client-go's queues.
+/// The buckets of the work queues of client-go.
 const QUEUE: Buckets = Buckets(10e-9, 10.0, 10);
 
 impl Default for Metrics {
@@ -105,7 +106,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// A registry of all metrics, each at zero.
+    /// Registers all metrics, with the value zero.
     #[must_use]
     pub fn new() -> Metrics {
         let mut registry = Registry::default();
@@ -178,7 +179,7 @@ impl Metrics {
         }
     }
 
-    /// The metrics of the queue of this name.
+    /// Returns the metrics of the queue with this name.
     #[must_use]
     pub fn queue(&self, name: &str) -> QueueMetrics {
         let labels = vec![("name", name.to_owned())];
@@ -193,7 +194,7 @@ impl Metrics {
         }
     }
 
-    /// MX-01, MX-02: a sync ended after so many seconds.
+    /// MX-01, MX-02: counts a sync that took so many seconds.
     pub fn synced(&self, labels: SyncLabels<'_>, seconds: f64) {
         let labels = vec![
             ("completion_mode", labels.completion_mode.to_owned()),
@@ -204,7 +205,7 @@ impl Metrics {
         self.job_syncs.get_or_create(&labels).inc();
     }
 
-    /// MX-03: a Job got its terminal condition.
+    /// MX-03: counts a finished Job.
     pub fn job_finished(&self, completion_mode: &str, succeeded: bool, reason: &str) {
         let labels = vec![
             ("completion_mode", completion_mode.to_owned()),
@@ -214,66 +215,66 @@ impl Metrics {
         self.jobs_finished.get_or_create(&labels).inc();
     }
 
-    /// MX-04: so many pods moved into a counter.
+    /// MX-04: counts pods that moved to a counter of their Job.
     pub fn pods_finished(&self, completion_mode: &str, succeeded: bool, pods: u64) {
         let labels = vec![("completion_mode", completion_mode.to_owned()), ("result", result(succeeded))];
         self.job_pods_finished.get_or_create(&labels).inc_by(pods);
     }
 
-    /// MX-05: so many indexes finished. `per_index`: the Job has a limit for each index.
+    /// MX-05: counts finished indexes. `per_index` is true if the Job has a limit per index.
     pub fn indexes_finished(&self, succeeded: bool, per_index: bool, indexes: u64) {
         let limit = if per_index { "perIndex" } else { "global" };
         let labels = vec![("status", result(succeeded)), ("backoffLimit", limit.to_owned())];
         self.job_finished_indexes.get_or_create(&labels).inc_by(indexes);
     }
 
-    /// MX-06: so many creations of pods ended one way, for a reason of MX-12.
+    /// MX-06: counts creations of pods. The reason is one of MX-12.
     pub fn pods_created(&self, reason: &str, succeeded: bool, pods: u64) {
         let labels = vec![("reason", reason.to_owned()), ("status", result(succeeded))];
         self.job_pods_creation.get_or_create(&labels).inc_by(pods);
     }
 
-    /// MX-07: so many failures met a rule with this action.
+    /// MX-07: counts failures that matched a rule with this action.
     pub fn pod_failures_handled(&self, action: &str, pods: u64) {
         self.pod_failures_handled.get_or_create(&vec![("action", action.to_owned())]).inc_by(pods);
     }
 
-    /// MX-08: a terminated pod got (`add`) or lost (`delete`) the tracking finalizer.
+    /// MX-08: counts a terminated pod that got (`add`) or lost (`delete`) the tracking finalizer.
     pub fn terminated_pod_with_finalizer(&self, added: bool) {
         let event = if added { "add" } else { "delete" };
         self.terminated_pods_tracking_finalizer.get_or_create(&vec![("event", event.to_owned())]).inc();
     }
 
-    /// MX-09, MB-06: a Job of another controller came into sight.
+    /// MX-09, MB-06: counts a Job of another controller.
     pub fn job_by_external_controller(&self, controller_name: &str) {
         let labels = vec![("controller_name", controller_name.to_owned())];
         self.jobs_by_external_controller.get_or_create(&labels).inc();
     }
 
-    /// MX-10: a sync was put off because a cache was behind; `resource` is `jobs` or `pods`.
+    /// MX-10: counts a sync that was deferred because of a stale cache. The resource is `jobs` or `pods`.
     pub fn stale_sync_skipped(&self, resource: &str) {
         let group = if resource == "jobs" { "batch" } else { "" };
         let labels = vec![("group", group.to_owned()), ("resource", resource.to_owned())];
         self.stale_sync_skips.get_or_create(&labels).inc();
     }
 
-    /// TT-12: a Job was deleted so many seconds after its time was over.
+    /// TT-12: records the deletion of a Job so many seconds after its TTL had expired.
     pub fn ttl_deleted(&self, seconds: f64) {
         self.ttl_deletion_duration.observe(seconds);
     }
 
-    /// Whether this process holds the lease of this name.
+    /// Sets whether this process holds the lease with this name.
     pub fn leads(&self, lease: &str, leads: bool) {
         self.leader.get_or_create(&vec![("name", lease.to_owned())]).set(i64::from(leads));
     }
 
-    /// A request was answered with this code, `<error>` where there was no answer.
+    /// Counts a request by its response code; `<error>` if there was no response.
     pub fn requested(&self, method: &str, code: &str) {
         let labels = vec![("code", code.to_owned()), ("method", method.to_owned())];
         self.requests.get_or_create(&labels).inc();
     }
 
-    /// All metrics as Prometheus reads them (text format 0.0.4), in an order of their own that never changes.
+    /// Returns all metrics in the Prometheus text format 0.0.4, in a fixed order.
     #[must_use]
     pub fn text(&self) -> String {
         let mut open_metrics = String::new();
@@ -281,8 +282,8 @@ impl Metrics {
             Ok(()) => prometheus_text::from_open_metrics(&open_metrics),
             Err(error) => {
                 let mut text = String::new();
-                // Writing into a string does not fail.
-                let _ = writeln!(text, "# the metrics cannot be written: {error}");
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "# cannot encode the metrics: {error}");
                 text
             }
         }
@@ -326,7 +327,7 @@ impl Queues {
     }
 }
 
-/// The library writes the ending `_total` of a counter itself.
+/// Registers a family of counters. The library appends `_total` to the name.
 fn counters(registry: &mut Registry, name: &str, help: &str) -> Counters {
     let family = Counters::default();
     registry.register(name, help, family.clone());
@@ -353,9 +354,9 @@ mod tests {
         metrics.text().lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
     }
 
-    /// MX-01…MX-10: names and labels are upstream's.
+    /// MX-01 to MX-10.
     #[test]
-    fn names_and_labels_are_those_of_the_built_in() {
+    fn names_and_labels_are_those_of_the_built_in_controller() {
         let metrics = Metrics::new();
         metrics.synced(SyncLabels { completion_mode: "Indexed", success: true, action: "tracking" }, 0.003);
         metrics.job_finished("NonIndexed", false, "DeadlineExceeded");
@@ -391,7 +392,7 @@ mod tests {
             ["# TYPE job_controller_job_syncs_total counter"]
         );
         let buckets = lines(&metrics, "job_controller_job_sync_duration_seconds_bucket");
-        assert_eq!(buckets.len(), 16, "15 of its own and +Inf");
+        assert_eq!(buckets.len(), 16, "15 buckets and +Inf");
         assert!(buckets[0].contains("{le=\"0.004\","), "{}", buckets[0]);
     }
 

@@ -1,6 +1,21 @@
-//! The shell around the decisions: watches, queues, clients, leases, and what a process shows of itself.
+//! The runtime of the controllers: watches, caches, queues, clients, leader election, metrics, and the trace.
+//!
+//! `docs/guide/controller.md` describes the way from an event to a write.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`mod@run`], [`config`], [`signals`], [`http`] | a process: its settings, its start and end, its HTTP server |
+//! | [`lease`], [`fence`], [`term`] | leader election, the fence for writes, one term of leadership |
+//! | [`reflector`], [`store`], [`cached`] | LIST and WATCH, a cache with its indexes, the cache entries |
+//! | [`handlers`], [`queue`], [`retry`], [`workers`] | from a change to a queued key, and from a key to its sync |
+//! | [`own_writes`], [`mod@read_back`], [`memories`] | fresh caches before each sync (SY-03), and the memory about Jobs |
+//! | [`job_sync`], [`orphan_sync`], [`ttl_sync`], [`enact`] | the syncs, and the execution of plans |
+//! | [`client`], [`rest`], [`answer`], [`rate_limit`], [`request_log`] | the API clients, their requests and responses |
+//! | [`events`], [`metrics`], [`prometheus_text`], [`trace`] | outputs |
+//! | [`permissions`], [`gates`], [`go_duration`], [`jitter`] | permission checks, feature gates, durations, random delays |
 
 pub mod answer;
+pub mod cached;
 pub mod client;
 pub mod config;
 pub mod enact;
@@ -11,7 +26,6 @@ pub mod handlers;
 pub mod http;
 pub mod jitter;
 pub mod job_sync;
-pub mod kept;
 pub mod lease;
 pub mod memories;
 pub mod metrics;
@@ -19,10 +33,11 @@ pub mod orphan_sync;
 pub mod own_writes;
 pub mod permissions;
 pub mod prometheus_text;
-pub mod proof;
 pub mod queue;
 pub mod rate_limit;
+pub mod read_back;
 pub mod reflector;
+pub mod request_log;
 pub mod rest;
 pub mod retry;
 pub mod run;
@@ -33,5 +48,4 @@ pub mod term;
 pub mod testing;
 pub mod trace;
 pub mod ttl_sync;
-pub mod wire;
 pub mod workers;

@@ -1,12 +1,11 @@
-//! Read your own writes: which versions the caches must show before a Job is synced again (SY-03).
+//! Read your own writes: the versions that the caches must show before a Job is synced again (SY-03).
 //!
-//! A decision from a cache that does not show the process's own last writes does things twice: it creates the pods
-//! again that it has just created, and counts the pods again that it has just counted (B01). So each acknowledged write
-//! leaves its version here, and a sync waits until the caches have come so far. Versions of one API server can be
-//! compared as numbers (KEP-5504).
+//! A decision from a cache without the last writes of its process would repeat them: it would create or count pods twice
+//! (B01). Therefore each acknowledged write registers its version here, and a sync waits until the caches show it.
+//! Versions of one API server can be compared as numbers (KEP-5504).
 //!
-//! A write without a certain answer leaves none. After it the caches are *in doubt*: before the next sync of the Job
-//! what is stored is read from the API server, and the caches must come that far.
+//! A write with an unknown outcome has no version. Before the next sync of its Job the stored objects are read from the
+//! API server, and the caches must show their versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +17,7 @@ use super::reflector::Version;
 use super::store::ObjectKey;
 use crate::values::Uid;
 
-/// What is expected of the caches, by Job.
+/// The versions that the caches must show, for each Job.
 #[derive(Debug, Default)]
 pub struct OwnWrites {
     jobs: Mutex<BTreeMap<ObjectKey, Expected>>,
@@ -29,81 +28,82 @@ struct Expected {
     uid: Uid,
     job: Version,
     pods: Version,
-    /// Pods that were gone when the API server was asked.
-    gone: BTreeSet<Uid>,
-    in_doubt: bool,
-    /// When a sync was first put off for this.
+    /// Pods that did not exist any more when the stored objects were read back.
+    deleted_pods: BTreeSet<Uid>,
+    unknown_outcome: bool,
+    /// The time at which a sync was first deferred.
     waiting: Option<Instant>,
 }
 
-/// Whether the caches can be relied on for a Job.
+/// The freshness of the caches for one Job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// They show all that this process wrote.
+    /// The caches show every write of this process.
     Fresh,
-    /// The API server has to be asked first what is stored: the outcome of a write is not known.
-    InDoubt,
-    /// A cache is behind.
+    /// The outcome of a write is unknown, so the stored objects have to be read back first.
+    Unknown,
+    /// A cache does not show a write yet.
     Behind {
         /// `jobs` or `pods`.
         resource: &'static str,
-        /// How long syncs were put off for it.
+        /// The time since a sync was first deferred.
         waited: Duration,
     },
 }
 
-/// How far the caches have come.
+/// The state of the caches.
 #[derive(Clone, Copy)]
 pub struct Reached<'a> {
-    /// The highest version that the cache of Jobs has heard of.
+    /// The latest version of the cache of Jobs.
     pub jobs: Version,
-    /// The highest version that the cache of pods has heard of.
+    /// The latest version of the cache of pods.
     pub pods: Version,
-    /// Whether the cache of pods holds a pod.
-    pub holds: &'a dyn Fn(&Uid) -> bool,
+    /// Returns true if the cache of pods has the pod with this UID.
+    pub has_pod: &'a dyn Fn(&Uid) -> bool,
 }
 
 impl OwnWrites {
-    /// A write of the Job was answered with this version.
+    /// Registers an acknowledged write of the Job with its version.
     pub fn wrote_job(&self, key: &ObjectKey, uid: &Uid, version: Version) {
         self.change(key, uid, |expected| expected.job = expected.job.max(version));
     }
 
-    /// A write of one of the Job's pods was answered with this version.
+    /// Registers an acknowledged write of a pod of the Job with its version.
     pub fn wrote_pod(&self, key: &ObjectKey, uid: &Uid, version: Version) {
         self.change(key, uid, |expected| expected.pods = expected.pods.max(version));
     }
 
-    /// A write for the Job had no certain answer.
-    pub fn doubt(&self, key: &ObjectKey, uid: &Uid) {
-        self.change(key, uid, |expected| expected.in_doubt = true);
+    /// Registers a write for the Job with an unknown outcome.
+    pub fn outcome_unknown(&self, key: &ObjectKey, uid: &Uid) {
+        self.change(key, uid, |expected| expected.unknown_outcome = true);
     }
 
-    /// The API server was asked: the Job has this version, the newest of its pods that one, and these pods, which the
-    /// cache held, are not there. Ends the doubt.
-    pub fn proved(&self, key: &ObjectKey, uid: &Uid, job: Version, pods: Version, gone: BTreeSet<Uid>) {
+    /// Registers the stored objects after they were read back.
+    ///
+    /// The versions are those of the Job and of its latest pod. `deleted` has the cached pods that do not exist any more.
+    pub fn read_back(&self, key: &ObjectKey, uid: &Uid, job: Version, pods: Version, deleted: BTreeSet<Uid>) {
         self.change(key, uid, |expected| {
             expected.job = expected.job.max(job);
             expected.pods = expected.pods.max(pods);
-            expected.gone.extend(gone);
-            expected.in_doubt = false;
+            expected.deleted_pods.extend(deleted);
+            expected.unknown_outcome = false;
         });
     }
 
-    /// Whether the caches show all that was written for the Job. What is of another UID is nothing.
+    /// Compares the caches with the writes for the Job. Writes for another UID do not matter.
     pub fn check(&self, key: &ObjectKey, uid: &Uid, reached: Reached<'_>, now: Instant) -> Freshness {
         let mut jobs = self.lock();
         let Some(expected) = jobs.get_mut(key).filter(|expected| expected.uid == *uid) else {
             jobs.remove(key);
             return Freshness::Fresh;
         };
-        if expected.in_doubt {
-            return Freshness::InDoubt;
+        if expected.unknown_outcome {
+            return Freshness::Unknown;
         }
-        expected.gone.retain(|pod| (reached.holds)(pod));
+        expected.deleted_pods.retain(|pod| (reached.has_pod)(pod));
         let behind = if reached.jobs < expected.job {
             "jobs"
-        } else if reached.pods < expected.pods || !expected.gone.is_empty() {
+        } else if reached.pods < expected.pods || !expected.deleted_pods.is_empty() {
             "pods"
         } else {
             jobs.remove(key);
@@ -113,7 +113,7 @@ impl OwnWrites {
         Freshness::Behind { resource: behind, waited: now.saturating_duration_since(since) }
     }
 
-    /// The Job is gone.
+    /// Drops the versions of a deleted Job.
     pub fn forget(&self, key: &ObjectKey, uid: &Uid) {
         let mut jobs = self.lock();
         if jobs.get(key).is_some_and(|expected| expected.uid == *uid) {
@@ -121,24 +121,24 @@ impl OwnWrites {
         }
     }
 
-    /// There is no Job of this name.
+    /// Drops the versions of any Job with this name.
     pub fn forget_name(&self, key: &ObjectKey) {
         self.lock().remove(key);
     }
 
     fn change(&self, key: &ObjectKey, uid: &Uid, change: impl FnOnce(&mut Expected)) {
         let mut jobs = self.lock();
-        let nothing = || Expected {
+        let empty = || Expected {
             uid: uid.clone(),
             job: 0,
             pods: 0,
-            gone: BTreeSet::new(),
-            in_doubt: false,
+            deleted_pods: BTreeSet::new(),
+            unknown_outcome: false,
             waiting: None,
         };
-        let expected = jobs.entry(key.clone()).or_insert_with(nothing);
+        let expected = jobs.entry(key.clone()).or_insert_with(empty);
         if expected.uid != *uid {
-            *expected = nothing();
+            *expected = empty();
         }
         change(expected);
     }
@@ -156,9 +156,9 @@ mod tests {
         ObjectKey::new("ns", "job")
     }
 
-    fn check(writes: &OwnWrites, jobs: Version, pods: Version, held: &[&str]) -> Freshness {
-        let holds = |uid: &Uid| held.contains(&uid.as_str());
-        writes.check(&key(), &Uid::new("u"), Reached { jobs, pods, holds: &holds }, Instant::now())
+    fn check(writes: &OwnWrites, jobs: Version, pods: Version, cached: &[&str]) -> Freshness {
+        let has_pod = |uid: &Uid| cached.contains(&uid.as_str());
+        writes.check(&key(), &Uid::new("u"), Reached { jobs, pods, has_pod: &has_pod }, Instant::now())
     }
 
     fn behind(resource: &'static str) -> Freshness {
@@ -177,12 +177,12 @@ mod tests {
         assert_eq!(check(&writes, 9, 99, &[]), behind("jobs"));
         assert_eq!(check(&writes, 10, 11, &[]), behind("pods"));
         assert_eq!(check(&writes, 10, 12, &[]), Freshness::Fresh);
-        // It is forgotten then.
+        // The versions are dropped then.
         assert_eq!(check(&writes, 0, 0, &[]), Freshness::Fresh);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn how_long_it_waited_is_told() {
+    async fn the_waiting_time_is_reported() {
         let writes = OwnWrites::default();
         writes.wrote_pod(&key(), &Uid::new("u"), 5);
         assert_eq!(check(&writes, 0, 4, &[]), behind("pods"));
@@ -192,12 +192,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_an_uncertain_answer_the_caches_are_in_doubt_until_proved() {
+    async fn after_an_ambiguous_response_the_caches_are_stale_until_proved() {
         let writes = OwnWrites::default();
         let uid = Uid::new("u");
-        writes.doubt(&key(), &uid);
-        assert_eq!(check(&writes, 99, 99, &[]), Freshness::InDoubt);
-        writes.proved(&key(), &uid, 20, 30, BTreeSet::from([Uid::new("p1")]));
+        writes.outcome_unknown(&key(), &uid);
+        assert_eq!(check(&writes, 99, 99, &[]), Freshness::Unknown);
+        writes.read_back(&key(), &uid, 20, 30, BTreeSet::from([Uid::new("p1")]));
         assert_eq!(check(&writes, 19, 30, &["p1"]), behind("jobs"));
         assert_eq!(check(&writes, 20, 30, &["p1"]), behind("pods"));
         assert_eq!(check(&writes, 20, 29, &["p1"]), behind("pods"));
@@ -207,12 +207,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_job_of_the_same_name_inherits_nothing() {
         let writes = OwnWrites::default();
-        writes.wrote_job(&key(), &Uid::new("former"), 50);
-        writes.doubt(&key(), &Uid::new("former"));
+        writes.wrote_job(&key(), &Uid::new("previous"), 50);
+        writes.outcome_unknown(&key(), &Uid::new("previous"));
         assert_eq!(check(&writes, 0, 0, &[]), Freshness::Fresh);
-        writes.wrote_job(&key(), &Uid::new("former"), 50);
+        writes.wrote_job(&key(), &Uid::new("previous"), 50);
         writes.wrote_job(&key(), &Uid::new("u"), 60);
-        writes.forget(&key(), &Uid::new("former"));
+        writes.forget(&key(), &Uid::new("previous"));
         assert_eq!(check(&writes, 59, 0, &[]), behind("jobs"));
         writes.forget(&key(), &Uid::new("u"));
         assert_eq!(check(&writes, 0, 0, &[]), Freshness::Fresh);

@@ -1,4 +1,5 @@
-//! What the controllers may need to do: asked before they begin, and the source of the roles in `deploy/`.
+//! The permissions of the controllers. They are checked at the start, and a test compares them with the roles in
+//! `deploy/`.
 
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
@@ -11,18 +12,18 @@ use crate::answer::Failure;
 /// One permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permission {
-    /// API group, empty for the core group.
+    /// The API group; empty for the core group.
     pub group: &'static str,
-    /// Resource, with its subresource after a slash.
+    /// The resource, with its subresource after a slash.
     pub resource: &'static str,
-    /// Verbs.
+    /// The verbs.
     pub verbs: &'static [&'static str],
-    /// Who needs it.
+    /// The part of the program that needs the permission.
     pub needed_by: Need,
 }
 
 impl Permission {
-    /// The resource as kubectl writes it: `jobs.batch/status`.
+    /// Returns the resource in the form of kubectl, for example `jobs.batch/status`.
     fn name(&self) -> String {
         let (resource, subresource) = match self.resource.split_once('/') {
             Some((resource, subresource)) => (resource, format!("/{subresource}")),
@@ -33,7 +34,7 @@ impl Permission {
     }
 }
 
-/// Which part of the program needs a permission.
+/// A part of the program that needs a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The Job controller or the TTL controller.
@@ -46,7 +47,7 @@ pub enum Need {
     Election,
 }
 
-/// Every permission, none of them more than is used.
+/// All permissions that the program uses.
 pub const PERMISSIONS: [Permission; 7] = [
     Permission {
         group: "batch",
@@ -55,7 +56,7 @@ pub const PERMISSIONS: [Permission; 7] = [
         needed_by: Need::Either,
     },
     Permission { group: "batch", resource: "jobs/status", verbs: &["patch"], needed_by: Need::Job },
-    // Owner references that block the deletion of the Job (PC-14) need this where that admission plugin is on.
+    // The admission plugin OwnerReferencesPermissionEnforcement requires this for `blockOwnerDeletion` (PC-14).
     Permission { group: "batch", resource: "jobs/finalizers", verbs: &["update"], needed_by: Need::Job },
     Permission {
         group: "",
@@ -78,7 +79,7 @@ pub const PERMISSIONS: [Permission; 7] = [
     },
 ];
 
-/// Which parts run.
+/// The parts of the program that run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// The Job controller.
@@ -90,10 +91,10 @@ pub struct Parts {
 }
 
 impl Need {
-    /// How to do without.
+    /// Returns how to run without the permission, if that is possible.
     fn hint(self) -> &'static str {
         match self {
-            Need::Election => " (or --leader-elect=false, where no other process runs)",
+            Need::Election => " (or pass --leader-elect=false if no other process runs)",
             Need::Either | Need::Job | Need::Ttl => "",
         }
     }
@@ -110,11 +111,13 @@ impl Parts {
     }
 }
 
-/// Asks which permissions are missing, each as `VERB RESOURCE in NAMESPACE`. `namespace`: the one that is watched,
-/// none for all. `lease_namespace`: where the lease is.
+/// Returns the missing permissions, each as `VERB RESOURCE in NAMESPACE`.
+///
+/// `namespace` is the watched namespace, or none for all namespaces. `lease_namespace` is the namespace of the lease.
 ///
 /// # Errors
-/// The API server did not answer.
+///
+/// The API server did not respond, or refused the question.
 pub async fn missing(
     client: &Client,
     parts: Parts,
@@ -161,9 +164,9 @@ async fn is_allowed(
         ..Default::default()
     };
     let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-    let answer = api.create(&PostParams::default(), &review).await;
-    let answer = answer.map_err(|error| Failure::from_kube(&error))?;
-    Ok(answer.status.is_some_and(|status| status.allowed))
+    let response = api.create(&PostParams::default(), &review).await;
+    let response = response.map_err(|error| Failure::from_kube(&error))?;
+    Ok(response.status.is_some_and(|status| status.allowed))
 }
 
 #[cfg(test)]
@@ -174,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// `GROUP RESOURCE VERB` of each rule of a manifest.
+    /// Returns `GROUP RESOURCE VERB` for each rule of a manifest.
     fn granted(manifest: &str) -> BTreeSet<String> {
         let role: Value = serde_saphyr::from_str(manifest).unwrap();
         let texts = |value: &Value| -> Vec<String> {
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manifests_grant_what_is_asked_for_and_no_more() {
+    fn the_manifests_grant_exactly_the_required_permissions() {
         let roles = granted(include_str!("../../../deploy/base/clusterrole.yaml"));
         assert_eq!(roles, needed(|need| need != Need::Election));
         let lease = granted(include_str!("../../../deploy/base/lease-role.yaml"));
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_done_without_is_told() {
+    fn missing_optional_permissions_are_reported() {
         assert!(Need::Election.hint().contains("--leader-elect=false"));
         assert_eq!([Need::Either, Need::Job, Need::Ttl].map(Need::hint), [""; 3]);
     }

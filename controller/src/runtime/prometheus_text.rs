@@ -1,54 +1,54 @@
-//! From OpenMetrics, which the library writes, to the text format that everybody reads.
+//! The conversion of OpenMetrics to the Prometheus text format 0.0.4, which every scraper accepts.
 //!
-//! OpenMetrics names a family of counters without the ending `_total` of its samples, so a reader of the older format
-//! would take the samples for another, untyped metric; and the library lists the series of a family in the order of a
-//! hash map.
+//! prometheus-client 0.25 writes OpenMetrics only. There the header of a family of counters lacks the suffix `_total` of
+//! its samples. A reader of the older format would take the samples for another, untyped metric. The library also lists
+//! the series of a family in the order of a hash map; here they are sorted.
 
-/// Rewrites a whole exposition.
+/// Converts a complete exposition.
 #[must_use]
 pub fn from_open_metrics(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut head: Vec<&str> = Vec::new();
+    let mut header: Vec<&str> = Vec::new();
     let mut samples: Vec<&str> = Vec::new();
     for line in text.lines() {
         if line.starts_with('#') {
             if !samples.is_empty() {
-                family(&mut out, &head, &mut samples);
-                head.clear();
+                family(&mut out, &header, &mut samples);
+                header.clear();
             }
-            // A family without samples has only a head.
+            // A family without samples has only a header, which is dropped.
             if line.starts_with("# HELP ") {
-                head.clear();
+                header.clear();
             }
-            head.push(line);
+            header.push(line);
         } else {
             samples.push(line);
         }
     }
-    family(&mut out, &head, &mut samples);
+    family(&mut out, &header, &mut samples);
     out
 }
 
-fn family(out: &mut String, head: &[&str], samples: &mut Vec<&str>) {
+fn family(out: &mut String, header: &[&str], samples: &mut Vec<&str>) {
     if samples.is_empty() {
         return;
     }
     let kind =
-        head.iter().find_map(|line| line.strip_prefix("# TYPE ")).and_then(|rest| rest.split(' ').nth(1));
+        header.iter().find_map(|line| line.strip_prefix("# TYPE ")).and_then(|rest| rest.split(' ').nth(1));
     let is_counter = kind == Some("counter");
-    for line in head {
+    for line in header {
         let mut words = line.splitn(4, ' ');
-        let (Some(mark), Some(what), Some(name)) = (words.next(), words.next(), words.next()) else {
+        let (Some(mark), Some(keyword), Some(name)) = (words.next(), words.next(), words.next()) else {
             continue;
         };
-        if what != "HELP" && what != "TYPE" {
+        if keyword != "HELP" && keyword != "TYPE" {
             continue;
         }
-        let ending = if is_counter { "_total" } else { "" };
+        let suffix = if is_counter { "_total" } else { "" };
         let rest = words.next().unwrap_or_default();
-        out.push_str(&format!("{mark} {what} {name}{ending} {rest}\n"));
+        out.push_str(&format!("{mark} {keyword} {name}{suffix} {rest}\n"));
     }
-    // The lines of one histogram series belong together and are in order already: only whole series move.
+    // The sort is stable, so the lines of one histogram series stay together and in order.
     samples.sort_by_cached_key(|line| series(line));
     for sample in samples.drain(..) {
         out.push_str(sample);
@@ -56,7 +56,7 @@ fn family(out: &mut String, head: &[&str], samples: &mut Vec<&str>) {
     }
 }
 
-/// The labels of a sample apart from the bound of a bucket.
+/// Returns the labels of a sample without the bound of a bucket.
 fn series(sample: &str) -> String {
     let labels = sample.find('{').and_then(|start| sample.rfind('}').map(|end| &sample[start + 1..end]));
     match labels.unwrap_or_default() {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_carry_their_ending_in_the_head_and_series_are_sorted() {
+    fn counters_have_their_suffix_in_the_header_and_series_are_sorted() {
         let open = "# HELP jobs Jobs seen.\n# TYPE jobs counter\njobs_total{a=\"2\"} 1\njobs_total{a=\"1\"} 5\n\
                     # HELP empty None.\n# TYPE empty gauge\n\
                     # HELP t Time.\n# TYPE t histogram\n# UNIT t seconds\n\
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_nothing() {
+    fn empty_input_has_empty_output() {
         assert_eq!(from_open_metrics("# EOF\n"), "");
     }
 }

@@ -1,11 +1,14 @@
-//! The work queue: which keys have to be synced, and when.
+//! The work queue: the keys to sync, and their times.
 //!
-//! Guarantees, those of client-go's workqueue (SY-01):
-//! - a key is handed to one worker at a time; added meanwhile, it comes again when that worker is done;
-//! - a key that waits for its turn stands in the queue once, however often it is added;
-//! - of several delayed additions of a key the earliest counts, so that a delay batches and never postpones;
-//! - first come, first served: a key that is added again goes to the end, so that one huge Job, whose syncs are
-//!   bounded, does not starve small ones (KEP-2307, SC-02).
+//! # Guarantees
+//!
+//! They are those of client-go's work queue (SY-01):
+//!
+//! - A key has one worker at a time. If it is added meanwhile, it returns to the queue when that worker has finished.
+//! - A waiting key is in the queue once, however often it is added.
+//! - The earliest of several delays of a key applies, so that a delay batches events and never postpones a sync.
+//! - Keys are served in the order of their addition. A large Job, whose syncs are bounded, does not starve small ones
+//!   (KEP-2307, SC-02).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::pending;
@@ -18,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use super::metrics::QueueMetrics;
 use super::retry::RetryLimiter;
 
-/// A queue, shared by those who add keys and those who work on them.
+/// A queue. Clones share it.
 #[derive(Debug)]
 pub struct WorkQueue<K> {
     shared: Arc<Shared<K>>,
@@ -33,22 +36,22 @@ impl<K> Clone for WorkQueue<K> {
 #[derive(Debug)]
 struct Shared<K> {
     state: Mutex<State<K>>,
-    /// Told when a worker may have something to do.
+    /// Notified when a key may be ready.
     changed: Notify,
     metrics: QueueMetrics,
 }
 
 #[derive(Debug)]
 struct State<K> {
-    /// Keys whose turn it is, in order, with the instant since which they wait.
+    /// The ready keys in their order, with the time since which they are ready.
     ready: VecDeque<(K, Instant)>,
-    /// Keys that have to be handed out: those in `ready`, and those that were added while they are worked on.
+    /// The keys that need a sync: those in `ready`, and those that were added during their sync.
     dirty: BTreeSet<K>,
-    /// Keys that a worker has, and since when.
+    /// The keys of running syncs, with their start.
     running: BTreeMap<K, Instant>,
-    /// Delayed keys by the instant when they become ready; the number keeps the order of additions.
+    /// The delayed keys by the time at which they become ready. The number keeps the order of additions.
     delayed: BTreeMap<(Instant, u64), K>,
-    /// Where a key stands in `delayed`.
+    /// The entry of each key in `delayed`.
     due: BTreeMap<K, (Instant, u64)>,
     additions: u64,
     retries: RetryLimiter<K>,
@@ -56,7 +59,7 @@ struct State<K> {
 }
 
 impl<K: Ord + Clone> WorkQueue<K> {
-    /// An empty queue.
+    /// Returns an empty queue.
     #[must_use]
     pub fn new(retries: RetryLimiter<K>, metrics: QueueMetrics) -> WorkQueue<K> {
         let state = State {
@@ -72,7 +75,7 @@ impl<K: Ord + Clone> WorkQueue<K> {
         WorkQueue { shared: Arc::new(Shared { state: Mutex::new(state), changed: Notify::new(), metrics }) }
     }
 
-    /// The key has to be synced now.
+    /// Adds a key that needs a sync now.
     pub fn add(&self, key: K) {
         let mut state = self.state();
         if !state.closed {
@@ -82,12 +85,12 @@ impl<K: Ord + Clone> WorkQueue<K> {
         }
     }
 
-    /// The key has to be synced after a while, or sooner if it was said so already.
+    /// Adds a key that needs a sync after a delay. An earlier delay of the key takes precedence.
     pub fn add_after(&self, key: K, delay: Duration) {
         if delay.is_zero() {
             return self.add(key);
         }
-        // A delay too long for the clock is as good as a very long one.
+        // The clock cannot represent very long delays.
         let now = Instant::now();
         let at = now.checked_add(delay).unwrap_or_else(|| now + LONGEST);
         let mut state = self.state();
@@ -97,7 +100,7 @@ impl<K: Ord + Clone> WorkQueue<K> {
         }
     }
 
-    /// The sync of the key failed: it comes again after a delay that grows with each failure. Returns the delay.
+    /// Adds a key whose sync failed, with a delay that grows with each failure. Returns the delay.
     pub fn add_rate_limited(&self, key: K) -> Duration {
         let delay = self.state().retries.failed(&key, Instant::now());
         self.shared.metrics.retries.inc();
@@ -105,27 +108,27 @@ impl<K: Ord + Clone> WorkQueue<K> {
         delay
     }
 
-    /// The sync of the key succeeded: the next failure is its first.
+    /// Resets the failures of a key.
     pub fn forget(&self, key: &K) {
         self.state().retries.forget(key);
     }
 
-    /// How often the key failed in a row.
+    /// The number of failures of a key since the last reset.
     #[must_use]
     pub fn failures(&self, key: &K) -> u32 {
         self.state().retries.failures(key)
     }
 
-    /// How many keys are ready and wait for a worker.
+    /// The number of ready keys.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.state().ready.len()
     }
 
-    /// Hands out the next key, when there is one; `None` when the queue is closed.
+    /// Waits for a ready key, and returns it; none after the queue is closed.
     pub async fn next(&self) -> Option<Running<K>> {
         loop {
-            // Registered before the state is read, so that no addition in between is missed.
+            // The waiter is registered before the state is read, so that it misses no addition in between.
             let changed = self.shared.changed.notified();
             let wake = {
                 let now = Instant::now();
@@ -155,15 +158,15 @@ impl<K: Ord + Clone> WorkQueue<K> {
         }
     }
 
-    /// Hands out no more keys, takes none, and wakes all workers that wait.
+    /// Closes the queue: it accepts and returns no more keys, and all waiting workers wake.
     pub fn close(&self) {
         self.state().closed = true;
         self.shared.changed.notify_waiters();
-        // For one that is about to wait.
+        // `notify_waiters` does not reach a worker that is about to wait.
         self.shared.changed.notify_one();
     }
 
-    /// Forgets every key that is not being worked on, and every failure: another replica leads now.
+    /// Drops all waiting keys and all failures. Running syncs are not affected.
     pub fn clear(&self) {
         let mut state = self.state();
         let ready = std::mem::take(&mut state.ready);
@@ -176,7 +179,7 @@ impl<K: Ord + Clone> WorkQueue<K> {
         }
     }
 
-    /// Brings the gauges up to date that grow by themselves while a key is worked on.
+    /// Updates the gauges that grow during a sync.
     pub fn observe_running(&self) {
         let now = Instant::now();
         let state = self.state();
@@ -187,7 +190,7 @@ impl<K: Ord + Clone> WorkQueue<K> {
     }
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
-        // No function of ours leaves the state half changed when it panics: none does in between.
+        // No method panics while it changes the state, so the state of a poisoned lock is valid.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -206,7 +209,7 @@ impl<K: Ord + Clone> WorkQueue<K> {
     }
 }
 
-/// Far enough: a key is looked at again each time its object changes, and at every start.
+/// The maximum delay. It has no effect in practice, because each event and each start adds the key again.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl<K: Ord + Clone> State<K> {
@@ -257,10 +260,10 @@ impl<K: Ord + Clone> State<K> {
     }
 }
 
-/// A key in the hands of a worker, until this is dropped.
+/// A key whose sync runs until this value is dropped.
 #[derive(Debug)]
 pub struct Running<K: Ord + Clone> {
-    /// What to work on.
+    /// The key to sync.
     pub key: K,
     queue: WorkQueue<K>,
 }
@@ -289,7 +292,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn keys_come_in_the_order_of_their_addition_and_once() {
+    async fn keys_are_taken_once_in_the_order_of_their_addition() {
         let queue = queue();
         for key in ["b", "a", "b", "c", "a"] {
             queue.add(key);
@@ -303,7 +306,7 @@ mod tests {
 
     /// SY-01.
     #[tokio::test(start_paused = true)]
-    async fn a_key_is_with_one_worker_at_a_time_and_comes_again_if_added_meanwhile() {
+    async fn a_key_has_one_worker_at_a_time_and_returns_if_added_meanwhile() {
         let queue = queue();
         queue.add("a");
         let running = queue.next().await.unwrap();
@@ -319,7 +322,7 @@ mod tests {
 
     /// SY-01: the batching delay is not a debounce.
     #[tokio::test(start_paused = true)]
-    async fn of_several_delays_the_earliest_counts() {
+    async fn the_earliest_of_several_delays_applies() {
         let queue = queue();
         let start = Instant::now();
         queue.add_after("a", 5 * SECOND);
@@ -355,7 +358,7 @@ mod tests {
         assert_eq!(queue.next().await.unwrap().key, "a");
     }
 
-    /// SC-02: the one that comes again at once goes behind those that wait.
+    /// SC-02: a key that is added again is behind all waiting keys.
     #[tokio::test(start_paused = true)]
     async fn a_busy_key_does_not_starve_others() {
         let queue = queue();
@@ -400,7 +403,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_are_retried_later_and_later_until_forgotten() {
+    async fn failures_are_retried_with_growing_delays_until_forgotten() {
         let queue = queue();
         let mut waits = Vec::new();
         for _ in 0..3 {
@@ -416,7 +419,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_closed_queue_wakes_its_workers_and_takes_nothing() {
+    async fn a_closed_queue_wakes_its_workers_and_accepts_no_keys() {
         let queue = queue();
         let waiting = tokio::spawn({
             let queue = queue.clone();
@@ -430,7 +433,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_cleared_queue_has_forgotten_keys_timers_and_failures() {
+    async fn a_cleared_queue_has_no_keys_timers_and_failures() {
         let queue = queue();
         queue.add("ready");
         queue.add_after("delayed", SECOND);

@@ -1,7 +1,7 @@
-//! A token bucket, and the client-side rate limit (`--qps`, `--burst`) that is made of it.
+//! A token bucket, and the client-side rate limit with it (`--qps`, `--burst`).
 //!
-//! The same arithmetic as client-go's flow control: the bucket starts full, holds `burst` tokens, and gains `qps`
-//! tokens a second. Requests wait for their token in the order in which they came.
+//! The arithmetic is that of client-go's flow control: the bucket starts full, has at most `burst` tokens, and gains
+//! `qps` tokens per second. Requests wait for their token in the order of their arrival.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,31 +12,32 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 use tower::{Layer, Service};
 
-/// Tokens that refill with time. May go into debt by reservations.
+/// Tokens that are refilled over time. Reservations can make their number negative.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
-    /// Tokens a second.
+    /// The tokens per second.
     rate: f64,
-    /// Tokens at most.
+    /// The maximum number of tokens.
     burst: f64,
-    /// Tokens at the instant `at`; below zero, tokens that are promised.
+    /// The number of tokens at the time `at`. A negative number counts reserved tokens.
     tokens: f64,
-    /// `None` before the first use.
+    /// None before the first use.
     at: Option<Instant>,
 }
 
 impl TokenBucket {
-    /// A full bucket. A `rate` that is not above zero means that there is no limit at all.
+    /// Returns a full bucket. There is no limit if `rate` is 0 or less.
     #[must_use]
     pub fn new(rate: f64, burst: u32) -> TokenBucket {
         let burst = f64::from(burst.max(1));
         TokenBucket { rate, burst, tokens: burst, at: None }
     }
 
-    /// Takes a token, or tells how long to wait before asking again.
+    /// Takes a token.
     ///
     /// # Errors
-    /// The time until the next token.
+    ///
+    /// There is no token. The error is the time until the next one.
     pub fn take(&mut self, now: Instant) -> Result<(), Duration> {
         self.refill(now);
         if self.is_unlimited() || self.tokens >= 1.0 {
@@ -46,7 +47,7 @@ impl TokenBucket {
         Err(self.time_for(1.0 - self.tokens))
     }
 
-    /// Promises a token, and tells how long it is until it is there.
+    /// Reserves a token. Returns the time until it is available.
     pub fn reserve(&mut self, now: Instant) -> Duration {
         self.refill(now);
         if self.is_unlimited() {
@@ -70,21 +71,21 @@ impl TokenBucket {
         }
     }
 
-    /// Rounded up to a microsecond, so that a token is really there when the time is over.
+    /// Returns the time in which so many tokens are gained, rounded up to a microsecond.
     fn time_for(&self, tokens: f64) -> Duration {
         let micros = (tokens / self.rate * 1e6).ceil().clamp(0.0, 1e15);
         Duration::from_micros(micros as u64)
     }
 }
 
-/// Limits the requests of all services made with it together.
+/// One rate limit for all services of this layer.
 #[derive(Clone, Debug)]
 pub struct RateLimitLayer {
     bucket: Arc<Mutex<TokenBucket>>,
 }
 
 impl RateLimitLayer {
-    /// A limit of `qps` requests a second, `burst` at once. `qps` of 0 or less: no limit.
+    /// Returns a limit of `qps` requests per second and `burst` requests at once. There is no limit if `qps` is 0 or less.
     #[must_use]
     pub fn new(qps: f64, burst: u32) -> RateLimitLayer {
         RateLimitLayer { bucket: Arc::new(Mutex::new(TokenBucket::new(qps, burst))) }
@@ -99,8 +100,10 @@ impl<S> Layer<S> for RateLimitLayer {
     }
 }
 
-/// A service whose requests wait for a token. The wait is in `poll_ready`: with kube's buffer in front, which asks for
-/// one request after the other, the order of requests is kept, and a request that was given up costs no token.
+/// A service whose requests wait for a token.
+///
+/// The wait is in `poll_ready`. The buffer of kube polls for one request after the other, so requests keep their order,
+/// and an abandoned request takes no token.
 #[derive(Debug)]
 pub struct RateLimited<S> {
     inner: S,
@@ -110,7 +113,7 @@ pub struct RateLimited<S> {
 }
 
 impl<S: Clone> Clone for RateLimited<S> {
-    /// A permit is not cloned: each service waits for its own.
+    /// Clones the service without its permit: each service waits for its own token.
     fn clone(&self) -> Self {
         RateLimited {
             inner: self.inner.clone(),
@@ -135,7 +138,7 @@ where
                 ready!(waiting.as_mut().poll(context));
                 self.waiting = None;
             }
-            // A panic elsewhere leaves two numbers in the bucket, which are right at any time.
+            // The bucket of a poisoned lock is valid: its two numbers always agree.
             let taken = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
             match taken {
                 Ok(()) => self.permitted = true,
@@ -176,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn reservations_go_into_debt() {
+    fn reservations_may_exceed_the_tokens() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(2.0, 1);
         assert_eq!(bucket.reserve(start), Duration::ZERO);
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn asking_twice_whether_it_is_ready_takes_one_token() {
+    async fn polling_readiness_twice_takes_one_token() {
         let service = service_fn(|(): ()| async { Ok::<_, Infallible>(Instant::now()) });
         let mut limited = ServiceBuilder::new().layer(RateLimitLayer::new(1.0, 2)).service(service);
         let start = Instant::now();

@@ -1,7 +1,7 @@
-//! Keeps a cache in step with the API server: LIST, then WATCH, and LIST again where the watch has lost its thread.
+//! Keeps a cache up to date: LIST, then WATCH, and another LIST after a watch has failed.
 //!
-//! Not kube's `watcher`: that one hides bookmarks, and with them how far a cache has come; its delays come from the
-//! operating system's entropy; and it cannot be told to list again.
+//! This is not kube's `watcher`, for three reasons. That one hides bookmarks, and with them the version of a cache. Its
+//! delays depend on the entropy of the operating system. It has no way to request a relist.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -20,27 +20,27 @@ use tracing::{debug, info, warn};
 use super::jitter::Jitter;
 use crate::answer::Failure;
 
-/// A resourceVersion as a number: those of one API server can be compared (KEP-5504).
+/// A resourceVersion as a number. The numbers of one API server can be compared (KEP-5504).
 pub type Version = u64;
 
-/// What a [`Reflector`] feeds.
+/// A cache that a [`Reflector`] updates.
 pub trait Cache<K>: Send + Sync + 'static {
-    /// What is kept of an object.
-    type Kept: Send;
+    /// The cache entry of an object.
+    type Entry: Send;
 
-    /// Takes from an object what is kept; nothing if the object is of no interest.
-    fn keep(&self, object: K, version: Version) -> Option<Self::Kept>;
-    /// These are all objects, as of this version. What is not among them is gone.
-    fn replace(&self, objects: Vec<Self::Kept>, version: Version);
-    /// The object came into being or changed.
+    /// Returns the cache entry of an object; none if the object is not cached.
+    fn entry(&self, object: K, version: Version) -> Option<Self::Entry>;
+    /// Replaces all entries with those of a list of this version. Objects without an entry in it are deleted.
+    fn replace(&self, entries: Vec<Self::Entry>, version: Version);
+    /// Adds or updates an object.
     fn apply(&self, object: K, version: Version);
-    /// The object is gone; this was its last state.
+    /// Removes a deleted object, which had this last state.
     fn remove(&self, object: K, version: Version);
-    /// Nothing has happened up to this version that was not told.
+    /// Advances the version of the cache. All events up to it were delivered.
     fn advance(&self, version: Version);
 }
 
-/// Feeds one cache.
+/// Updates one cache.
 #[derive(Debug)]
 pub struct Reflector<K, C> {
     api: Api<K>,
@@ -50,22 +50,22 @@ pub struct Reflector<K, C> {
     resource: &'static str,
 }
 
-/// Why a watch ended.
+/// The end of a watch.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// The server closed it, in good order; go on from this version.
+    /// The server closed the watch. It resumes at this version.
     Closed(Version),
-    /// It broke; go on from this version, after a while.
+    /// The watch failed. It resumes at this version after a delay.
     Broken(Version, String),
-    /// The version is too old, or the cache is in doubt: list again.
+    /// The version is too old, or a relist was requested.
     Relist(String),
 }
 
-/// Objects in one answer to a LIST.
+/// The page size of a LIST.
 const PAGE: u32 = 500;
-/// The server ends a watch after so many seconds; kube's limit on a silent connection is 295 s.
+/// The seconds after which the server ends a watch. kube ends a silent connection after 295 s.
 const WATCH_SECONDS: u32 = 290;
-/// The delay after the first failure, doubled each time, up to the longest: client-go's.
+/// The delay after the first failure. It doubles with each further failure up to the maximum, as in client-go.
 const BACKOFF: Duration = Duration::from_millis(800);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 
@@ -74,13 +74,13 @@ where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     C: Cache<K>,
 {
-    /// A reflector of what `api` shows. `relist`: tell it to make the cache anew, when a loss is suspected.
+    /// Returns a reflector of the objects of `api`. A notification of `relist` requests a relist.
     #[must_use]
     pub fn new(api: Api<K>, cache: Arc<C>, relist: Arc<Notify>, resource: &'static str) -> Self {
         Reflector { api, cache, relist, jitter: Jitter::seeded(resource), resource }
     }
 
-    /// Feeds the cache until `stop`. It never gives up: without an API server it tries again and again.
+    /// Updates the cache until `stop`. Failed requests are retried without an end.
     pub async fn run(mut self, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => {}
@@ -106,40 +106,39 @@ where
         }
     }
 
-    /// Reads all pages, all of them as of one version, of which the API server makes sure that it is the newest: a
-    /// LIST without a version is a quorum read.
+    /// Lists all objects at one version. A LIST without a version is a quorum read, so this is the latest version.
     async fn list(&self) -> Result<Version, Failure> {
-        let mut kept = Vec::new();
+        let mut entries = Vec::new();
         let mut page = ListParams::default().limit(PAGE);
         loop {
             let list = self.api.list(&page).await.map_err(|error| Failure::from_kube(&error))?;
             let version = number(list.metadata.resource_version.as_deref().unwrap_or_default())?;
             for object in list.items {
                 let version = version_of(&object)?;
-                kept.extend(self.cache.keep(object, version));
+                entries.extend(self.cache.entry(object, version));
             }
             match list.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => page = page.continue_token(&token),
                 None => {
-                    self.cache.replace(kept, version);
+                    self.cache.replace(entries, version);
                     return Ok(version);
                 }
             }
         }
     }
 
-    /// Watches until the cache has to be made anew.
+    /// Watches until a relist is necessary.
     async fn watch_from(&mut self, mut version: Version) {
         let mut failures = 0;
         loop {
             let relist = Arc::clone(&self.relist);
             let end = tokio::select! {
-                () = relist.notified() => End::Relist("a loss is suspected".to_owned()),
+                () = relist.notified() => End::Relist("a lost event is suspected".to_owned()),
                 end = self.watch(version) => end,
             };
             match end {
                 End::Closed(reached) => {
-                    // A server that closes at once must not be asked in a tight loop.
+                    // A server that closes every watch at once is not polled in a tight loop.
                     failures = if reached == version { failures + 1 } else { 0 };
                     version = reached;
                     if failures > 0 {
@@ -147,13 +146,13 @@ where
                     }
                 }
                 End::Broken(reached, why) => {
-                    warn!(resource = self.resource, version = reached, why, "watch broke");
+                    warn!(resource = self.resource, version = reached, why, "the watch failed");
                     failures = if reached == version { failures + 1 } else { 1 };
                     version = reached;
                     self.back_off(failures).await;
                 }
                 End::Relist(why) => {
-                    info!(resource = self.resource, version, why, "listing again");
+                    info!(resource = self.resource, version, why, "relisting");
                     return;
                 }
             }
@@ -176,7 +175,7 @@ where
         End::Closed(version)
     }
 
-    /// Feeds one event; returns its version.
+    /// Applies one event. Returns its version.
     fn take(&self, event: WatchEvent<K>) -> Result<Version, Failure> {
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
@@ -206,7 +205,7 @@ where
     }
 }
 
-/// 410, and objects that make no sense, mean that the thread is lost.
+/// A 410 requires a relist; after any other failure the watch resumes.
 fn end(failure: Failure, version: Version) -> End {
     match failure {
         Failure::Expired(why) => End::Relist(why),

@@ -1,4 +1,4 @@
-//! Requests whose bodies the pure half of this crate has made, and what is read of their answers.
+//! Sends the requests of [`crate::job::requests`] and [`crate::ttl::observe`], and parses their responses.
 
 use http::{Method, Request, header};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -14,33 +14,33 @@ use crate::answer::{Answer, Failure, Shown};
 use crate::job::requests::{self as jobs, Object, Verb};
 use crate::values::{ResourceVersion, Uid};
 
-/// What is read of the answer to a write: an object, or a `Status`.
+/// The parsed part of a response: an object, or a `Status`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Written {
-    /// `metadata` of the object; empty in a `Status`.
+pub struct WriteResponse {
+    /// `metadata` of the object; empty for a `Status`.
     #[serde(default)]
-    pub metadata: WrittenMeta,
+    pub metadata: ResponseMeta,
 }
 
-/// What is read of `metadata`.
+/// The parsed part of `metadata`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct WrittenMeta {
-    /// `name`, which the API server chose where the request had `generateName`.
+pub struct ResponseMeta {
+    /// `name`. The API server chooses it if the request has `generateName`.
     pub name: String,
     /// `uid`.
     pub uid: String,
-    /// `resourceVersion`. A removal answers with the version of before.
+    /// `resourceVersion`. The response to a deletion that removes the object has its last version.
     pub resource_version: String,
     /// `deletionTimestamp`.
     pub deletion_timestamp: Option<Time>,
 }
 
-impl Written {
-    /// What a call of a plan learns from it.
+impl WriteResponse {
+    /// Returns the fields that matter for the call of a plan.
     #[must_use]
     pub fn shown(&self) -> Shown {
-        let WrittenMeta { name, uid, resource_version, deletion_timestamp } = &self.metadata;
+        let ResponseMeta { name, uid, resource_version, deletion_timestamp } = &self.metadata;
         Shown {
             name: name.as_str().into(),
             uid: Uid::new(uid),
@@ -50,16 +50,17 @@ impl Written {
     }
 }
 
-/// A version as a number; 0, which every cache has reached, where it is none.
+/// Converts a version to a number; 0, which every cache shows, if it is not one.
 #[must_use]
 pub fn version(version: &ResourceVersion) -> Version {
     version.as_str().parse().unwrap_or(0)
 }
 
-/// Sends a request about an object of this namespace.
+/// Sends a request about an object in this namespace.
 ///
 /// # Errors
-/// What the API server says, or that it said nothing.
+///
+/// The request failed.
 pub async fn ask(client: &Client, namespace: &str, request: &jobs::Request) -> Answer {
     let path = match &request.object {
         Object::Job(name) => job(&ObjectKey::new(namespace, name)),
@@ -76,52 +77,56 @@ pub async fn ask(client: &Client, namespace: &str, request: &jobs::Request) -> A
     written.map(|written| written.shown())
 }
 
-/// Path of the pods of a namespace.
+/// Returns the path of the pods of a namespace.
 #[must_use]
 pub fn pods(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/pods")
 }
 
-/// Path of a pod.
+/// Returns the path of a pod.
 #[must_use]
 pub fn pod(namespace: &str, name: &str) -> String {
     format!("{}/{name}", pods(namespace))
 }
 
-/// Path of a Job.
+/// Returns the path of a Job.
 #[must_use]
 pub fn job(key: &ObjectKey) -> String {
     format!("/apis/batch/v1/namespaces/{}/jobs/{}", key.namespace, key.name)
 }
 
-/// POST: creates an object.
+/// Creates an object with a POST.
 ///
 /// # Errors
-/// What the API server says, or that it said nothing.
-pub async fn create(client: &Client, path: &str, body: &Value) -> Result<Written, Failure> {
+///
+/// The request failed.
+pub async fn create(client: &Client, path: &str, body: &Value) -> Result<WriteResponse, Failure> {
     send(client, Method::POST, path, "application/json", body).await
 }
 
-/// PATCH with a strategic merge patch.
+/// Changes an object with a strategic merge patch.
 ///
 /// # Errors
-/// What the API server says, or that it said nothing.
-pub async fn patch(client: &Client, path: &str, body: &Value) -> Result<Written, Failure> {
+///
+/// The request failed.
+pub async fn patch(client: &Client, path: &str, body: &Value) -> Result<WriteResponse, Failure> {
     send(client, Method::PATCH, path, "application/strategic-merge-patch+json", body).await
 }
 
-/// DELETE with these options.
+/// Deletes an object with these `DeleteOptions`.
 ///
 /// # Errors
-/// What the API server says, or that it said nothing.
-pub async fn delete(client: &Client, path: &str, options: &Value) -> Result<Written, Failure> {
+///
+/// The request failed.
+pub async fn delete(client: &Client, path: &str, options: &Value) -> Result<WriteResponse, Failure> {
     send(client, Method::DELETE, path, "application/json", options).await
 }
 
-/// GET of a Job, not from a cache; `None` if there is none.
+/// Reads a Job from the API server; none if it does not exist.
 ///
 /// # Errors
-/// What the API server says, or that it said nothing.
+///
+/// The request failed.
 pub async fn get_job(client: &Client, key: &ObjectKey) -> Result<Option<DynamicObject>, Failure> {
     match get(client, &job(key)).await {
         Ok(job) => Ok(Some(job)),
@@ -142,7 +147,7 @@ async fn send(
     path: &str,
     kind: &str,
     body: &Value,
-) -> Result<Written, Failure> {
+) -> Result<WriteResponse, Failure> {
     let request = Request::builder()
         .method(method)
         .uri(path)

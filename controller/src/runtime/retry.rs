@@ -1,4 +1,4 @@
-//! How long a key waits after its sync failed: exponential for each key, and for some queues a rate for all together.
+//! The delay of a key after a failed sync: exponential for each key, with a common rate limit in some queues.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::rate_limit::TokenBucket;
 
-/// The delays of retries of one queue.
+/// The retry delays of one queue.
 #[derive(Clone, Debug)]
 pub struct RetryLimiter<K> {
     base: Duration,
@@ -17,20 +17,20 @@ pub struct RetryLimiter<K> {
 }
 
 impl<K: Ord + Clone> RetryLimiter<K> {
-    /// `base · 2^n`, at most `max`, where n counts the failures of the key before this one.
+    /// Returns a limiter with delays of `base · 2^n`, at most `max`. `n` is the number of earlier failures of the key.
     #[must_use]
     pub fn exponential(base: Duration, max: Duration) -> RetryLimiter<K> {
         RetryLimiter { base, max, overall: None, failures: BTreeMap::new() }
     }
 
-    /// The queues of Jobs and of orphan pods: 1 s to 60 s (requirements.md 0.1).
+    /// Returns the limiter of Jobs and orphan pods: 1 s to 60 s (`docs/reference/built-in.md`).
     #[must_use]
     pub fn of_jobs() -> RetryLimiter<K> {
         RetryLimiter::exponential(Duration::from_secs(1), Duration::from_secs(60))
     }
 
-    /// The queue of the TTL controller: 5 ms to 1000 s, and not more than ten retries a second after the first hundred
-    /// (requirements.md 0.1, TT-07).
+    /// Returns the limiter of the TTL controller: 5 ms to 1000 s, and ten retries per second after the first hundred
+    /// (`docs/reference/built-in.md`, TT-07).
     #[must_use]
     pub fn of_ttl() -> RetryLimiter<K> {
         let mut limiter = RetryLimiter::exponential(Duration::from_millis(5), Duration::from_secs(1000));
@@ -38,7 +38,7 @@ impl<K: Ord + Clone> RetryLimiter<K> {
         limiter
     }
 
-    /// Counts a failure of the key, and tells how long its next run has to wait.
+    /// Counts a failure of the key, and returns the delay of its next sync.
     pub fn failed(&mut self, key: &K, now: Instant) -> Duration {
         let failures = self.failures.entry(key.clone()).or_default();
         let own = exponential(self.base, *failures).min(self.max);
@@ -47,17 +47,17 @@ impl<K: Ord + Clone> RetryLimiter<K> {
         own.max(overall)
     }
 
-    /// The next failure of the key is its first again.
+    /// Resets the failures of the key.
     pub fn forget(&mut self, key: &K) {
         self.failures.remove(key);
     }
 
-    /// Every key is as if it had never failed.
+    /// Resets the failures of all keys.
     pub fn forget_all(&mut self) {
         self.failures.clear();
     }
 
-    /// How often the key failed since it was forgotten.
+    /// The number of failures of the key since the last reset.
     #[must_use]
     pub fn failures(&self, key: &K) -> u32 {
         self.failures.get(key).copied().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! A process from its start to its end.
+//! The life of a process: checks, leader election, terms of leadership, and the shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,42 +18,44 @@ use super::config::{Config, Election};
 use super::events;
 use super::fence::Fence;
 use super::http::{Server, Status};
-use super::lease::{Elector, Standing};
+use super::lease::{Elector, Leadership};
 use super::metrics::Metrics;
 use super::permissions;
 use super::rate_limit::RateLimitLayer;
+use super::request_log::RequestLog;
 use super::term::{self, Process, Progress};
 use super::trace::Tracer;
-use super::wire::Wire;
 use crate::answer::Failure;
 
-/// Why a process could not begin. Each says what to do.
+/// An error at the start of a process. Each message contains what to do.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// There is no way to the cluster.
+    /// There is no usable configuration of a cluster.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The API server does not answer.
-    #[error("cannot reach the API server at {address}: {why}; is it running, and may this machine reach it?")]
+    /// The API server does not respond.
+    #[error(
+        "cannot reach the API server at {address}: {why}; check that it runs and that this machine can connect to it"
+    )]
     Unreachable {
-        /// Its address.
+        /// The address of the API server.
         address: String,
-        /// What happened.
+        /// The cause.
         why: String,
     },
     /// Permissions are missing.
     #[error(
-        "not permitted:\n  {missing}\napply the roles in deploy/, give --namespace to work in one namespace, or ask \
-         the cluster's administrator",
+        "missing permissions:\n  {missing}\napply the roles in deploy/, pass --namespace to work in one namespace, or ask \
+         the administrator of the cluster",
         missing = .0.join("\n  ")
     )]
     Forbidden(Vec<String>),
-    /// The address for metrics and health is not free.
-    #[error("cannot listen on {address}: {why}; give another --metrics-bind-address, or 0 for none")]
+    /// The address of the HTTP server cannot be used.
+    #[error("cannot listen on {address}: {why}; pass another --metrics-bind-address, or 0 for no server")]
     Address {
         /// The address.
         address: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         why: std::io::Error,
     },
     /// The trace cannot be written.
@@ -61,20 +63,21 @@ pub enum RunError {
     Trace {
         /// The file.
         path: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         why: std::io::Error,
     },
 }
 
-/// The first question to an API server has to be answered by then.
-const FIRST_ANSWER: Duration = Duration::from_secs(20);
-/// Events that are still to be written at the end get this long.
-const LAST_EVENTS: Duration = Duration::from_secs(2);
+/// The timeout of the first requests to the API server.
+const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The time for the events that are still waiting at the end.
+const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs the controllers until `stop`.
 ///
 /// # Errors
-/// The process could not begin.
+///
+/// The process could not start.
 pub async fn run(config: Config, stop: CancellationToken) -> Result<(), RunError> {
     let config = Arc::new(config);
     let tracer = config.trace.as_ref().map(|path| {
@@ -89,7 +92,7 @@ pub async fn run(config: Config, stop: CancellationToken) -> Result<(), RunError
         job_controller: client::job_controller(config.settings.managed_by.is_none()),
         fence: fence.clone(),
         limit: RateLimitLayer::new(config.qps, config.burst),
-        wire: Wire { metrics: metrics.clone(), tracer: tracer.clone() },
+        request_log: RequestLog { metrics: metrics.clone(), tracer: tracer.clone() },
     };
     let clients = Clients::new(&kube_config, &parts)?;
     let lease_namespace = lease_namespace(&config, &kube_config.default_namespace);
@@ -105,31 +108,31 @@ pub async fn run(config: Config, stop: CancellationToken) -> Result<(), RunError
         let metrics = metrics.clone();
         Elector::new(api, &election.name, &identity, election.timing, fence, metrics)
     });
-    let standing = elector.as_ref().map(Elector::standing);
+    let leadership = elector.as_ref().map(Elector::leadership);
     let health =
-        Health { standing: standing.clone(), progress: Arc::clone(&progress), metrics: metrics.clone() };
+        Health { leadership: leadership.clone(), progress: Arc::clone(&progress), metrics: metrics.clone() };
     let serving = CancellationToken::new();
     serve(&config, health, &serving).await?;
     let writing = tokio::spawn(writer.run());
     let process =
         Process { config: Arc::clone(&config), clients, metrics, recorder, tracer: tracer.clone(), progress };
-    match elector.zip(standing) {
+    match elector.zip(leadership) {
         None => term::run(&process, &stop).await,
-        Some((elector, standing)) => elected(&process, elector, standing, &stop).await,
+        Some((elector, leadership)) => elected(&process, elector, leadership, &stop).await,
     }
     drop(process);
-    let _ = timeout(LAST_EVENTS, writing).await;
+    let _ = timeout(EVENT_FLUSH_TIMEOUT, writing).await;
     serving.cancel();
     tracer.iter().for_each(|tracer| tracer.end());
     info!("stopped");
     Ok(())
 }
 
-/// Terms of leadership, one after the other, until `stop`. The lease is given back when the work is over.
+/// Runs terms of leadership until `stop`. The lease is released after the work has ended.
 async fn elected(
     process: &Process,
     elector: Elector,
-    mut standing: watch::Receiver<Standing>,
+    mut leadership: watch::Receiver<Leadership>,
     stop: &CancellationToken,
 ) {
     let (electing, resume) = (CancellationToken::new(), elector.resume());
@@ -138,15 +141,15 @@ async fn elected(
         let leads = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            leads = standing.wait_for(|standing| *standing == Standing::Leading) => leads.is_ok(),
+            leads = leadership.wait_for(|leadership| *leadership == Leadership::Leading) => leads.is_ok(),
         };
         if !leads {
             break;
         }
         let term = stop.child_token();
         let lost = async {
-            // An elector that is gone leads nowhere either.
-            let _ = standing.wait_for(|standing| *standing != Standing::Leading).await;
+            // The receiver fails if the elector has ended, and the term is lost then too.
+            let _ = leadership.wait_for(|leadership| *leadership != Leadership::Leading).await;
             term.cancel();
             std::future::pending::<()>().await;
         };
@@ -155,7 +158,7 @@ async fn elected(
             () = lost => {}
         }
         if !stop.is_cancelled() {
-            warn!("no longer the leader: standing by");
+            warn!("not the leader any more: standing by");
             resume.notify_one();
         }
     }
@@ -163,7 +166,7 @@ async fn elected(
     let _ = election.await;
 }
 
-/// Reaches the API server, and asks whether it permits what has to be done.
+/// Checks that the API server responds and that no permission is missing.
 async fn check(
     config: &Config,
     client: &Client,
@@ -172,14 +175,14 @@ async fn check(
 ) -> Result<(), RunError> {
     let unreachable = |why: String| RunError::Unreachable { address: address.to_owned(), why };
     let parts = permissions::Parts { job: config.job, ttl: config.ttl, election: config.election.is_some() };
-    let asked = permissions::missing(client, parts, config.namespace.as_deref(), lease_namespace);
-    match timeout(FIRST_ANSWER, asked).await {
-        Err(_) => Err(unreachable(format!("no answer within {} s", FIRST_ANSWER.as_secs()))),
+    let missing = permissions::missing(client, parts, config.namespace.as_deref(), lease_namespace);
+    match timeout(FIRST_RESPONSE_TIMEOUT, missing).await {
+        Err(_) => Err(unreachable(format!("no response within {} s", FIRST_RESPONSE_TIMEOUT.as_secs()))),
         Ok(Ok(missing)) if missing.is_empty() => Ok(()),
         Ok(Ok(missing)) => Err(RunError::Forbidden(missing)),
-        // An API server that does not answer this question may answer the others.
+        // An API server may refuse this question and permit everything else.
         Ok(Err(Failure::Refused { code, message })) if code != 401 => {
-            warn!(code, message, "cannot ask for permissions");
+            warn!(code, message, "cannot check the permissions");
             Ok(())
         }
         Ok(Err(failure)) => Err(unreachable(failure.to_string())),
@@ -207,7 +210,7 @@ fn lease_namespace(config: &Config, default: &str) -> String {
     named.unwrap_or_else(|| default.to_owned())
 }
 
-/// A name that no other process has: the host's, in a pod that of the pod, and the process's number.
+/// A unique name of this process: the host name (in a pod its name), the process id, and a part of the time.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
     let host = host.or_else(|| std::fs::read_to_string("/etc/hostname").ok());
@@ -217,18 +220,18 @@ fn identity() -> String {
 }
 
 struct Health {
-    standing: Option<watch::Receiver<Standing>>,
+    leadership: Option<watch::Receiver<Leadership>>,
     progress: Arc<Progress>,
     metrics: Metrics,
 }
 
 impl Status for Health {
     fn not_ready(&self) -> Option<String> {
-        let standing = self.standing.as_ref().map(|standing| *standing.borrow());
-        match standing {
-            Some(Standing::Unknown) => Some("the lease could not be read yet".to_owned()),
-            Some(Standing::Standby) => None,
-            Some(Standing::Leading) | None => self.progress.waits_for().map(str::to_owned),
+        let leadership = self.leadership.as_ref().map(|leadership| *leadership.borrow());
+        match leadership {
+            Some(Leadership::Unknown) => Some("the lease was not read yet".to_owned()),
+            Some(Leadership::Standby) => None,
+            Some(Leadership::Leading) | None => self.progress.waits_for().map(str::to_owned),
         }
     }
 

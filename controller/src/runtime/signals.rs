@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT: the first asks the process to finish, the second ends it.
+//! SIGTERM and SIGINT: the first signal requests a graceful shutdown, the second one ends the process.
 
 use std::io;
 
@@ -6,11 +6,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// Is cancelled by the first signal. The second one ends the process at once, with 128 and the number of the signal, as
-/// a shell would tell it.
+/// Returns a token that the first signal cancels.
+///
+/// The second signal ends the process at once with the exit code 128 plus the number of the signal, as in a shell.
 ///
 /// # Errors
-/// The operating system takes no handler.
+///
+/// The operating system refuses a signal handler.
 pub fn listen() -> io::Result<CancellationToken> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -18,7 +20,7 @@ pub fn listen() -> io::Result<CancellationToken> {
     let cancelled = stop.clone();
     tokio::spawn(async move {
         next(&mut terminate, &mut interrupt).await;
-        info!("stopping: finishing what is under way; once more to stop at once");
+        info!("stopping: waiting for running syncs; send the signal again to stop at once");
         cancelled.cancel();
         let signal = next(&mut terminate, &mut interrupt).await;
         warn!("stopping at once");
@@ -27,7 +29,7 @@ pub fn listen() -> io::Result<CancellationToken> {
     Ok(stop)
 }
 
-/// The number of the next signal.
+/// Waits for a signal. Returns its number.
 async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> i32 {
     tokio::select! {
         _ = terminate.recv() => 15,

@@ -1,4 +1,4 @@
-//! What a cache holds, how it is looked up, and who hears of its changes.
+//! A cache: its entries, its indexes, and the listener of its changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::reflector::{Cache, Version};
 use crate::values::{Text, Uid};
 
-/// Namespace and name. Ordered by both, so that what has no other order has this one.
+/// The namespace and the name of an object, ordered by both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
     /// `metadata.namespace`.
@@ -21,13 +21,13 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// A key from its parts.
+    /// Returns the key with this namespace and this name.
     #[must_use]
     pub fn new(namespace: &str, name: &str) -> ObjectKey {
         ObjectKey { namespace: Text::from(namespace), name: Text::from(name) }
     }
 
-    /// The key of an object of the API.
+    /// Returns the key of an object.
     pub fn of<K: Resource>(object: &K) -> ObjectKey {
         let meta = object.meta();
         ObjectKey::new(
@@ -43,42 +43,44 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// What is kept of an object.
-pub trait Kept: Send + Sync + 'static {
-    /// Its name.
+/// A cache entry.
+pub trait Cached: Send + Sync + 'static {
+    /// The key of the object.
     fn key(&self) -> &ObjectKey;
-    /// Its UID.
+    /// The UID of the object.
     fn uid(&self) -> &Uid;
-    /// Its version.
+    /// The version of the object.
     fn version(&self) -> Version;
 }
 
-/// What is kept of an object of the API of type `K`.
-pub trait KeptFrom<K>: Sized {
-    /// Takes what is kept; nothing if the object is of no interest to these controllers.
-    fn kept_from(object: K, version: Version) -> Option<Self>;
+/// A cache entry of an API object of type `K`.
+pub trait FromObject<K>: Sized {
+    /// Returns the entry of an object; none if the object concerns no Job.
+    fn from_object(object: K, version: Version) -> Option<Self>;
 }
 
-/// More ways to look objects up than by their key.
+/// Indexes of a cache other than the key.
 pub trait Index<T>: Default + Send + Sync + 'static {
-    /// The object came in.
+    /// Adds an entry.
     fn insert(&mut self, object: &Arc<T>);
-    /// The object, as it came in, is gone.
+    /// Removes an entry that was added.
     fn remove(&mut self, object: &Arc<T>);
 }
 
-/// What happened to one object. Never both `None`; where both are there, they have the same UID and different versions.
+/// A change of one object.
+///
+/// At least one of the two entries exists. If both exist, they have the same UID and different versions.
 #[derive(Debug)]
 pub struct Change<T> {
-    /// As it was.
+    /// The entry before the change; none for a new object.
     pub old: Option<Arc<T>>,
-    /// As it is.
+    /// The entry after the change; none for a deleted object.
     pub new: Option<Arc<T>>,
 }
 
 type Listener<T> = Box<dyn Fn(&Change<T>) + Send + Sync>;
 
-/// A cache with its index. Written by one reflector, read by many.
+/// A cache with its index. One reflector updates it.
 pub struct Store<T, I> {
     state: RwLock<State<T, I>>,
     listener: RwLock<Option<Listener<T>>>,
@@ -88,81 +90,84 @@ pub struct Store<T, I> {
 struct State<T, I> {
     objects: BTreeMap<ObjectKey, Arc<T>>,
     index: I,
-    seen: Version,
-    filled: Option<Instant>,
+    latest: Version,
+    last_list: Option<Instant>,
 }
 
 impl<T, I> fmt::Debug for Store<T, I> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        out.debug_struct("Store").field("objects", &state.objects.len()).field("seen", &state.seen).finish()
+        out.debug_struct("Store")
+            .field("objects", &state.objects.len())
+            .field("latest", &state.latest)
+            .finish()
     }
 }
 
-impl<T: Kept, I: Index<T>> Default for Store<T, I> {
+impl<T: Cached, I: Index<T>> Default for Store<T, I> {
     fn default() -> Self {
-        let state = State { objects: BTreeMap::new(), index: I::default(), seen: 0, filled: None };
+        let state = State { objects: BTreeMap::new(), index: I::default(), latest: 0, last_list: None };
         Store { state: RwLock::new(state), listener: RwLock::new(None), synced: watch::channel(false).0 }
     }
 }
 
-impl<T: Kept, I: Index<T>> Store<T, I> {
-    /// Who hears of every change, after the store shows it. There is one listener.
+impl<T: Cached, I: Index<T>> Store<T, I> {
+    /// Sets the listener of all changes. It is called after the store shows the change.
     pub fn listen(&self, listener: impl Fn(&Change<T>) + Send + Sync + 'static) {
         *self.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(listener));
     }
 
-    /// Nobody hears of changes any more; what the listener held is let go.
-    pub fn silence(&self) {
+    /// Removes and drops the listener.
+    pub fn remove_listener(&self) {
         *self.listener.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The object of this name.
+    /// Returns the object with this key.
     #[must_use]
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
         self.read().objects.get(key).cloned()
     }
 
-    /// All objects, in the order of their keys.
+    /// Returns all objects, ordered by key.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<T>> {
         self.read().objects.values().cloned().collect()
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.read().objects.len()
     }
 
-    /// Whether there are no objects.
+    /// Returns true if there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The highest version that the store has heard of, bookmarks included.
+    /// The latest version that the store shows, including bookmarks.
     #[must_use]
-    pub fn seen(&self) -> Version {
-        self.read().seen
+    pub fn latest_version(&self) -> Version {
+        self.read().latest
     }
 
-    /// When the store was last filled from a list.
+    /// The time of the last complete list.
     #[must_use]
-    pub fn filled(&self) -> Option<Instant> {
-        self.read().filled
+    pub fn last_list(&self) -> Option<Instant> {
+        self.read().last_list
     }
 
-    /// Whether the store has been filled once.
+    /// Returns true after the first complete list.
     #[must_use]
     pub fn is_synced(&self) -> bool {
         *self.synced.borrow()
     }
 
-    /// Waits until the store has been filled once.
+    /// Waits for the first complete list.
     pub async fn synced(&self) {
         let mut synced = self.synced.subscribe();
-        // The sender lives as long as the store.
+        // The store owns the sender, so this cannot fail.
         let _ = synced.wait_for(|synced| *synced).await;
     }
 
@@ -171,17 +176,17 @@ impl<T: Kept, I: Index<T>> Store<T, I> {
         read(&self.read().index)
     }
 
-    /// Reads the index, and how far the store had come at that moment.
+    /// Reads the index, and the latest version at the same time.
     pub fn lookup_at<R>(&self, read: impl FnOnce(&I) -> R) -> (R, Version) {
         let state = self.read();
-        (read(&state.index), state.seen)
+        (read(&state.index), state.latest)
     }
 
-    /// The object of this name, and how far the store had come at that moment.
+    /// Returns the object with this key, and the latest version at the same time.
     #[must_use]
     pub fn get_at(&self, key: &ObjectKey) -> (Option<Arc<T>>, Version) {
         let state = self.read();
-        (state.objects.get(key).cloned(), state.seen)
+        (state.objects.get(key).cloned(), state.latest)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State<T, I>> {
@@ -192,37 +197,37 @@ impl<T: Kept, I: Index<T>> Store<T, I> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, changes: &[Change<T>]) {
+    fn notify(&self, changes: &[Change<T>]) {
         if let Some(listener) = &*self.listener.read().unwrap_or_else(PoisonError::into_inner) {
             changes.iter().for_each(listener);
         }
     }
 
-    /// Puts an object in place of the one of its name.
-    fn put(&self, object: T, seen: Version) {
+    /// Adds or replaces the object with this key.
+    fn put(&self, object: T, version: Version) {
         let changes = {
             let mut state = self.write();
-            state.seen = state.seen.max(seen);
+            state.latest = state.latest.max(version);
             state.put(Arc::new(object))
         };
-        self.tell(&changes);
+        self.notify(&changes);
     }
 
-    /// Takes an object out; `last` is its last state, where it is known.
-    fn take(&self, key: &ObjectKey, last: Option<T>, seen: Version) {
+    /// Removes the object with this key. `last` is its last state, if it is known.
+    fn take(&self, key: &ObjectKey, last: Option<T>, version: Version) {
         let change = {
             let mut state = self.write();
-            state.seen = state.seen.max(seen);
+            state.latest = state.latest.max(version);
             let stored = state.drop_object(key);
-            // What went came in later than what is held only if events were lost; the last state is the better one.
+            // After lost events the stored entry may be older than the last state.
             last.map(Arc::new).or(stored).map(|old| Change { old: Some(old), new: None })
         };
-        self.tell(change.as_slice());
+        self.notify(change.as_slice());
     }
 }
 
-impl<T: Kept, I: Index<T>> State<T, I> {
-    /// One change; or two, where another object has taken the name.
+impl<T: Cached, I: Index<T>> State<T, I> {
+    /// Returns one change; two if another object has the key now.
     fn put(&mut self, new: Arc<T>) -> Vec<Change<T>> {
         let old = self.drop_object(new.key());
         self.index.insert(&new);
@@ -231,7 +236,7 @@ impl<T: Kept, I: Index<T>> State<T, I> {
             Some(old) if old.uid() != new.uid() => {
                 vec![Change { old: Some(old), new: None }, Change { old: None, new: Some(new) }]
             }
-            // Told before: a list shows again what is held (SY-06).
+            // SY-06: a list repeats objects that have not changed.
             Some(old) if old.version() == new.version() => Vec::new(),
             old => vec![Change { old, new: Some(new) }],
         }
@@ -247,38 +252,38 @@ impl<T: Kept, I: Index<T>> State<T, I> {
 impl<K, T, I> Cache<K> for Store<T, I>
 where
     K: Resource + Send + 'static,
-    T: Kept + KeptFrom<K>,
+    T: Cached + FromObject<K>,
     I: Index<T>,
 {
-    type Kept = T;
+    type Entry = T;
 
-    fn keep(&self, object: K, version: Version) -> Option<T> {
-        T::kept_from(object, version)
+    fn entry(&self, object: K, version: Version) -> Option<T> {
+        T::from_object(object, version)
     }
 
-    fn replace(&self, objects: Vec<T>, version: Version) {
+    fn replace(&self, entries: Vec<T>, version: Version) {
         let mut changes = Vec::new();
         {
             let mut state = self.write();
-            let mut gone: BTreeMap<ObjectKey, Arc<T>> = state.objects.clone();
-            for object in objects {
-                gone.remove(object.key());
+            let mut deleted: BTreeMap<ObjectKey, Arc<T>> = state.objects.clone();
+            for object in entries {
+                deleted.remove(object.key());
                 changes.extend(state.put(Arc::new(object)));
             }
-            for (key, old) in gone {
+            for (key, old) in deleted {
                 state.drop_object(&key);
                 changes.push(Change { old: Some(old), new: None });
             }
-            state.seen = state.seen.max(version);
-            state.filled = Some(Instant::now());
+            state.latest = state.latest.max(version);
+            state.last_list = Some(Instant::now());
         }
-        self.tell(&changes);
+        self.notify(&changes);
         self.synced.send_replace(true);
     }
 
     fn apply(&self, object: K, version: Version) {
         let key = ObjectKey::of(&object);
-        match T::kept_from(object, version) {
+        match T::from_object(object, version) {
             Some(object) => self.put(object, version),
             None => self.take(&key, None, version),
         }
@@ -286,12 +291,12 @@ where
 
     fn remove(&self, object: K, version: Version) {
         let key = ObjectKey::of(&object);
-        self.take(&key, T::kept_from(object, version), version);
+        self.take(&key, T::from_object(object, version), version);
     }
 
     fn advance(&self, version: Version) {
         let mut state = self.write();
-        state.seen = state.seen.max(version);
+        state.latest = state.latest.max(version);
     }
 }
 
@@ -311,7 +316,7 @@ mod tests {
         version: Version,
     }
 
-    impl Kept for Thing {
+    impl Cached for Thing {
         fn key(&self) -> &ObjectKey {
             &self.key
         }
@@ -323,8 +328,8 @@ mod tests {
         }
     }
 
-    impl KeptFrom<ConfigMap> for Thing {
-        fn kept_from(object: ConfigMap, version: Version) -> Option<Thing> {
+    impl FromObject<ConfigMap> for Thing {
+        fn from_object(object: ConfigMap, version: Version) -> Option<Thing> {
             let uid = Uid::new(object.metadata.uid.as_deref().unwrap_or_default());
             (object.immutable != Some(true)).then(|| Thing { key: ObjectKey::of(&object), uid, version })
         }
@@ -352,57 +357,58 @@ mod tests {
         ConfigMap { metadata, ..ConfigMap::default() }
     }
 
-    fn watched() -> (Store<Thing, ByUid>, Arc<Mutex<Vec<String>>>) {
-        let (store, told) = (Store::default(), Arc::new(Mutex::new(Vec::new())));
+    fn with_log() -> (Store<Thing, ByUid>, Arc<Mutex<Vec<String>>>) {
+        let (store, changes) = (Store::default(), Arc::new(Mutex::new(Vec::new())));
         store.listen({
-            let told = Arc::clone(&told);
+            let changes = Arc::clone(&changes);
             move |change: &Change<Thing>| {
                 let of = |thing: &Option<Arc<Thing>>| {
                     thing.as_ref().map_or("-".to_owned(), |it| format!("{}@{}", it.uid, it.version))
                 };
-                told.lock().unwrap().push(format!("{} {}", of(&change.old), of(&change.new)));
+                changes.lock().unwrap().push(format!("{} {}", of(&change.old), of(&change.new)));
             }
         });
-        (store, told)
+        (store, changes)
     }
 
     fn list(store: &Store<Thing, ByUid>, objects: &[(&str, &str, Version)], version: Version) {
-        let kept = objects.iter().filter_map(|(name, uid, version)| store.keep(object(name, uid), *version));
-        let kept = kept.collect();
-        Cache::<ConfigMap>::replace(store, kept, version);
+        let entries =
+            objects.iter().filter_map(|(name, uid, version)| store.entry(object(name, uid), *version));
+        let entries = entries.collect();
+        Cache::<ConfigMap>::replace(store, entries, version);
     }
 
     #[test]
-    fn changes_are_told_with_what_was_and_what_is() {
-        let (store, told) = watched();
+    fn changes_are_reported_with_the_old_and_the_new_object() {
+        let (store, changes) = with_log();
         store.apply(object("a", "u1"), 1);
         store.apply(object("a", "u1"), 2);
         store.remove(object("a", "u1"), 3);
-        assert_eq!(*told.lock().unwrap(), ["- u1@1", "u1@1 u1@2", "u1@3 -"]);
-        assert_eq!((store.len(), store.seen()), (0, 3));
+        assert_eq!(*changes.lock().unwrap(), ["- u1@1", "u1@1 u1@2", "u1@3 -"]);
+        assert_eq!((store.len(), store.latest_version()), (0, 3));
         assert!(store.lookup(|index| index.0.is_empty()));
     }
 
     #[test]
-    fn another_object_under_the_name_is_one_gone_and_one_new() {
-        let (store, told) = watched();
+    fn another_uid_under_the_same_name_is_a_deletion_and_a_creation() {
+        let (store, changes) = with_log();
         store.apply(object("a", "u1"), 1);
         store.apply(object("a", "u2"), 5);
-        assert_eq!(*told.lock().unwrap(), ["- u1@1", "u1@1 -", "- u2@5"]);
+        assert_eq!(*changes.lock().unwrap(), ["- u1@1", "u1@1 -", "- u2@5"]);
         assert_eq!(store.lookup(|index| index.0.keys().map(ToString::to_string).collect::<Vec<_>>()), ["u2"]);
     }
 
-    /// A relist finds out what events were lost, deletions included, and tells nothing twice.
+    /// A relist reports all changes of lost events, including deletions, and no other change.
     #[test]
-    fn a_list_tells_what_was_missed() {
-        let (store, told) = watched();
+    fn a_list_reports_missed_changes() {
+        let (store, changes) = with_log();
         assert!(!store.is_synced());
         list(&store, &[("a", "u1", 1), ("b", "u2", 2), ("c", "u3", 3)], 10);
         assert!(store.is_synced());
-        told.lock().unwrap().clear();
+        changes.lock().unwrap().clear();
         list(&store, &[("a", "u1", 1), ("c", "u4", 15), ("d", "u5", 16)], 20);
-        assert_eq!(*told.lock().unwrap(), ["u3@3 -", "- u4@15", "- u5@16", "u2@2 -"]);
-        assert_eq!(store.seen(), 20);
+        assert_eq!(*changes.lock().unwrap(), ["u3@3 -", "- u4@15", "- u5@16", "u2@2 -"]);
+        assert_eq!(store.latest_version(), 20);
         assert_eq!(
             store.all().iter().map(|it| it.key.to_string()).collect::<Vec<_>>(),
             ["ns/a", "ns/c", "ns/d"]
@@ -410,13 +416,13 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_of_no_interest_any_more_is_gone() {
-        let (store, told) = watched();
+    fn an_object_that_is_no_longer_cached_is_reported_as_deleted() {
+        let (store, changes) = with_log();
         store.apply(object("a", "u1"), 1);
         store.apply(ConfigMap { immutable: Some(true), ..object("a", "u1") }, 2);
-        assert_eq!(*told.lock().unwrap(), ["- u1@1", "u1@1 -"]);
+        assert_eq!(*changes.lock().unwrap(), ["- u1@1", "u1@1 -"]);
         assert!(store.is_empty());
         Cache::<ConfigMap>::advance(&store, 9);
-        assert_eq!(store.seen(), 9);
+        assert_eq!(store.latest_version(), 9);
     }
 }

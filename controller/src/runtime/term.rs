@@ -1,7 +1,7 @@
-//! One term of leadership: caches, queues and memory from nothing, and workers until it ends.
+//! One term of leadership: new caches, queues, and memory, and workers until the term ends.
 //!
-//! A term begins with fresh lists, so that no decision is older than the last write of the replica that led before
-//! (SY-10); nothing of it outlives it.
+//! A term starts with new lists, so that no decision is older than the last write of the previous leader (SY-10). No
+//! state of a term survives it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,13 +15,13 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::cached::{JobStore, PodStore};
 use super::client::Clients;
 use super::config::Config;
 use super::enact::Enactor;
 use super::events::Recorder;
 use super::handlers::Wiring;
 use super::job_sync::JobSync;
-use super::kept::{JobStore, PodStore};
 use super::memories::Memories;
 use super::metrics::Metrics;
 use super::orphan_sync::OrphanSync;
@@ -34,24 +34,24 @@ use super::trace::Tracer;
 use super::ttl_sync::TtlSync;
 use super::workers;
 
-/// What terms need of the process.
+/// The parts of the process that its terms share.
 #[derive(Clone)]
 pub struct Process {
     /// The settings.
     pub config: Arc<Config>,
     /// The clients.
     pub clients: Clients,
-    /// Metrics.
+    /// The metrics.
     pub metrics: Metrics,
-    /// Where events go.
+    /// The recorder of events.
     pub recorder: Recorder,
-    /// The native trace.
+    /// The native trace, if there is one.
     pub tracer: Option<Arc<Tracer>>,
-    /// How far the term is, for readiness.
+    /// The progress of the current term.
     pub progress: Arc<Progress>,
 }
 
-/// How far the term is.
+/// The progress of a term, for readiness and metrics.
 #[derive(Debug, Default)]
 pub struct Progress {
     state: Mutex<State>,
@@ -64,13 +64,13 @@ struct State {
 }
 
 impl Progress {
-    /// Which cache is not filled yet.
+    /// Returns the reason why the term is not ready; none if it is ready.
     #[must_use]
     pub fn waits_for(&self) -> Option<&'static str> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).waits_for
     }
 
-    /// Brings the metrics of the queues up to date.
+    /// Updates the metrics of the queues.
     pub fn observe_queues(&self) {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.queues.iter().for_each(WorkQueue::observe_running);
@@ -85,10 +85,10 @@ impl Progress {
     }
 }
 
-/// Commands that are on their way at the end get this long: more than an answer takes, less than a pod's grace period.
-const LAST_COMMANDS: Duration = Duration::from_secs(20);
+/// The time for requests that are in flight at the end of a term. It is less than the grace period of the pod.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Works until `stop`. When it returns, nothing is under way any more.
+/// Runs a term until `stop`. No request is in flight after it returns.
 pub async fn run(process: &Process, stop: &CancellationToken) {
     let wiring = wiring(process);
     wiring.connect();
@@ -96,14 +96,14 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
     let mut reflectors = JoinSet::new();
     let end = stop.child_token();
     let filled = async {
-        // Jobs first: a pod whose Job is not in the cache would look like an orphan.
-        process.progress.set_waits_for(Some("the cache of Jobs is not filled"));
+        // Jobs come first: a pod whose Job is not in the cache would look like an orphan.
+        process.progress.set_waits_for(Some("the cache of Jobs is not filled yet"));
         let jobs: Api<DynamicObject> = scoped_jobs(process);
         let jobs = Reflector::new(jobs, Arc::clone(&wiring.jobs), Arc::clone(&relist_jobs), "jobs");
         reflectors.spawn(jobs.run(end.clone()));
         wiring.jobs.synced().await;
         if process.config.job {
-            process.progress.set_waits_for(Some("the cache of pods is not filled"));
+            process.progress.set_waits_for(Some("the cache of pods is not filled yet"));
             let pods: Api<Pod> = match &process.config.namespace {
                 Some(namespace) => Api::namespaced(process.clients.watch.clone(), namespace),
                 None => Api::all(process.clients.watch.clone()),
@@ -120,16 +120,20 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
         () = filled => true,
     };
     if is_filled {
-        info!(jobs = wiring.jobs.len(), pods = wiring.pods.len(), "caches are filled, work begins");
+        info!(
+            jobs = wiring.jobs.len(),
+            pods = wiring.pods.len(),
+            "the caches are filled: starting the workers"
+        );
         work(process, &wiring, relist_jobs, relist_pods, stop).await;
     }
     end.cancel();
     reflectors.shutdown().await;
     process.progress.set_waits_for(None);
     process.progress.set_queues(Vec::new());
-    // The stores hold the wiring, and the wiring the stores.
-    wiring.jobs.silence();
-    wiring.pods.silence();
+    // The listeners own the wiring, which owns the stores. Without this the cycle would leak.
+    wiring.jobs.remove_listener();
+    wiring.pods.remove_listener();
 }
 
 fn wiring(process: &Process) -> Wiring {
@@ -201,9 +205,9 @@ async fn work(
     }
     stop.cancelled().await;
     queues.into_iter().for_each(WorkQueue::close);
-    let finished = timeout(LAST_COMMANDS, async { while workers.join_next().await.is_some() {} });
+    let finished = timeout(DRAIN_TIMEOUT, async { while workers.join_next().await.is_some() {} });
     if finished.await.is_err() {
-        warn!("commands are still on their way: giving them up");
+        warn!("requests are still in flight: abandoning them");
         workers.shutdown().await;
     }
 }

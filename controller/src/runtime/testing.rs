@@ -1,4 +1,4 @@
-//! For tests: an API server that answers by a function, and caches that are filled by hand.
+//! Test support: an API server whose responses a function determines, and caches that the test fills.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -15,17 +15,17 @@ use super::metrics::Metrics;
 use super::queue::WorkQueue;
 use super::retry::RetryLimiter;
 
-/// `METHOD path` of each request, without the group and the namespace, and its body.
+/// The requests: `METHOD path`, without the group and the namespace, and the body.
 pub type Requests = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// A client of a server that answers by the line and the number of a request.
-pub fn server(answer: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'static) -> (Client, Requests) {
+/// Returns the client of a server. Its responses depend on the `METHOD path` and the number of the request.
+pub fn server(respond: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'static) -> (Client, Requests) {
     let requests: Requests = Arc::default();
-    let answer = Arc::new(answer);
+    let respond = Arc::new(respond);
     let service = tower::service_fn({
         let requests = Arc::clone(&requests);
         move |request: Request<Body>| {
-            let (requests, answer) = (Arc::clone(&requests), Arc::clone(&answer));
+            let (requests, respond) = (Arc::clone(&requests), Arc::clone(&respond));
             async move {
                 let path = request.uri().path().replace("/apis/batch/v1/namespaces/ns/", "");
                 let path = path.replace("/api/v1/namespaces/ns/", "");
@@ -36,7 +36,7 @@ pub fn server(answer: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'stat
                     requests.push((line.clone(), serde_json::from_slice(&body).unwrap_or_default()));
                     requests.len()
                 };
-                let (code, body) = answer(&line, number);
+                let (code, body) = respond(&line, number);
                 let body = Full::new(Bytes::from(body.to_string()));
                 Ok::<_, Infallible>(Response::builder().status(code).body(body).unwrap())
             }
@@ -45,17 +45,17 @@ pub fn server(answer: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'stat
     (Client::new(service, "ns"), requests)
 }
 
-/// The lines of the requests.
+/// Returns `METHOD path` of the requests.
 pub fn lines(requests: &Requests) -> Vec<String> {
     requests.lock().unwrap().iter().map(|(line, _)| line.clone()).collect()
 }
 
-/// A refusal or an error.
+/// Returns the response of a failed request.
 pub fn failure(code: u16) -> (u16, Value) {
     (code, json!({"kind": "Status", "status": "Failure", "code": code, "message": "no"}))
 }
 
-/// Empty caches and queues, connected.
+/// Returns empty caches and queues with their handlers.
 pub fn wiring() -> Wiring {
     let metrics = Metrics::new();
     let queue = |name| WorkQueue::new(RetryLimiter::of_jobs(), metrics.queue(name));
@@ -74,7 +74,7 @@ pub fn wiring() -> Wiring {
     wiring
 }
 
-/// A Job with parts of its own in `metadata`, `spec` and `status`.
+/// Returns a Job. `extra` has further fields of `metadata`, `spec`, and `status`.
 pub fn job(name: &str, version: u64, extra: &Value) -> Value {
     let mut job = json!({
         "apiVersion": "batch/v1", "kind": "Job",
@@ -92,7 +92,7 @@ pub fn job(name: &str, version: u64, extra: &Value) -> Value {
     job
 }
 
-/// A pod of the Job of this name, with the tracking finalizer.
+/// Returns a pod of the Job with this name, with the tracking finalizer.
 pub fn pod(name: &str, job: &str, version: u64, phase: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

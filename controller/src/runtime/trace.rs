@@ -1,4 +1,5 @@
-//! The native trace (`--trace FILE`, docs/reference/trace-format.md): all that the process saw and did to Jobs and Pods.
+//! The native trace (`--trace FILE`, `docs/reference/trace-format.md`): all reads and writes of Jobs and Pods by this
+//! process.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,7 +21,7 @@ use super::client::user_agent;
 use super::reflector::Version;
 use super::store::ObjectKey;
 
-/// Writes the trace of a process. Each record is in the file when the call returns, so that a kill loses none.
+/// Writes the trace of a process. Each record is in the file when the method returns, so that a kill loses none.
 #[derive(Debug)]
 pub struct Tracer {
     state: Mutex<State>,
@@ -28,28 +29,28 @@ pub struct Tracer {
 
 #[derive(Debug)]
 struct State {
-    /// `None` after the file could not be written: what follows would be a trace with holes.
+    /// None after a failed write, because later records would form a trace with gaps.
     writer: Option<Writer<Flushed>>,
     user: String,
 }
 
-/// A request and, where there was one, its answer.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
-    /// The controller that asked.
+    /// The controller that sent it.
     pub controller: &'a str,
     /// The HTTP method.
     pub method: &'a Method,
-    /// Path and query.
+    /// The path and the query.
     pub uri: &'a Uri,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub received: Timestamp,
-    /// What was sent.
+    /// The body.
     pub body: &'a [u8],
 }
 
 impl Exchange<'_> {
-    /// Whether the answer is a stream of events.
+    /// Returns true if the response is a stream of events.
     #[must_use]
     pub fn is_watch(&self) -> bool {
         self.parameter("watch").is_some_and(|value| value == "true" || value == "1")
@@ -66,9 +67,10 @@ impl Exchange<'_> {
 }
 
 impl Tracer {
-    /// Begins a trace. `assume`: what the controller's constants and gates are, named as for `--assume`.
+    /// Starts a trace. `assume` has the constants and gates of the controller, with the names of `--assume`.
     ///
     /// # Errors
+    ///
     /// The file cannot be written.
     pub fn create(path: &Path, assume: BTreeMap<String, String>) -> io::Result<Tracer> {
         let header = Header {
@@ -85,12 +87,12 @@ impl Tracer {
         })
     }
 
-    /// Under which name the API server knows this process.
+    /// Sets the user name of this process at the API server.
     pub fn set_user(&self, user: &str) {
         self.lock().user = user.to_owned();
     }
 
-    /// A sync of the Job begins, from caches that have come so far.
+    /// Records the start of a sync of the Job, and the versions of the caches.
     pub fn sync_begins(&self, actor: &str, job: &ObjectKey, jobs: Version, pods: Version) {
         let at = Some(now());
         let mut state = self.lock();
@@ -100,24 +102,24 @@ impl Tracer {
         }
     }
 
-    /// A request was answered.
-    pub fn exchanged(&self, exchange: &Exchange<'_>, code: u16, answer: &[u8]) {
+    /// Records a request and its response.
+    pub fn exchanged(&self, exchange: &Exchange<'_>, code: u16, response: &[u8]) {
         let Some(address) = Address::of(exchange.uri.path()) else { return };
         match Verb::try_from_method(exchange.method, address.name.is_some()) {
-            Some(verb) => self.wrote(exchange, &address, verb, code, answer),
-            None if address.is_whole_list(exchange) && code == 200 => self.listed(&address, answer),
+            Some(verb) => self.wrote(exchange, &address, verb, code, response),
+            None if address.is_whole_list(exchange) && code == 200 => self.listed(&address, response),
             None => {}
         }
     }
 
-    /// A request was sent, and no answer came.
+    /// Records a request without a response.
     pub fn lost(&self, exchange: &Exchange<'_>) {
         let status =
             r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","code":504}"#;
         self.exchanged(exchange, 504, status.as_bytes());
     }
 
-    /// A line of a watch.
+    /// Records a line of a watch.
     pub fn watched_line(&self, line: &[u8]) {
         #[derive(serde::Deserialize)]
         struct Event<'a> {
@@ -156,10 +158,10 @@ impl Tracer {
         self.lock().write(&Body::Watched(watched));
     }
 
-    fn listed(&self, address: &Address<'_>, answer: &[u8]) {
-        let Ok(list) = serde_json::from_slice::<Value>(answer) else { return };
+    fn listed(&self, address: &Address<'_>, response: &[u8]) {
+        let Ok(list) = serde_json::from_slice::<Value>(response) else { return };
         for item in list["items"].as_array().into_iter().flatten() {
-            // The items of a list do not say what they are.
+            // The items of a list have no kind and no apiVersion.
             let mut item = item.clone();
             item["kind"] = address.kind().into();
             item["apiVersion"] = address.api_version().into();
@@ -167,9 +169,9 @@ impl Tracer {
         }
     }
 
-    fn wrote(&self, exchange: &Exchange<'_>, address: &Address<'_>, verb: Verb, code: u16, answer: &[u8]) {
-        let answer = std::str::from_utf8(answer).unwrap_or_default();
-        let stored: Value = serde_json::from_str(answer).unwrap_or_default();
+    fn wrote(&self, exchange: &Exchange<'_>, address: &Address<'_>, verb: Verb, code: u16, response: &[u8]) {
+        let response = std::str::from_utf8(response).unwrap_or_default();
+        let stored: Value = serde_json::from_str(response).unwrap_or_default();
         let sent = std::str::from_utf8(exchange.body).ok().filter(|text| !text.is_empty());
         let text = |value: &'_ Value| value.as_str().map(str::to_owned);
         let name = address.name.map(str::to_owned).or_else(|| text(&stored["metadata"]["name"]));
@@ -205,7 +207,7 @@ impl Tracer {
             version: None,
             request: sent.and_then(|text| Object::new(text).ok()),
             answer: Answer::Absent,
-            response: Object::new(answer).ok(),
+            response: Object::new(response).ok(),
         };
         state.write(&Body::Request(request));
     }
@@ -219,13 +221,13 @@ impl State {
     fn write(&mut self, body: &Body<'_>) {
         let Some(writer) = &mut self.writer else { return };
         if let Err(error) = writer.write(body) {
-            error!(%error, "the trace cannot be written, and ends here");
+            error!(%error, "cannot write the trace; it ends here");
             self.writer = None;
         }
     }
 }
 
-/// Flushes after each line.
+/// A writer that flushes after each line.
 #[derive(Debug)]
 struct Flushed(BufWriter<File>);
 
@@ -243,7 +245,7 @@ impl Write for Flushed {
     }
 }
 
-/// Which Jobs or Pods a request is about.
+/// The Jobs or Pods in the path of a request.
 #[derive(Debug, PartialEq, Eq)]
 struct Address<'a> {
     resource: Resource,
@@ -270,7 +272,7 @@ impl<'a> Address<'a> {
         Some(Address { resource, namespace, name, subresource: parts.next().unwrap_or_default() })
     }
 
-    /// A LIST of all that the cache holds, not one of the questions of a single sync.
+    /// Returns true for the LIST of a reflector, and false for the LIST of one sync.
     fn is_whole_list(&self, exchange: &Exchange<'_>) -> bool {
         self.name.is_none() && exchange.parameter("labelSelector").is_none()
     }
@@ -290,9 +292,9 @@ impl<'a> Address<'a> {
     }
 }
 
-/// What a method asks for.
+/// The conversion of an HTTP method to a verb.
 trait FromMethod: Sized {
-    /// `None` for a read.
+    /// Returns the verb of a write; none for a read.
     fn try_from_method(method: &Method, named: bool) -> Option<Self>;
 }
 
@@ -334,9 +336,9 @@ mod tests {
         }
     }
 
-    /// What is written is read back by the reader of the same format.
+    /// The reader of the trace format reads the written records.
     #[test]
-    fn a_trace_is_read_back() {
+    fn a_trace_round_trips() {
         let path = std::env::temp_dir().join(format!("jobcheck-trace-{}.jsonl", std::process::id()));
         let tracer = Tracer::create(&path, BTreeMap::new()).unwrap();
         tracer.set_user("runner");

@@ -1,4 +1,4 @@
-//! Workers: take keys from a queue, sync them, and put them back as the sync says.
+//! The workers: they take keys from a queue, sync them, and add them again as the sync requests.
 
 use std::any::Any;
 use std::future::Future;
@@ -8,15 +8,15 @@ use futures_util::FutureExt;
 use tokio::task::JoinSet;
 use tracing::error;
 
-use super::job_sync::Next;
+use super::job_sync::Requeue;
 use super::queue::WorkQueue;
 use super::store::ObjectKey;
 
-/// Adds `count` workers that sync the keys of a queue until it is closed.
+/// Starts `count` workers that sync the keys of a queue until it is closed.
 pub fn add<F, Fut>(workers: &mut JoinSet<()>, count: usize, queue: &WorkQueue<ObjectKey>, sync: F)
 where
     F: Fn(ObjectKey) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Next> + Send + 'static,
+    Fut: Future<Output = Requeue> + Send + 'static,
 {
     for _ in 0..count {
         workers.spawn(work(queue.clone(), sync.clone()));
@@ -26,24 +26,24 @@ where
 async fn work<F, Fut>(queue: WorkQueue<ObjectKey>, sync: F)
 where
     F: Fn(ObjectKey) -> Fut,
-    Fut: Future<Output = Next>,
+    Fut: Future<Output = Requeue>,
 {
     while let Some(running) = queue.next().await {
         let key = running.key.clone();
-        // A bug that one Job brings to light must not stop the others.
+        // A panic in the sync of one Job must not stop the syncs of others.
         let next = AssertUnwindSafe(async { sync(key.clone()).await }).catch_unwind().await;
         match next {
-            Ok(Next::Rest) => queue.forget(&key),
-            Ok(Next::After(delay)) => {
+            Ok(Requeue::AwaitChange) => queue.forget(&key),
+            Ok(Requeue::After(delay)) => {
                 queue.forget(&key);
                 queue.add_after(key, delay);
             }
-            Ok(Next::PutOff(delay)) => queue.add_after(key, delay),
-            Ok(Next::Retry) => {
+            Ok(Requeue::Defer(delay)) => queue.add_after(key, delay),
+            Ok(Requeue::RateLimited) => {
                 queue.add_rate_limited(key);
             }
             Err(panic) => {
-                error!(%key, panic = said(panic.as_ref()), "internal error, please report it");
+                error!(%key, panic = panic_message(panic.as_ref()), "internal error: please report it");
                 queue.add_rate_limited(key);
             }
         }
@@ -51,12 +51,12 @@ where
     }
 }
 
-fn said(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("a panic without words")
+        .unwrap_or("panic without a message")
 }
 
 #[cfg(test)]
@@ -70,8 +70,8 @@ mod tests {
     use crate::runtime::metrics::Metrics;
     use crate::runtime::retry::RetryLimiter;
 
-    /// Syncs one key; returns at which seconds it was synced within 20 s.
-    async fn times(answer: fn(usize) -> Next) -> Vec<u64> {
+    /// Syncs one key for 20 s. Returns the seconds of its syncs.
+    async fn times(answer: fn(usize) -> Requeue) -> Vec<u64> {
         let queue = WorkQueue::new(RetryLimiter::of_jobs(), Metrics::new().queue("job"));
         let start = Instant::now();
         let seen: Arc<Mutex<Vec<u64>>> = Arc::default();
@@ -96,23 +96,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_come_again_as_their_sync_says() {
-        assert_eq!(times(|_| Next::Rest).await, [0]);
-        assert_eq!(times(|_| Next::After(Duration::from_secs(9))).await, [0, 9, 18]);
-        assert_eq!(times(|_| Next::Retry).await, [0, 1, 3, 7, 15]);
+    async fn keys_return_as_their_sync_requests() {
+        assert_eq!(times(|_| Requeue::AwaitChange).await, [0]);
+        assert_eq!(times(|_| Requeue::After(Duration::from_secs(9))).await, [0, 9, 18]);
+        assert_eq!(times(|_| Requeue::RateLimited).await, [0, 1, 3, 7, 15]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_sync_that_was_put_off_does_not_make_failures_forgotten() {
-        let answer = |sync| if sync % 2 == 1 { Next::Retry } else { Next::PutOff(Duration::from_secs(1)) };
+    async fn a_deferred_sync_keeps_the_failures() {
+        let answer =
+            |sync| if sync % 2 == 1 { Requeue::RateLimited } else { Requeue::Defer(Duration::from_secs(1)) };
         assert_eq!(times(answer).await, [0, 1, 2, 4, 5, 9, 10, 18, 19]);
-        let forgotten = |sync| if sync % 2 == 1 { Next::Retry } else { Next::After(Duration::from_secs(5)) };
+        let forgotten =
+            |sync| if sync % 2 == 1 { Requeue::RateLimited } else { Requeue::After(Duration::from_secs(5)) };
         assert_eq!(times(forgotten).await, [0, 1, 6, 7, 12, 13, 18, 19]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_panic_is_a_failure_of_one_sync() {
-        let answer = |sync| if sync < 3 { panic!("on purpose") } else { Next::Rest };
+    async fn a_panic_fails_one_sync() {
+        let answer = |sync| if sync < 3 { panic!("on purpose") } else { Requeue::AwaitChange };
         assert_eq!(times(answer).await, [0, 1, 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! The TTL-after-finished controller.
+//! The TTL-after-finished controller: its pure decision ([`mod@plan`]), and the conversion of API objects ([`observe`]).
 
 pub mod observe;
 pub mod plan;

@@ -1,4 +1,4 @@
-//! From a Job to what the TTL decision reads, and from the decision to the body of its request.
+//! The conversion of a Job to facts, and of the decision to the body of its request.
 
 use k8s_openapi::api::batch::v1::Job;
 use serde_json::{Value, json};
@@ -7,11 +7,11 @@ use super::plan::{TtlDelete, TtlFacts};
 use crate::job::observe::{self, Unobservable};
 use crate::values::{ResourceVersion, Text, Uid};
 
-/// The facts of a Job.
+/// Returns the facts of a Job.
 ///
 /// # Errors
 ///
-/// If the object was never stored: it has no UID, name or version.
+/// The UID, name, or version is missing.
 pub fn facts(job: &Job) -> Result<TtlFacts, Unobservable> {
     let metadata = &job.metadata;
     let stored =
@@ -26,7 +26,7 @@ pub fn facts(job: &Job) -> Result<TtlFacts, Unobservable> {
     })
 }
 
-/// The body of the deletion of a Job (TT-06).
+/// The body of the DELETE of a Job (TT-06).
 #[must_use]
 pub fn deletion(delete: &TtlDelete) -> Value {
     let (uid, version) = (delete.uid.as_str(), delete.resource_version.as_str());

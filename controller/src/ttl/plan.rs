@@ -1,4 +1,4 @@
-//! When a finished Job is deleted (family TT).
+//! The decision about the deletion of a finished Job (family TT).
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::job::conditions::{COMPLETE, FAILED};
 use crate::job::observed::Condition;
 use crate::values::{ResourceVersion, Text, Time, Uid};
 
-/// What the decision reads of a Job.
+/// The facts about a Job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TtlFacts {
     /// `metadata.name`.
@@ -23,52 +23,52 @@ pub struct TtlFacts {
     pub conditions: Vec<Condition>,
 }
 
-/// One look at a Job.
+/// The input of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct TtlObserved<'a> {
     /// The Job.
     pub job: &'a TtlFacts,
-    /// Whether the facts come from the API server just now, and not from a cache.
+    /// True if the facts were just read from the API server, false if they are from a cache.
     pub fresh: bool,
 }
 
-/// What to do about a Job.
+/// The plan for a Job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TtlPlan {
-    /// Nothing, until the Job changes.
+    /// Do nothing until the Job changes.
     Leave,
-    /// Look again after this long (TT-04).
+    /// Plan again after this time (TT-04).
     WaitFor(Duration),
-    /// GET the Job, not from a cache, and plan again with `fresh` set (TT-05). 404 ends it.
+    /// Read the Job from the API server, and plan again with `fresh` set (TT-05). Do nothing after a 404.
     FetchFresh,
-    /// Delete the Job, dependents in the foreground (TT-06).
+    /// Delete the Job with foreground propagation (TT-06).
     Delete(TtlDelete),
-    /// The Job cannot be judged: look again with the delays of a failure (TT-02).
+    /// Plan again after the delay of a failure, because the finish time is unknown (TT-02).
     Retry {
-        /// Why, as a lower-case fragment.
+        /// The reason, as a lower-case fragment.
         why: &'static str,
     },
 }
 
-/// A deletion.
+/// The deletion of a Job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TtlDelete {
-    /// The precondition on the UID.
+    /// The UID, a precondition.
     pub uid: Uid,
-    /// The precondition on the version: a Job whose TTL was raised meanwhile is not deleted (TT-06).
+    /// The version, a precondition: a Job whose TTL was raised meanwhile is not deleted (TT-06).
     pub resource_version: ResourceVersion,
-    /// When the TTL ran out, for MX of TT-12.
+    /// The time at which the TTL expired, for the metric of TT-12.
     pub expired_at: Time,
 }
 
-/// What to do about a Job now, by this controller's clock.
+/// Decides what to do about a Job now. `now` is the time of the clock of this controller.
 #[must_use]
 pub fn plan(observed: &TtlObserved, now: Time) -> TtlPlan {
     let job = observed.job;
     let Some(ttl) = job.ttl_seconds_after_finished.filter(|_| job.deletion.is_none()) else {
         return TtlPlan::Leave;
     };
-    // TT-02: the first of either type, in the order of the list.
+    // TT-02: the first condition of either type counts.
     let terminal = |it: &&Condition| matches!(&*it.kind, COMPLETE | FAILED) && &*it.status == "True";
     let Some(condition) = job.conditions.iter().find(terminal) else { return TtlPlan::Leave };
     let Some(finished) = condition.last_transition else {
@@ -126,7 +126,7 @@ mod tests {
 
     /// TT-03, TT-04, TT-05.
     #[test]
-    fn a_job_expires_at_its_instant_and_is_looked_at_afresh_then() {
+    fn an_expired_job_is_read_from_the_api_server_first() {
         let done = job(Some(10), &[("Complete", "True", 1_000)]);
         assert_eq!(at(&done, 1_009, false), TtlPlan::WaitFor(Duration::from_secs(1)));
         assert_eq!(at(&done, 1_009, true), TtlPlan::WaitFor(Duration::from_secs(1)));
@@ -140,16 +140,16 @@ mod tests {
         assert_eq!(at(&job(Some(0), &[("Failed", "True", 1_000)]), 1_000, false), TtlPlan::FetchFresh);
     }
 
-    /// TT-10: a finish in the future is waited for.
+    /// TT-10: the controller waits for a finish time in the future.
     #[test]
-    fn a_clock_that_is_behind_deletes_later_and_not_at_once() {
+    fn a_clock_that_is_behind_deletes_later() {
         let done = job(Some(10), &[("Complete", "True", 1_000)]);
         assert_eq!(at(&done, 900, true), TtlPlan::WaitFor(Duration::from_secs(110)));
     }
 
     /// TT-02.
     #[test]
-    fn the_first_terminal_condition_tells_the_time_and_one_without_it_is_an_error() {
+    fn the_first_terminal_condition_has_the_finish_time_and_one_without_it_is_an_error() {
         let twice = job(
             Some(10),
             &[("Complete", "False", 1), ("Failed", "True", 1_000), ("Complete", "True", 2_000)],

@@ -13,9 +13,10 @@ use jobcheck_apiserver::request::{Request, Response};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_controller::answer::Failure;
 use jobcheck_controller::job::call::Written;
+use jobcheck_controller::job::memory::Memory;
 use jobcheck_controller::job::observe::{self, PodSelector};
-use jobcheck_controller::job::observed::{Controller, JobFacts, Memory, Observed, PodFacts, Settings};
-use jobcheck_controller::job::orphan::{self, Look, OrphanObserved, Owner, PodOwner};
+use jobcheck_controller::job::observed::{Controller, JobFacts, Observed, PodFacts, Settings};
+use jobcheck_controller::job::orphan::{self, OrphanObserved, Owner, OwnerLookup, PodOwner};
 use jobcheck_controller::job::requests::{PodTemplate, of_orphan, read_job};
 use jobcheck_controller::values::{Time, Uid};
 use jobcheck_explorer::mutations::Mutations;
@@ -249,16 +250,18 @@ impl Process {
                 Ok(_) | Err(Failure::NotFound(_)) => {}
                 Err(_) => drop(self.orphans.insert(pod)),
             },
-            Some(Asked::Owner { pod, job, .. }) => match orphan::asked(&job, answer(response)) {
-                Ok(Some(owner)) => {
-                    self.gone.insert(job);
-                    if let Some(asked) = self.decide_on_orphan(&pod, owner) {
-                        self.ask(asked);
+            Some(Asked::Owner { pod, job, .. }) => {
+                match orphan::owner_from_response(&job, answer(response)) {
+                    Ok(Some(owner)) => {
+                        self.gone.insert(job);
+                        if let Some(asked) = self.decide_on_orphan(&pod, owner) {
+                            self.ask(asked);
+                        }
                     }
+                    Ok(None) => {}
+                    Err(_) => drop(self.orphans.insert(pod.name.to_string())),
                 }
-                Ok(None) => {}
-                Err(_) => drop(self.orphans.insert(pod.name.to_string())),
-            },
+            }
             None => {}
         }
     }
@@ -337,9 +340,9 @@ impl Process {
         };
         let pod = observe::pod(&pod, &uid, &PodSelector::nothing()).ok()?;
         let cached = cached.as_ref().map(|(_, job)| job);
-        match orphan::look(&pod, &reference, cached, |job| self.gone.contains(job)) {
-            Look::Known(owner) => self.decide_on_orphan(&pod, owner),
-            Look::Ask { job, uid } => {
+        match orphan::look_up_owner(&pod, &reference, cached, |job| self.gone.contains(job)) {
+            OwnerLookup::Known(owner) => self.decide_on_orphan(&pod, owner),
+            OwnerLookup::Ask { job, uid } => {
                 let (request, job) = (to_server(read_job(job)), uid.clone());
                 Some(Asked::Owner { pod, job, request })
             }

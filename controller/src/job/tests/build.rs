@@ -1,14 +1,15 @@
-//! Jobs and pods for tests, and a way to read plans.
+//! Jobs and pods for tests, and plans as short texts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::job::command::{Command, FinalizerRemoval, Plan, When};
+use crate::job::command::{Command, Plan, Sequence};
 use crate::job::conditions;
+use crate::job::memory::Memory;
 use crate::job::observed::{
-    CompletionMode, Condition, ContainerFacts, ContainerKind, Controller, Deletion, JobFacts, Memory,
-    Observed, Phase, PodCondition, PodConditionPattern, PodFacts, PodFailureAction, PodFailureMatch,
-    PodFailureRule, PodReplacementPolicy, Settings, SpecFacts, StatusFacts, Terminated, Uncounted,
+    CompletionMode, Condition, ContainerFacts, ContainerKind, Controller, Deletion, JobFacts, Observed,
+    Phase, PodCondition, PodConditionPattern, PodFacts, PodFailureAction, PodFailureMatch, PodFailureRule,
+    PodReplacementPolicy, Settings, SpecFacts, StatusFacts, Terminated, Uncounted,
 };
 use crate::job::plan::plan;
 use crate::values::{ResourceVersion, Text, Time, Uid};
@@ -16,7 +17,7 @@ use crate::values::{ResourceVersion, Text, Time, Uid};
 /// The time of all tests: a whole second.
 pub const NOW: Time = Time::from_seconds(1_000_000);
 
-/// That many seconds before [`NOW`].
+/// The time so many seconds before [`NOW`].
 pub fn ago(seconds: i64) -> Time {
     NOW.minus_seconds(seconds)
 }
@@ -25,7 +26,7 @@ pub fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// A Job that has begun: one pod at a time, one completion.
+/// A started Job with parallelism 1 and completions 1.
 pub fn job() -> JobFacts {
     JobFacts {
         namespace: Text::from("ns"),
@@ -59,7 +60,7 @@ pub fn job() -> JobFacts {
     }
 }
 
-/// The same with that many pods at a time and completions.
+/// A started Job with this parallelism and these completions.
 pub fn wide(parallelism: i32, completions: i32) -> JobFacts {
     let mut job = job();
     job.spec.parallelism = parallelism;
@@ -74,7 +75,7 @@ pub fn indexed(parallelism: i32, completions: i32) -> JobFacts {
     job
 }
 
-/// An Indexed Job with a limit for each index.
+/// An Indexed Job with a backoff limit per index.
 pub fn limited(completions: i32, limit: i32) -> JobFacts {
     let mut job = indexed(completions, completions);
     job.spec.backoff_limit_per_index = Some(limit);
@@ -117,13 +118,13 @@ impl PodFacts {
         self.phase(Phase::Failed)
     }
 
-    /// Being deleted, with no grace left.
+    /// With a deletion whose grace period has passed.
     pub(crate) fn deleted(self) -> Self {
         PodFacts { deletion: Some(Deletion { at: ago(50), grace_seconds: 0 }), ..self }
     }
 
-    /// Without the finalizer.
-    pub(crate) fn free(self) -> Self {
+    /// Without the tracking finalizer.
+    pub(crate) fn untracked(self) -> Self {
         PodFacts { tracking_finalizer: false, ..self }
     }
 
@@ -152,8 +153,8 @@ impl PodFacts {
         self.condition("Ready", "True", Some(ago(60)))
     }
 
-    /// With a container that ended at that time with that code.
-    pub(crate) fn ended(self, at: Time, exit_code: i32) -> Self {
+    /// With a container that exited at this time with this code.
+    pub(crate) fn exited(self, at: Time, exit_code: i32) -> Self {
         self.container(
             "main",
             ContainerKind::Regular,
@@ -174,8 +175,8 @@ impl PodFacts {
         self
     }
 
-    /// Without any owner.
-    pub(crate) fn ownerless_pod(self) -> Self {
+    /// Without a controller reference.
+    pub(crate) fn ownerless(self) -> Self {
         PodFacts { controller: Controller::Nobody, ..self }
     }
 }
@@ -191,7 +192,7 @@ impl JobFacts {
         self
     }
 
-    pub(crate) fn listing(mut self, succeeded: &[&str], failed: &[&str]) -> Self {
+    pub(crate) fn recording(mut self, succeeded: &[&str], failed: &[&str]) -> Self {
         let uids = |uids: &[&str]| uids.iter().map(|it| Uid::new(it)).collect();
         self.status.uncounted = Some(Uncounted { succeeded: uids(succeeded), failed: uids(failed) });
         self
@@ -204,13 +205,13 @@ impl JobFacts {
     }
 }
 
-/// A rule about a pod condition that is True.
+/// A rule that matches a pod condition with status True.
 pub fn rule(action: PodFailureAction, condition: &str) -> PodFailureRule {
     let pattern = PodConditionPattern { kind: Text::from(condition), status: Text::from("True") };
     PodFailureRule { action, on: PodFailureMatch::PodConditions(vec![pattern]) }
 }
 
-/// What a decision reads.
+/// The owned input of a decision.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub job: JobFacts,
@@ -247,65 +248,92 @@ impl Case {
         shape(&self.plan())
     }
 
-    /// All status writes of the plan, as far as nothing fails.
+    /// All status writes of the plan if no call fails.
     pub fn writes(&self) -> Vec<StatusFacts> {
-        let plan = self.plan();
-        let steps = plan.sequences.iter().filter(|it| it.when != When::NotStopped).flat_map(|it| &it.steps);
-        steps.filter_map(|step| written(&step.command)).cloned().collect()
+        written(performed(&self.plan(), Stopping::Succeeds))
     }
 
-    /// The only status write, or the first of two.
+    /// The status after the first status write.
     pub fn first(&self) -> StatusFacts {
         self.writes().first().expect("a status write").clone()
     }
 
-    /// The status after the plan.
+    /// The status after the last status write.
     pub fn last(&self) -> StatusFacts {
         self.writes().last().expect("a status write").clone()
     }
 }
 
-fn written(command: &Command) -> Option<&StatusFacts> {
-    match command {
-        Command::WriteStatus(write) => Some(&write.after),
+/// The result of the deletions that stop a Job.
+#[derive(Clone, Copy)]
+enum Stopping {
+    Succeeds,
+    Fails,
+}
+
+/// The sequences that are performed if no other call fails.
+fn performed(plan: &Plan, stopping: Stopping) -> Vec<&Sequence> {
+    let accounting = plan.stop.iter().flat_map(|stop| match stopping {
+        Stopping::Succeeds => &stop.if_all,
+        Stopping::Fails => &stop.if_none,
+    });
+    let deletions = plan.stop.iter().flat_map(|stop| &stop.deletions);
+    plan.claims.iter().chain(deletions).chain(accounting).chain(&plan.account).chain(&plan.scale).collect()
+}
+
+fn written(sequences: Vec<&Sequence>) -> Vec<StatusFacts> {
+    let writes = sequences.into_iter().flatten().filter_map(|step| match &step.command {
+        Command::WriteStatus(write) => Some(write.after.clone()),
         _ => None,
-    }
+    });
+    writes.collect()
 }
 
-/// `write, release a b, write | delete c`: the commands of a plan with the UIDs of their pods, or the indexes of new
-/// ones, as far as nothing fails; commas stand between steps, bars between sequences that do not depend on each other.
+/// The status writes that are performed if no active pod can be deleted.
+pub fn writes_if_not_stopped(plan: &Plan) -> Vec<StatusFacts> {
+    written(performed(plan, Stopping::Fails))
+}
+
+/// The commands of a plan as text, if no call fails; for example `write, untrack a b, write | delete c`.
+///
+/// Each command has the UIDs of its pods, or the indexes of new pods. Commas separate steps that depend on each other,
+/// bars independent sequences. `untrack` is the removal of the finalizer.
 pub fn shape(plan: &Plan) -> String {
-    shape_without(plan, When::NotStopped)
+    shape_of(plan, Stopping::Succeeds)
 }
 
-/// The same where what stops the Job fails.
+/// The same if no active pod can be deleted.
 pub fn shape_if_not_stopped(plan: &Plan) -> String {
-    shape_without(plan, When::Stopped)
+    shape_of(plan, Stopping::Fails)
 }
 
-fn shape_without(plan: &Plan, left_out: When) -> String {
-    plan.sequences.iter().filter(|it| it.when != left_out).fold(String::new(), |text, sequence| {
-        let steps: Vec<String> = sequence.steps.iter().map(|step| command(&step.command)).collect();
-        let by = match sequence.when {
-            _ if text.is_empty() => "",
-            When::Stopped => ", ",
-            When::Always | When::Stop | When::NotStopped => " | ",
+fn shape_of(plan: &Plan, stopping: Stopping) -> String {
+    // The accounting after all deletions depends on them.
+    let if_all = match stopping {
+        Stopping::Succeeds => plan.stop.iter().flat_map(|stop| &stop.if_all).collect(),
+        Stopping::Fails => Vec::new(),
+    };
+    performed(plan, stopping).into_iter().fold(String::new(), |text, sequence| {
+        let depends = if_all.iter().any(|it| std::ptr::eq(*it, sequence));
+        let separator = match (text.is_empty(), depends) {
+            (true, _) => "",
+            (false, true) => ", ",
+            (false, false) => " | ",
         };
-        text + by + &steps.join(", ")
+        let steps: Vec<String> = sequence.iter().map(|step| command(&step.command)).collect();
+        text + separator + &steps.join(", ")
     })
 }
 
 fn command(command: &Command) -> String {
     let of =
         |verb: &str, uids: Vec<&Uid>| uids.iter().fold(verb.to_owned(), |text, uid| format!("{text} {uid}"));
-    let finalizer_removed =
-        |all: &[FinalizerRemoval]| all.iter().map(|it| it.pod.uid.clone()).collect::<Vec<_>>();
     match command {
         Command::WriteStatus(_) => "write".to_owned(),
-        Command::RemoveFinalizers(pods) => of("release", finalizer_removed(pods).iter().collect()),
+        Command::RemoveFinalizers(pods) => of("untrack", pods.iter().map(|it| &it.pod.uid).collect()),
         Command::DeletePods(pods) => of("delete", pods.iter().map(|it| &it.uid).collect()),
         Command::AdoptPods(pods) => of("adopt", pods.iter().map(|it| &it.uid).collect()),
-        Command::ReleasePods(pods) => of("give-up", pods.iter().map(|it| &it.uid).collect()),
+        Command::ReleasePods(pods) => of("release", pods.iter().map(|it| &it.uid).collect()),
         Command::CreatePods(creation) => creation.pods.iter().fold("create".to_owned(), |text, pod| {
             let index = pod.index.map_or("_".to_owned(), |index| index.to_string());
             format!("{text} {index}")
@@ -313,14 +341,14 @@ fn command(command: &Command) -> String {
     }
 }
 
-/// The UIDs of a list.
+/// The UIDs as texts.
 pub fn uids(list: &[Uid]) -> Vec<&str> {
     list.iter().map(Uid::as_str).collect()
 }
 
-/// The status of the condition of a type, and its reason.
-pub fn said<'a>(status: &'a StatusFacts, kind: &str) -> Option<(&'a str, &'a str)> {
+/// The status and the reason of the condition of a type.
+pub fn condition_of<'a>(status: &'a StatusFacts, kind: &str) -> Option<(&'a str, &'a str)> {
     let found: Vec<&Condition> = status.conditions.iter().filter(|it| &*it.kind == kind).collect();
-    assert!(found.len() <= 1, "{kind} stands twice");
+    assert!(found.len() <= 1, "two conditions of type {kind}");
     found.first().map(|it| (&*it.status, &*it.reason))
 }

@@ -1,12 +1,12 @@
-//! Families PC (what is created), BO and RP: how many pods, which, and when.
+//! Families PC (creation), BO, and RP: the number of new pods, their indexes, and their delays.
 
 use std::time::Duration;
 
 use super::build::{Case, NOW, ago, indexed, job, limited, pod, rule, secs, wide};
 use crate::job::command::{Command, Creation, CreationReason, SyncAction};
+use crate::job::memory::BackoffRecord;
 use crate::job::observed::{
-    BackoffRecord, ContainerKind, Deletion, Phase, PodFailureAction, PodReplacementPolicy, Settings,
-    Terminated,
+    ContainerKind, Deletion, Phase, PodFailureAction, PodReplacementPolicy, Settings, Terminated,
 };
 use crate::job::{backoff, creation};
 use crate::values::{Text, Time, Uid};
@@ -41,7 +41,7 @@ fn as_many_pods_are_active_as_completions_are_left_and_parallelism_allows() {
     assert_eq!(created(&Case::new(wide(5, 3), [])), 3);
     assert_eq!(created(&Case::new(wide(3, 5), [pod("a"), pod("b")])), 1);
     assert_eq!(created(&Case::new(wide(3, 5), [pod("a"), pod("b"), pod("c")])), 0);
-    let mut nearly = wide(3, 5).listing(&["x"], &[]);
+    let mut nearly = wide(3, 5).recording(&["x"], &[]);
     nearly.status.succeeded = 2;
     assert_eq!(created(&Case::new(nearly.clone(), [])), 2);
     assert_eq!(created(&Case::new(nearly, [pod("a").succeeded()])), 1);
@@ -55,16 +55,16 @@ fn a_work_queue_keeps_its_pods_until_the_first_success() {
     queue.spec.completions = None;
     assert_eq!(created(&Case::new(queue.clone(), [pod("a")])), 2);
     let after = Case::new(queue.clone(), [pod("a").succeeded(), pod("b")]);
-    assert_eq!(after.shape(), "write, release a, write");
+    assert_eq!(after.shape(), "write, untrack a, write");
     queue.spec.parallelism = 1;
     assert_eq!(
         Case::new(queue.clone(), [pod("a").succeeded(), pod("b"), pod("c")]).shape(),
-        "write, release a, write"
+        "write, untrack a, write"
     );
-    assert_eq!(Case::new(queue, [pod("b"), pod("c")]).shape(), "write | release b, delete b");
+    assert_eq!(Case::new(queue, [pod("b"), pod("c")]).shape(), "write | untrack b, delete b");
 }
 
-/// PC-10; and the numbers are written when the last round is there.
+/// PC-10. The numbers of pods are written after the last round.
 #[test]
 fn at_most_the_cap_is_created_at_once() {
     let mut case = Case::new(wide(5, 9), [pod("a"), pod("b")]);
@@ -81,12 +81,12 @@ fn at_most_the_cap_is_created_at_once() {
 
 /// PC-18, RP-03.
 #[test]
-fn the_lowest_free_indexes_come_first() {
+fn the_lowest_missing_indexes_are_created_first() {
     let mut some = indexed(9, 9);
     some.status.completed_indexes = Some(Text::from("1,2"));
     some.status.succeeded = 2;
     some.spec.parallelism = 4;
-    let pods = [pod("a").index(0), pod("b").index(4).deleted().free()];
+    let pods = [pod("a").index(0), pod("b").index(4).deleted().untracked()];
     let case = Case::new(some.clone(), pods.clone());
     assert_eq!(case.shape(), "write | create 3 4 5");
     some.spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);
@@ -98,10 +98,10 @@ fn the_lowest_free_indexes_come_first() {
 
 /// RP-03, RP-05, RP-11, B29.
 #[test]
-fn where_an_end_is_waited_for_terminating_pods_hold_their_slot() {
+fn terminating_pods_hold_their_slot_if_replacements_wait_for_termination() {
     let mut waiting = wide(3, 9);
     waiting.spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);
-    let gone = || pod("z").deleted().free();
+    let gone = || pod("z").deleted().untracked();
     assert_eq!(created(&Case::new(waiting.clone(), [pod("a"), gone()])), 1);
     assert_eq!(created(&Case::new(waiting.clone(), [pod("a"), pod("b"), gone(), gone()])), 0);
     waiting.spec.pod_replacement_policy = Some(PodReplacementPolicy::TerminatingOrFailed);
@@ -111,7 +111,7 @@ fn where_an_end_is_waited_for_terminating_pods_hold_their_slot() {
 
 /// TC-07, FT-19, SU-01.
 #[test]
-fn nothing_is_created_at_the_end_of_a_job_while_it_is_deleted_or_suspended() {
+fn no_pod_is_created_for_a_job_that_ends_is_deleted_or_is_suspended() {
     assert_eq!(created(&Case::new(wide(3, 3).status_with("FailureTarget", "True", "x"), [])), 0);
     assert_eq!(created(&Case::new(wide(3, 3).deleting(), [])), 0);
     let mut suspended = wide(3, 3);
@@ -121,7 +121,7 @@ fn nothing_is_created_at_the_end_of_a_job_while_it_is_deleted_or_suspended() {
 
 /// MX-06, MX-12.
 #[test]
-fn a_creation_tells_why() {
+fn a_creation_has_a_reason() {
     use CreationReason::{New, RecreateFailed, RecreateTerminatingOrFailed};
     use PodReplacementPolicy::{Failed, TerminatingOrFailed};
     for (policy, failed, terminating, gate, reason) in [
@@ -136,7 +136,7 @@ fn a_creation_tells_why() {
         let mut some = wide(3, 3);
         some.spec.pod_replacement_policy = Some(policy);
         some.status.failed = failed;
-        let mut case = Case::new(some, terminating.then(|| pod("z").deleted().free()));
+        let mut case = Case::new(some, terminating.then(|| pod("z").deleted().untracked()));
         case.settings.gates.pod_replacement_policy = gate;
         assert_eq!(creation_of(&case).reason, reason);
     }
@@ -146,14 +146,14 @@ fn a_creation_tells_why() {
 
 /// MX-11.
 #[test]
-fn a_sync_is_named_by_what_it_did() {
+fn a_sync_is_labelled_by_its_action() {
     let action = |job, pods: Vec<_>| Case::new(job, pods).plan().action;
     assert_eq!(action(job(), vec![]), Some(SyncAction::PodsCreated));
     assert_eq!(action(job(), vec![pod("a")]), Some(SyncAction::Tracking));
     assert_eq!(action(job(), vec![pod("a"), pod("b")]), Some(SyncAction::PodsDeleted));
     assert_eq!(action(job(), vec![pod("a").succeeded()]), Some(SyncAction::Reconciling));
     assert_eq!(action(job().deleting(), vec![]), Some(SyncAction::Reconciling));
-    assert_eq!(action(job(), vec![pod("a").failed().ended(NOW, 1)]), Some(SyncAction::PodsCreated));
+    assert_eq!(action(job(), vec![pod("a").failed().exited(NOW, 1)]), Some(SyncAction::PodsCreated));
     let mut suspended = job();
     suspended.spec.suspend = true;
     assert_eq!(action(suspended, vec![]), Some(SyncAction::PodsDeleted));
@@ -179,8 +179,8 @@ fn the_delay_doubles_with_each_failure_up_to_its_maximum() {
 
 /// BO-02, BO-03.
 #[test]
-fn nothing_is_created_before_the_delay_is_over() {
-    let after = |elapsed| Case::new(wide(3, 5), [pod("a").failed().ended(ago(elapsed), 1), pod("b")]);
+fn no_pod_is_created_before_the_delay_has_passed() {
+    let after = |elapsed| Case::new(wide(3, 5), [pod("a").failed().exited(ago(elapsed), 1), pod("b")]);
     assert_eq!(created(&after(9)), 0);
     assert_eq!(after(9).plan().wake_after, Some(secs(1)));
     assert_eq!(after(3).plan().wake_after, Some(secs(7)));
@@ -191,18 +191,18 @@ fn nothing_is_created_before_the_delay_is_over() {
     assert_eq!(after(9).first().active, 1, "B21: what is active is reported as it is");
 }
 
-/// BO-03, BO-04: which failures are in the row.
+/// BO-03, BO-04: the failures in the backoff record.
 #[test]
-fn failures_are_counted_from_the_latest_success_on() {
+fn failures_count_from_the_latest_success() {
     let record = |before: (u32, Option<Time>), pods: Vec<_>| {
         let mut case = Case::new(wide(0, 9).rules(vec![rule(PodFailureAction::Ignore, "Evicted")]), pods);
         case.memory.backoff =
-            BackoffRecord { failures: before.0, last_failure: before.1, seen: [Uid::new("old")].into() };
+            BackoffRecord { failures: before.0, last_failure: before.1, pods: [Uid::new("old")].into() };
         let after = case.plan().memory.backoff;
         (after.failures, after.last_failure)
     };
-    let failed = |uid: &str, at| pod(uid).failed().ended(ago(at), 1);
-    let done = |uid: &str, at| pod(uid).succeeded().ended(ago(at), 0);
+    let failed = |uid: &str, at| pod(uid).failed().exited(ago(at), 1);
+    let done = |uid: &str, at| pod(uid).succeeded().exited(ago(at), 0);
     let before = (2, Some(ago(30)));
     assert_eq!(record(before, vec![]), before);
     assert_eq!(record(before, vec![failed("a", 9), failed("b", 7), failed("c", 8)]), (5, Some(ago(7))));
@@ -210,7 +210,7 @@ fn failures_are_counted_from_the_latest_success_on() {
     assert_eq!(record(before, vec![done("a", 9), failed("b", 9), failed("c", 8)]), (1, Some(ago(8))));
     assert_eq!(record(before, vec![done("a", 9), done("d", 7), failed("c", 8)]), (0, None));
     assert_eq!(record(before, vec![failed("old", 1)]), before);
-    assert_eq!(record(before, vec![failed("a", 9).free()]), before);
+    assert_eq!(record(before, vec![failed("a", 9).untracked()]), before);
     let mut elsewhere = Case::new(indexed(0, 2), [failed("a", 9).index(2), done("b", 9).index(-1)]);
     elsewhere.memory.backoff =
         BackoffRecord { failures: 2, last_failure: before.1, ..BackoffRecord::default() };
@@ -219,17 +219,17 @@ fn failures_are_counted_from_the_latest_success_on() {
     assert_eq!(record((0, None), vec![ignored]), (1, Some(ago(9))));
 }
 
-/// BO-05 of docs/findings: a failure is taken in once, also if the write that lists it was lost.
+/// BO-05 of `docs/findings`: a failure enters the backoff record once, even if the write that records it was lost.
 #[test]
-fn a_listed_failure_is_taken_into_the_record_once() {
-    let mut case = Case::new(job().listing(&[], &["a"]), [pod("a").failed().ended(ago(4), 1)]);
+fn a_recorded_failure_enters_the_backoff_record_once() {
+    let mut case = Case::new(job().recording(&[], &["a"]), [pod("a").failed().exited(ago(4), 1)]);
     let memory = case.plan().memory;
     assert_eq!(memory.backoff.failures, 1);
-    assert_eq!(memory.backoff.seen, [Uid::new("a")].into());
+    assert_eq!(memory.backoff.pods, [Uid::new("a")].into());
     case.memory = memory.clone();
     assert_eq!(case.plan().memory, memory);
     case.pods[0].tracking_finalizer = false;
-    assert!(case.plan().memory.backoff.seen.is_empty());
+    assert!(case.plan().memory.backoff.pods.is_empty());
     assert_eq!(case.plan().memory.backoff.failures, 1);
     assert_eq!(case.plan().wake_after, Some(secs(6)));
 }
@@ -239,7 +239,7 @@ fn a_listed_failure_is_taken_into_the_record_once() {
 fn a_job_with_another_uid_starts_without_memory() {
     let mut case = Case::new(job(), []);
     case.memory.backoff =
-        BackoffRecord { failures: 3, last_failure: Some(NOW), seen: [Uid::new("a")].into() };
+        BackoffRecord { failures: 3, last_failure: Some(NOW), pods: [Uid::new("a")].into() };
     case.memory.finalizer_removed = [Uid::new("a")].into();
     case.memory.deleted = [Uid::new("b")].into();
     assert_eq!(case.shape(), "");
@@ -251,7 +251,7 @@ fn a_job_with_another_uid_starts_without_memory() {
 
 /// BO-07.
 #[test]
-fn the_end_of_a_pod_is_the_first_that_is_known() {
+fn the_finish_time_is_the_first_known_time() {
     let end = |at| Some(Terminated { exit_code: 1, finished_at: at });
     let timed = pod("a").failed().condition("Ready", "False", Some(ago(40))).deleted();
     assert_eq!(backoff::finish_time(&timed), ago(40));
@@ -280,7 +280,7 @@ fn the_end_of_a_pod_is_the_first_that_is_known() {
 #[test]
 fn each_index_waits_for_its_own_delay() {
     let failed = |uid: &str, index, failures: &str, ignored: &str, at| {
-        pod(uid).index(index).failed().failures(failures).ignored(ignored).ended(ago(at), 1)
+        pod(uid).index(index).failed().failures(failures).ignored(ignored).exited(ago(at), 1)
     };
     let case = |pods: Vec<_>| Case::new(limited(3, 9), pods);
     let both = case(vec![failed("a", 0, "1", "1", 39), failed("b", 1, "1", "0", 20), pod("c").index(2)]);
@@ -302,12 +302,12 @@ fn each_index_waits_for_its_own_delay() {
 
 /// BI-02, BI-03.
 #[test]
-fn a_new_pod_inherits_the_counts_of_the_one_it_replaces() {
+fn a_new_pod_inherits_the_failure_counts_of_the_pod_that_it_replaces() {
     let counts = |job, pods: Vec<_>| {
         let pod = creation_of(&Case::new(job, pods)).pods[0].clone();
         (pod.index, pod.failure_count, pod.ignored_failure_count)
     };
-    let failed = |count: &str| pod("a").index(0).failed().failures(count).ended(ago(900), 1);
+    let failed = |count: &str| pod("a").index(0).failed().failures(count).exited(ago(900), 1);
     assert_eq!(counts(limited(1, 9), vec![]), (Some(0), Some(0), None));
     assert_eq!(counts(indexed(1, 1), vec![]), (Some(0), None, None));
     assert_eq!(counts(wide(1, 1), vec![]), (None, None, None));
@@ -327,12 +327,12 @@ fn a_new_pod_inherits_the_counts_of_the_one_it_replaces() {
 
 /// PC-01, PC-02.
 #[test]
-fn every_phase_that_is_not_an_end_is_at_work() {
+fn a_pod_in_any_other_phase_is_active() {
     for phase in [Phase::Pending, Phase::Running, Phase::Unknown, Phase::Other] {
         assert_eq!(created(&Case::new(job(), [pod("a").phase(phase)])), 0);
         assert_eq!(Case::new(job(), [pod("a").phase(phase)]).first().active, 1);
         assert_eq!(
-            Case::new(wide(0, 1), [pod("a").phase(phase).deleted().free()]).first().terminating,
+            Case::new(wide(0, 1), [pod("a").phase(phase).deleted().untracked()]).first().terminating,
             Some(1)
         );
     }

@@ -1,8 +1,9 @@
-//! Families SY and MB, orphans (FT-20 to FT-23), and what a process remembers.
+//! Families SY and MB, orphans (FT-20 to FT-23), and the memory of a process.
 
 use super::build::{Case, ago, job, pod, secs, wide};
 use crate::job::command::Plan;
-use crate::job::observed::{CompletionMode, JobFacts, Memory, PodFacts, Settings};
+use crate::job::memory::Memory;
+use crate::job::observed::{CompletionMode, JobFacts, PodFacts, Settings};
 use crate::job::orphan::{OrphanObserved, OrphanPlan, Owner, plan as plan_orphan};
 use crate::job::plan::is_ours;
 use crate::values::{Text, Uid};
@@ -35,7 +36,7 @@ fn a_job_belongs_to_the_manager_that_it_names() {
     assert_eq!(case.plan().action, None);
 }
 
-/// TC-11: and nothing is remembered of it.
+/// TC-11: a finished Job has no memory either.
 #[test]
 fn a_finished_job_is_left_alone() {
     for kind in ["Complete", "Failed"] {
@@ -68,7 +69,7 @@ fn a_job_of_an_unknown_mode_is_skipped_with_an_event() {
 
 /// SY-03, B13, S-08.
 #[test]
-fn nothing_is_planned_before_the_caches_show_what_was_done() {
+fn nothing_is_planned_before_the_caches_show_own_writes() {
     let mut case = Case::new(job(), [pod("a").succeeded()]);
     case.caches_show_own_writes = false;
     let plan = case.plan();
@@ -85,15 +86,15 @@ fn a_deletion_that_the_cache_does_not_show_is_waited_for() {
     assert_eq!(case.shape(), "");
     assert_eq!(case.plan().memory.deleted, [Uid::new("a")].into());
     case.pods[0] = pod("a").deleted();
-    assert_eq!(case.shape(), "write, release a, write");
+    assert_eq!(case.shape(), "write, untrack a, write");
     assert!(case.plan().memory.deleted.is_empty());
     case.pods.remove(0);
     assert_eq!(case.shape(), "write");
 }
 
-/// The reasons of a plan are in its log.
+/// The log has the reasons of a plan.
 #[test]
-fn a_plan_says_why() {
+fn a_plan_has_reasons() {
     assert_eq!(why(&Case::new(job(), []).plan()), ["PC-08"]);
     assert_eq!(why(&Case::new(job(), [pod("a"), pod("b")]).plan()), ["PC-06"]);
     let mut suspended = job();
@@ -108,7 +109,7 @@ fn a_plan_says_why() {
     let end = |job| Case::new(job, []).plan().decisions[0].why;
     assert_eq!(end(wide(1, 0)), "the Job will be Complete");
     assert_eq!(end(job().status_with("FailureTarget", "True", "x")), "the Job will be Failed");
-    let failed = Case::new(job(), [pod("a").failed().ended(ago(1), 1)]);
+    let failed = Case::new(job(), [pod("a").failed().exited(ago(1), 1)]);
     assert_eq!(why(&failed.plan()), ["BO-02"]);
 }
 
@@ -116,7 +117,7 @@ fn orphan<'a>(pod: &'a PodFacts, owner: Owner<'a>, settings: &'a Settings) -> &'
     match plan_orphan(&OrphanObserved { pod, owner, settings }) {
         OrphanPlan::Leave => "leave",
         OrphanPlan::Delete(_) => "delete",
-        OrphanPlan::RemoveFinalizer(_) => "release",
+        OrphanPlan::RemoveFinalizer(_) => "untrack",
     }
 }
 
@@ -125,25 +126,25 @@ fn orphan<'a>(pod: &'a PodFacts, owner: Owner<'a>, settings: &'a Settings) -> &'
 fn a_pod_without_a_job_loses_the_finalizer() {
     let settings = Settings::default();
     for owner in [Owner::Nobody, Owner::Missing] {
-        assert_eq!(orphan(&pod("a"), owner, &settings), "release");
-        assert_eq!(orphan(&pod("a").succeeded(), owner, &settings), "release");
-        assert_eq!(orphan(&pod("a").free(), owner, &settings), "leave");
+        assert_eq!(orphan(&pod("a"), owner, &settings), "untrack");
+        assert_eq!(orphan(&pod("a").succeeded(), owner, &settings), "untrack");
+        assert_eq!(orphan(&pod("a").untracked(), owner, &settings), "leave");
     }
     assert_eq!(orphan(&pod("a"), Owner::AnotherKind, &settings), "leave");
 }
 
 /// FT-21, FT-23, J-06, S-08.
 #[test]
-fn a_pod_of_a_finished_job_is_released_and_deleted_first_if_it_still_runs() {
+fn a_pod_of_a_finished_job_loses_its_finalizer_and_is_deleted_first_if_it_is_active() {
     let settings = Settings::default();
     let done = job().status_with("Complete", "True", "x");
     let of = |job: &JobFacts, pod: PodFacts| orphan(&pod, Owner::Job(job), &settings);
     assert_eq!(of(&done, pod("a")), "delete");
-    assert_eq!(of(&done, pod("a").free()), "delete");
-    assert_eq!(of(&done, pod("a").deleted()), "release");
-    assert_eq!(of(&done, pod("a").succeeded()), "release");
-    assert_eq!(of(&done, pod("a").succeeded().free()), "leave");
-    assert_eq!(of(&done.clone().deleting(), pod("a")), "release");
+    assert_eq!(of(&done, pod("a").untracked()), "delete");
+    assert_eq!(of(&done, pod("a").deleted()), "untrack");
+    assert_eq!(of(&done, pod("a").succeeded()), "untrack");
+    assert_eq!(of(&done, pod("a").succeeded().untracked()), "leave");
+    assert_eq!(of(&done.clone().deleting(), pod("a")), "untrack");
     assert_eq!(of(&job(), pod("a").succeeded()), "leave");
     assert_eq!(of(&job().status_with("FailureTarget", "True", "x"), pod("a").failed()), "leave");
 }

@@ -1,7 +1,8 @@
-//! Tests of the decision: one file for each family of requirements, [`world`] for whole lives of a Job.
+//! Tests of the decision: one file for each family of requirements, and [`cluster`] for the whole life of a Job.
 
 mod accounting;
 mod build;
+mod cluster;
 mod creation;
 mod deletion;
 mod enactment;
@@ -14,4 +15,3 @@ mod sets;
 mod status;
 mod stopping;
 mod termination;
-mod world;

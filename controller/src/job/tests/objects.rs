@@ -1,4 +1,4 @@
-//! Facts from API objects, and requests from commands.
+//! The conversion of API objects to facts, and of calls to requests.
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
@@ -105,7 +105,7 @@ fn every_field_of_a_spec_is_read() {
 }
 
 #[test]
-fn values_of_a_newer_kubernetes_are_known_as_such() {
+fn values_of_a_later_kubernetes_are_recognised_as_unknown() {
     assert_eq!(spec(json!({ "completionMode": "X" })).spec.completion_mode, CompletionMode::Unknown);
     assert_eq!(
         spec(json!({ "completionMode": "NonIndexed" })).spec.completion_mode,
@@ -172,7 +172,7 @@ fn an_object_that_was_never_stored_is_refused() {
 
 /// FT-24, FT-26, PC-29.
 #[test]
-fn a_pod_is_known_by_its_controller_and_its_labels() {
+fn a_pod_is_classified_by_its_controller_and_its_labels() {
     let owned = |kind: &str, uid: &str, controller: Option<bool>| {
         let mut owner = json!({ "apiVersion": "batch/v1", "kind": kind, "name": "job", "uid": uid });
         owner["controller"] = json!(controller);
@@ -259,10 +259,10 @@ fn every_fact_of_a_pod_is_read() {
     );
 }
 
-/// SY-04, users.md 5.4: a patch names what changes and nothing else.
+/// SY-04: a patch contains only changes, so that fields of other writers survive.
 #[test]
-fn a_status_patch_names_what_changes() {
-    let before = build::job().status_with("Other", "True", "x").listing(&["a"], &["b"]).status;
+fn a_status_patch_contains_changes_alone() {
+    let before = build::job().status_with("Other", "True", "x").recording(&["a"], &["b"]).status;
     let patch = |after: &StatusFacts| {
         let write = StatusWrite { before: before.clone(), after: after.clone() };
         requests::status_patch(&write, &Uid::new("u"), &ResourceVersion::new("7"))
@@ -284,10 +284,10 @@ fn a_status_patch_names_what_changes() {
     let indexes = StatusFacts { failed_indexes: Some(Text::from("")), ..with() };
     assert_eq!(status(indexes), json!({ "failedIndexes": "" }));
     assert_eq!(status(StatusFacts { uncounted: None, ..with() }), json!({ "uncountedTerminatedPods": null }));
-    let lists = build::job().listing(&["a", "c"], &["b"]).status.uncounted;
+    let lists = build::job().recording(&["a", "c"], &["b"]).status.uncounted;
     let grown = json!({ "uncountedTerminatedPods": { "succeeded": ["a", "c"] } });
     assert_eq!(status(StatusFacts { uncounted: lists, ..with() }), grown);
-    let lists = build::job().listing(&["a"], &[]).status.uncounted;
+    let lists = build::job().recording(&["a"], &[]).status.uncounted;
     let emptied = json!({ "uncountedTerminatedPods": { "failed": null } });
     assert_eq!(status(StatusFacts { uncounted: lists, ..with() }), emptied);
     let condition = build::job().status_with("Other", "True", "x").status_with("Failed", "True", "r").status;
@@ -301,7 +301,7 @@ fn a_status_patch_names_what_changes() {
     assert_eq!(ago(20), NOW.minus_seconds(20));
 }
 
-/// FT-30: the lists are there after the first write.
+/// FT-30: the status has the lists after the first write.
 #[test]
 fn the_first_write_makes_empty_lists() {
     let after = build::job().status;
@@ -311,7 +311,7 @@ fn the_first_write_makes_empty_lists() {
 }
 
 #[test]
-fn times_beyond_the_calendar_are_its_ends() {
+fn times_beyond_the_calendar_saturate() {
     let at = |seconds| {
         let after = StatusFacts { start_time: Some(Time::from_seconds(seconds)), ..StatusFacts::default() };
         let write = StatusWrite { before: StatusFacts::default(), after };
@@ -365,7 +365,7 @@ fn template(body: Value, indexed: bool) -> PodTemplate {
     PodTemplate::new(&build::job(), &body, indexed)
 }
 
-/// FT-01, PC-14, PC-16: also what this program does not know.
+/// FT-01, PC-14, PC-16. Fields that this program does not know survive.
 #[test]
 fn a_pod_has_the_template_an_owner_and_the_finalizer() {
     let body = json!({
@@ -389,7 +389,7 @@ fn a_pod_has_the_template_an_owner_and_the_finalizer() {
 
 /// PC-17, BI-02.
 #[test]
-fn a_pod_of_an_index_carries_it_everywhere() {
+fn a_pod_has_its_index_in_every_place() {
     let body = json!({ "spec": { "hostname": "h",
         "initContainers": [{ "name": "i", "env": null }],
         "containers": [{ "name": "c", "env": [{ "name": "A" }] }, { "name": "d",
@@ -434,7 +434,7 @@ fn long_names_are_cut_before_the_index() {
 
 /// TT-06.
 #[test]
-fn a_job_is_deleted_in_the_foreground_and_only_as_it_was_seen() {
+fn a_job_is_deleted_in_the_foreground_with_its_version_as_precondition() {
     let object = json!({ "metadata": metadata(), "spec": { "template": {}, "ttlSecondsAfterFinished": 5 },
         "status": { "conditions": [{ "type": "Complete", "status": "True",
             "lastTransitionTime": "1970-01-12T13:46:35Z" }] } });

@@ -1,6 +1,6 @@
-//! Family BI, and PC-21 to PC-23: indexes that are completed and indexes that have failed.
+//! Family BI, and PC-21 to PC-23: completed and failed indexes.
 
-use super::build::{Case, ago, indexed, limited, pod, rule, said, uids};
+use super::build::{Case, ago, condition_of, indexed, limited, pod, rule, uids};
 use crate::job::conditions::FAILURE_TARGET;
 use crate::job::observed::{PodFacts, PodFailureAction, PodReplacementPolicy, StatusFacts};
 use crate::values::Text;
@@ -10,10 +10,10 @@ fn texts(status: &StatusFacts) -> (Option<&str>, Option<&str>) {
 }
 
 fn failed(uid: &str, index: i64, failures: &str) -> PodFacts {
-    pod(uid).index(index).failed().failures(failures).ended(ago(900), 1)
+    pod(uid).index(index).failed().failures(failures).exited(ago(900), 1)
 }
 
-/// L2, S-02: of what is new, a success beats a failure; a healthy pod of another index is left alone.
+/// L2, S-02: among new results of an index a success takes precedence; a healthy pod of another index is left alone.
 #[test]
 fn an_index_that_completes_does_not_fail() {
     let case = Case::new(
@@ -21,27 +21,27 @@ fn an_index_that_completes_does_not_fail() {
         [pod("a").index(0).succeeded().failures("0"), failed("b", 0, "1"), pod("c").index(1).failures("0")],
     );
     assert_eq!(texts(&case.first()), (Some("0"), Some("")));
-    assert_eq!(case.shape(), "write, release a b, write");
-    assert_eq!(said(&case.first(), FAILURE_TARGET), None);
+    assert_eq!(case.shape(), "write, untrack a b, write");
+    assert_eq!(condition_of(&case.first(), FAILURE_TARGET), None);
     assert_eq!((case.last().succeeded, case.last().failed), (1, 1));
 }
 
 /// S-02, FT-13: a pod that is recorded as failed completes no index.
 #[test]
 fn a_pod_that_is_recorded_as_failed_completes_no_index() {
-    let listed = limited(2, 0).listing(&[], &["a"]);
-    let case = Case::new(listed, [pod("a").index(0).succeeded().failures("0"), pod("c").index(1)]);
+    let recorded = limited(2, 0).recording(&[], &["a"]);
+    let case = Case::new(recorded, [pod("a").index(0).succeeded().failures("0"), pod("c").index(1)]);
     assert_eq!(texts(&case.first()), (None, Some("0")));
     assert_eq!((case.last().succeeded, case.last().failed), (0, 1));
-    let without_limit = Case::new(indexed(1, 1).listing(&[], &["a"]), [pod("a").index(0).succeeded()]);
+    let without_limit = Case::new(indexed(1, 1).recording(&[], &["a"]), [pod("a").index(0).succeeded()]);
     assert_eq!(texts(&without_limit.last()), (None, None));
 }
 
-/// BI-01: what a failing Job recorded as failed, and what ended well after that, fails no index.
+/// BI-01: a running pod that a failing Job has recorded as failed fails no index, and neither does its later success.
 #[test]
-fn a_pod_that_ends_well_fails_no_index() {
+fn a_pod_that_succeeds_fails_no_index() {
     let failing =
-        limited(2, 0).listing(&[], &["b"]).status_with(FAILURE_TARGET, "True", "MaxFailedIndexesExceeded");
+        limited(2, 0).recording(&[], &["b"]).status_with(FAILURE_TARGET, "True", "MaxFailedIndexesExceeded");
     let case = Case::new(failing.clone(), [pod("b").index(1).succeeded()]);
     assert_eq!(texts(&case.first()).1, Some(""));
     let case = Case::new(failing.clone(), [pod("b").index(1).failed()]);
@@ -54,14 +54,14 @@ fn a_pod_that_ends_well_fails_no_index() {
     assert_eq!(texts(&ends(waits)).1, Some("1"));
 }
 
-/// BI-04, BI-14: a stored failure stands, and a late success for it counts nowhere.
+/// BI-04, BI-14: a stored failed index stays failed, and a later success for it is never counted.
 #[test]
 fn a_stored_failed_index_is_never_completed() {
     let mut stored = limited(2, 0);
     stored.status.failed_indexes = Some(Text::from("0"));
     stored.status.failed = 1;
     let case = Case::new(stored.clone(), [pod("a").index(0).succeeded(), pod("c").index(1)]);
-    assert_eq!(case.shape(), "write, release a");
+    assert_eq!(case.shape(), "write, untrack a");
     assert_eq!(texts(&case.first()), (None, Some("0")));
     assert_eq!((case.first().succeeded, case.first().failed), (0, 1));
     stored.status.completed_indexes = Some(Text::from("0"));
@@ -83,7 +83,7 @@ fn an_index_fails_at_its_limit() {
     assert_eq!(after(1, with(failed("a", 0, "2"))).as_deref(), Some("0"));
     assert_eq!(after(1, with(failed("a", 0, "x"))).as_deref(), Some(""));
     assert_eq!(after(0, with(failed("a", 0, "x"))).as_deref(), Some("0"));
-    assert_eq!(after(0, with(failed("a", 0, "0").free())).as_deref(), Some(""));
+    assert_eq!(after(0, with(failed("a", 0, "0").untracked())).as_deref(), Some(""));
     assert_eq!(after(0, with(failed("a", 7, "0"))).as_deref(), Some(""));
     assert_eq!(after(0, with(pod("a").index(0).deleted())).as_deref(), Some("0"));
     assert_eq!(after(0, with(pod("a").index(0))).as_deref(), Some(""));
@@ -91,7 +91,7 @@ fn an_index_fails_at_its_limit() {
 
 /// BI-01, PF-06.
 #[test]
-fn a_rule_fails_an_index_at_once_or_leaves_it() {
+fn a_rule_fails_an_index_at_once_or_not_at_all() {
     let rules = vec![
         rule(PodFailureAction::FailIndex, "A"),
         rule(PodFailureAction::Ignore, "B"),
@@ -122,9 +122,9 @@ fn failed_indexes_are_set_from_the_first_sync_on_and_only_with_a_limit() {
     assert_eq!(Case::new(fresh, []).first().failed_indexes, None);
 }
 
-/// BI-08: the highest count is the last failure, then the later end.
+/// BI-08: the last failed pod has the highest failure count, and among these the latest finish time.
 #[test]
-fn the_pod_that_waits_is_that_with_most_failures_then_the_last_one() {
+fn the_pod_that_waits_has_the_most_failures_or_finished_last() {
     let waiting = |pods: Vec<PodFacts>| {
         let mut one = limited(2, 9);
         one.spec.parallelism = 1;
@@ -132,50 +132,50 @@ fn the_pod_that_waits_is_that_with_most_failures_then_the_last_one() {
         case.shape()
     };
     let at = |uid: &str, failures: &str, ignored: &str, seconds| {
-        pod(uid).index(0).failed().failures(failures).ignored(ignored).ended(ago(seconds), 1)
+        pod(uid).index(0).failed().failures(failures).ignored(ignored).exited(ago(seconds), 1)
     };
-    assert_eq!(waiting(vec![at("a", "1", "0", 50), at("b", "0", "0", 9)]), "write, release b, write");
-    assert_eq!(waiting(vec![at("a", "1", "0", 9), at("b", "1", "0", 50)]), "write, release b, write");
-    assert_eq!(waiting(vec![at("a", "1", "0", 50), at("b", "1", "0", 9)]), "write, release a, write");
-    assert_eq!(waiting(vec![at("a", "0", "2", 50), at("b", "1", "0", 9)]), "write, release b, write");
-    assert_eq!(waiting(vec![at("a", "1", "0", 9), at("b", "1", "0", 9)]), "write, release a, write");
+    assert_eq!(waiting(vec![at("a", "1", "0", 50), at("b", "0", "0", 9)]), "write, untrack b, write");
+    assert_eq!(waiting(vec![at("a", "1", "0", 9), at("b", "1", "0", 50)]), "write, untrack b, write");
+    assert_eq!(waiting(vec![at("a", "1", "0", 50), at("b", "1", "0", 9)]), "write, untrack a, write");
+    assert_eq!(waiting(vec![at("a", "0", "2", 50), at("b", "1", "0", 9)]), "write, untrack b, write");
+    assert_eq!(waiting(vec![at("a", "1", "0", 9), at("b", "1", "0", 9)]), "write, untrack a, write");
 }
 
-/// BI-08: an index that is done, failed or at work again keeps no pod waiting; an adopted pod is at work.
+/// BI-08: no pod waits for an index that is completed, failed, or has an active pod. An adopted pod is active.
 #[test]
-fn no_pod_waits_for_an_index_that_is_settled() {
+fn no_pod_waits_for_a_completed_or_failed_index() {
     let shape = |job, others: Vec<PodFacts>| {
         Case::new(job, others.into_iter().chain([failed("a", 0, "0"), pod("z").index(1)])).shape()
     };
-    assert_eq!(shape(limited(2, 9), vec![pod("b").index(0)]), "write, release a, write");
+    assert_eq!(shape(limited(2, 9), vec![pod("b").index(0)]), "write, untrack a, write");
     assert_eq!(
-        shape(limited(2, 9), vec![pod("b").index(0).ownerless_pod()]),
-        "adopt b | write, release a, write"
+        shape(limited(2, 9), vec![pod("b").index(0).ownerless()]),
+        "adopt b | write, untrack a, write"
     );
-    assert_eq!(shape(limited(2, 9), vec![pod("b").index(0).succeeded()]), "write, release a b, write");
-    assert_eq!(shape(limited(2, 0), vec![]), "write, release a, write");
+    assert_eq!(shape(limited(2, 9), vec![pod("b").index(0).succeeded()]), "write, untrack a b, write");
+    assert_eq!(shape(limited(2, 0), vec![]), "write, untrack a, write");
     assert_eq!(shape(limited(2, 9), vec![]), "write | create 0");
-    // One that somebody has let go is no failure of its index.
-    assert_eq!(shape(limited(2, 9), vec![failed("b", 0, "5").free()]), "write | create 0");
+    // A pod without finalizer is no failure of its index.
+    assert_eq!(shape(limited(2, 9), vec![failed("b", 0, "5").untracked()]), "write | create 0");
     let mut done = limited(2, 9);
     done.status.completed_indexes = Some(Text::from("0"));
     done.status.succeeded = 1;
-    assert_eq!(shape(done, vec![]), "write, release a, write");
+    assert_eq!(shape(done, vec![]), "write, untrack a, write");
 }
 
-/// BI-11, BI-12: the limit of the whole Job counts waiting pods.
+/// BI-11, BI-12: the backoff limit of the whole Job includes waiting pods.
 #[test]
 fn a_waiting_pod_counts_towards_the_global_limit() {
     let mut both = limited(2, 9);
     both.spec.backoff_limit = 0;
     let case = Case::new(both, [failed("a", 0, "0"), pod("z").index(1)]);
-    assert_eq!(said(&case.first(), FAILURE_TARGET), Some(("True", "BackoffLimitExceeded")));
+    assert_eq!(condition_of(&case.first(), FAILURE_TARGET), Some(("True", "BackoffLimitExceeded")));
     assert_eq!(uids(&case.first().uncounted.expect("FT-30").failed), ["a", "z"]);
 }
 
-/// SS-28: completed indexes that may not be written yet keep no failed one waiting.
+/// SS-28: failed indexes are written even if the completed ones may not be written yet.
 #[test]
-fn failed_indexes_are_written_though_completed_ones_wait() {
+fn failed_indexes_are_written_even_if_completed_ones_must_wait() {
     let mut down = limited(3, 0);
     down.spec.parallelism = 1;
     down.status.completed_indexes = Some(Text::from("0,2-4"));
@@ -184,7 +184,7 @@ fn failed_indexes_are_written_though_completed_ones_wait() {
     assert_eq!(texts(&case.first()), (Some("0,2-4"), Some("1")));
 }
 
-/// PC-23, B32: what a scale-down drops leaves the status, also if no index completes.
+/// PC-23, B32: indexes that a scale-down drops leave the status, even if no index completes.
 #[test]
 fn indexes_beyond_completions_are_dropped() {
     let mut down = indexed(3, 3);
@@ -197,10 +197,10 @@ fn indexes_beyond_completions_are_dropped() {
     assert_eq!((texts(&Case::new(down, []).first()).0), None);
 }
 
-/// SS-28: after a scale-down, and a parallelism that is lowered alone, the API server takes no shorter list. The rest of
-/// the status is written, the pods whose index cannot be recorded keep their finalizer, and the Job can end.
+/// SS-28: after a scale-down and a lower parallelism the API server refuses a shorter list. The rest of the status is
+/// written, pods whose index cannot be stored keep their finalizer, and the Job can end.
 #[test]
-fn a_list_that_the_server_refuses_holds_up_nothing_else() {
+fn an_index_list_that_the_server_refuses_delays_nothing_else() {
     let mut down = indexed(2, 3);
     down.status.completed_indexes = Some(Text::from("0,5-7"));
     down.status.succeeded = 4;
@@ -209,8 +209,8 @@ fn a_list_that_the_server_refuses_holds_up_nothing_else() {
     assert_eq!((texts(&case.first()).0, case.first().succeeded), (Some("0,5-7"), 4));
     assert_eq!((case.first().active, case.first().ready), (1, Some(1)));
     let done = Case::new(down.clone(), [pod("a").index(1).succeeded(), pod("b").index(2).succeeded()]);
-    assert_eq!(done.shape(), "write, release a b, write");
-    assert_eq!(said(&done.last(), "Complete"), Some(("True", "CompletionsReached")));
+    assert_eq!(done.shape(), "write, untrack a b, write");
+    assert_eq!(condition_of(&done.last(), "Complete"), Some(("True", "CompletionsReached")));
     down.status.succeeded = 2;
     let long_enough = Case::new(down.clone(), [pod("a").index(1).succeeded(), pod("b").index(2)]);
     assert_eq!(texts(&long_enough.first()).0, Some("0,1"));

@@ -1,11 +1,11 @@
-//! Properties of the decision in random worlds.
+//! Properties of the decision for random Jobs and pods.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
 use super::build::{Case, ago, indexed, limited, pod, rule, secs, shape, wide};
-use super::world::{Fault, World, end};
+use super::cluster::{Cluster, Fault, end};
 use crate::job::command::Command;
 use crate::job::conditions::{FAILURE_TARGET, SUCCESS_CRITERIA_MET, SUSPENDED, finished};
 use crate::job::indexes::steps;
@@ -78,21 +78,21 @@ fn some_pod() -> impl Strategy<Value = PodFacts> {
             it.created = Some(ago(seconds));
             it.controller = controller;
             if matches!(phase, Phase::Succeeded | Phase::Failed) {
-                it = it.ended(ago(seconds), i32::from(phase == Phase::Failed));
+                it = it.exited(ago(seconds), i32::from(phase == Phase::Failed));
             }
             let it = if flags[0] { it.deleted() } else { it };
-            let it = if flags[1] { it.free() } else { it };
+            let it = if flags[1] { it.untracked() } else { it };
             PodFacts { scheduled: flags[2], ..it }
         },
     )
 }
 
-/// Failing cases become tests of their own, not files.
+/// Failing cases become tests, so no regression files are written.
 fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// A Job with pods, some of them listed.
+/// A Job with pods, some of them recorded.
 fn some_case() -> impl Strategy<Value = Case> {
     let pods = prop::collection::vec((some_pod(), 0..6_u8), 0..7);
     (some_job(), pods, 1..4_usize, 1..4_usize).prop_map(|(mut job, pods, uncounted, rounds)| {
@@ -123,7 +123,7 @@ fn some_case() -> impl Strategy<Value = Case> {
 proptest! {
     #![proptest_config(config())]
 
-    /// Deterministic, and the same for every order of the pods.
+    /// The plan is deterministic and does not depend on the order of the pods.
     #[test]
     fn the_order_of_the_pods_changes_nothing(case in some_case(), seed in any::<u64>()) {
         let planned = case.plan();
@@ -137,13 +137,13 @@ proptest! {
         prop_assert_eq!(&other.plan(), &planned);
     }
 
-    /// A sync may leave settled pods out: nothing but the memory of their release is another.
+    /// Without settled pods the plan is the same, except for their entries in the memory.
     #[test]
-    fn pods_that_are_settled_change_nothing(case in some_case(), finalizer_removed in prop::collection::vec(any::<bool>(), 7)) {
+    fn pods_that_are_settled_change_nothing(case in some_case(), removed in prop::collection::vec(any::<bool>(), 7)) {
         let mut case = case;
         let names = case.pods.iter().map(|it| it.uid.clone());
         case.memory.uid = Some(case.job.uid.clone());
-        case.memory.finalizer_removed = names.zip(finalizer_removed).filter_map(|(uid, is)| is.then_some(uid)).collect();
+        case.memory.finalizer_removed = names.zip(removed).filter_map(|(uid, is)| is.then_some(uid)).collect();
         let is_settled = |pod: &PodFacts| {
             pod.selected && pod.controller == Controller::ThisJob && is_settled(&case.job, pod)
         };
@@ -153,67 +153,66 @@ proptest! {
         prop_assert_eq!(Case { pods: kept, ..case.clone() }.plan(), planned);
     }
 
-    /// Quiescence: once all is enacted there is nothing left to do, and no write on the way is one that the API server
-    /// refuses.
+    /// The controller reaches quiescence, and the API server refuses no write before.
     #[test]
-    fn the_controller_comes_to_rest(case in some_case()) {
-        let mut world = World::of(&case);
-        let syncs = world.settle();
+    fn the_controller_reaches_quiescence(case in some_case()) {
+        let mut cluster = Cluster::of(&case);
+        let syncs = cluster.settle();
         prop_assert!(syncs <= 60, "{} syncs", syncs);
-        prop_assert!(world.plan().is_empty());
+        prop_assert!(cluster.plan().is_empty());
     }
 
-    /// R19: when the pods of a Job end, and it is not suspended, it comes to its end.
+    /// R19: a Job that is not suspended finishes after its pods have terminated.
     #[test]
-    fn every_job_comes_to_its_end(case in some_case()) {
-        let mut world = World::of(&case);
-        world.settle();
-        world.job.spec.suspend = false;
-        world.job.deletion = None;
-        world.job.spec.parallelism = if case.job.spec.parallelism == 0 { 1 } else { case.job.spec.parallelism };
-        end(&mut world);
-        prop_assert!(finished(&world.job.status.conditions), "{:?}", world.plan());
-        let ours = world.pods.values().filter(|it| it.controller == Controller::ThisJob);
+    fn every_job_finishes(case in some_case()) {
+        let mut cluster = Cluster::of(&case);
+        cluster.settle();
+        cluster.job.spec.suspend = false;
+        cluster.job.deletion = None;
+        cluster.job.spec.parallelism = if case.job.spec.parallelism == 0 { 1 } else { case.job.spec.parallelism };
+        end(&mut cluster);
+        prop_assert!(finished(&cluster.job.status.conditions), "{:?}", cluster.plan());
+        let ours = cluster.pods.values().filter(|it| it.controller == Controller::ThisJob);
         prop_assert!(ours.into_iter().all(|it| !it.tracking_finalizer), "FT-23");
     }
 
-    /// FT-02, S-07, R18: with faults, crashes, and pods that end whenever they like.
+    /// FT-02, S-07, R18: under faults and crashes, and with pods that terminate at any time.
     #[test]
     fn faults_break_nothing(
         job in some_job(),
         script in prop::collection::vec((0..12_u8, 0..6_usize, any::<prop::sample::Index>()), 0..30),
     ) {
-        let mut world = World::new(JobFacts { deletion: None, ..job });
-        world.settings.max_uncounted_pods = 2;
+        let mut cluster = Cluster::new(JobFacts { deletion: None, ..job });
+        cluster.settings.max_uncounted_pods = 2;
         for (event, number, which) in script {
-            let uids: Vec<Uid> = world.pods.keys().cloned().collect();
+            let uids: Vec<Uid> = cluster.pods.keys().cloned().collect();
             let chosen = (!uids.is_empty()).then(|| which.get(&uids).clone());
             match (event, chosen) {
-                (0, Some(uid)) => world.pod_becomes(&uid, Phase::Succeeded),
-                (1, Some(uid)) => world.pod_becomes(&uid, Phase::Failed),
-                (2, Some(uid)) => world.pod_becomes(&uid, Phase::Running),
-                (3, Some(uid)) => world.delete_pod(&uid),
-                (4, _) => world.job.spec.suspend = !world.job.spec.suspend,
-                (5, _) => { world.sync(Fault::CrashBefore(number)); }
-                (6, _) => { world.sync(Fault::Refuse(number)); }
-                (7, _) => { world.sync(Fault::LoseAnswer(number)); }
-                (8, _) => world.late_sync(number, Fault::None),
-                (9, _) => world.late_sync(number + 1, Fault::Refuse(1)),
-                (10, _) => world.late_sync(number + 1, Fault::LoseAnswer(1)),
-                _ => { world.sync(Fault::None); }
+                (0, Some(uid)) => cluster.pod_becomes(&uid, Phase::Succeeded),
+                (1, Some(uid)) => cluster.pod_becomes(&uid, Phase::Failed),
+                (2, Some(uid)) => cluster.pod_becomes(&uid, Phase::Running),
+                (3, Some(uid)) => cluster.delete_pod(&uid),
+                (4, _) => cluster.job.spec.suspend = !cluster.job.spec.suspend,
+                (5, _) => { cluster.sync(Fault::CrashBefore(number)); }
+                (6, _) => { cluster.sync(Fault::Refuse(number)); }
+                (7, _) => { cluster.sync(Fault::LoseResponse(number)); }
+                (8, _) => cluster.late_sync(number, Fault::None),
+                (9, _) => cluster.late_sync(number + 1, Fault::Refuse(1)),
+                (10, _) => cluster.late_sync(number + 1, Fault::LoseResponse(1)),
+                _ => { cluster.sync(Fault::None); }
             }
-            world.now = world.now.plus(secs(3));
-            if finished(&world.job.status.conditions) {
+            cluster.now = cluster.now.plus(secs(3));
+            if finished(&cluster.job.status.conditions) {
                 break;
             }
         }
-        world.job.spec.suspend = false;
-        world.job.spec.parallelism = world.job.spec.parallelism.max(1);
-        end(&mut world);
-        prop_assert!(finished(&world.job.status.conditions), "{:?}", world.plan());
+        cluster.job.spec.suspend = false;
+        cluster.job.spec.parallelism = cluster.job.spec.parallelism.max(1);
+        end(&mut cluster);
+        prop_assert!(finished(&cluster.job.status.conditions), "{:?}", cluster.plan());
     }
 
-    /// The plan against a table, one pod at a time.
+    /// The treatment of each pod agrees with a table.
     #[test]
     fn each_pod_is_treated_as_the_table_says(case in some_case()) {
         let plan = case.plan();
@@ -223,77 +222,79 @@ proptest! {
         });
         let status = status.unwrap_or_else(|| case.job.status.clone());
         let lists = status.uncounted.clone().unwrap_or_default();
-        let finalizer_removed: BTreeSet<&Uid> = plan.commands().flat_map(|command| match command {
+        let untracked: BTreeSet<&Uid> = plan.commands().flat_map(|command| match command {
             Command::RemoveFinalizers(pods) => pods.iter().map(|it| &it.pod.uid).collect(),
             _ => Vec::new(),
         }).collect();
         for pod in &case.pods {
             let row = table(&case, pod, &status.conditions);
-            let listed = (lists.succeeded.contains(&pod.uid), lists.failed.contains(&pod.uid));
-            prop_assert!(!(listed.0 && listed.1));
-            if row.never_listed {
-                prop_assert_eq!(listed, (false, false), "{:?} in {}", pod, shape(&plan));
+            let recorded = (lists.succeeded.contains(&pod.uid), lists.failed.contains(&pod.uid));
+            prop_assert!(!(recorded.0 && recorded.1));
+            if row.never_recorded {
+                prop_assert_eq!(recorded, (false, false), "{:?} in {}", pod, shape(&plan));
             }
             if let Some(expected) = row.only_as {
-                prop_assert!(listed == expected || listed == (false, false), "{:?} in {}", pod, shape(&plan));
+                prop_assert!(recorded == expected || recorded == (false, false), "{:?} in {}", pod, shape(&plan));
             }
-            if row.never_removed {
-                prop_assert!(!finalizer_removed.contains(&pod.uid), "{:?} in {}", pod, shape(&plan));
+            if row.never_untracked {
+                prop_assert!(!untracked.contains(&pod.uid), "{:?} in {}", pod, shape(&plan));
             }
         }
     }
 }
 
-/// What may happen to a pod.
+/// The admitted treatment of a pod.
 struct Row {
-    never_listed: bool,
+    never_recorded: bool,
     only_as: Option<(bool, bool)>,
-    never_removed: bool,
+    never_untracked: bool,
 }
 
-/// By the phases of a pod and of its Job alone, in another shape than the plan.
+/// The row for a pod. It reads only the phases of the pod and its Job, and is structured differently from the plan.
 fn table(case: &Case, pod: &PodFacts, after: &[crate::job::observed::Condition]) -> Row {
     let before = case.job.status.uncounted.clone().unwrap_or_default();
     let was = (before.succeeded.contains(&pod.uid), before.failed.contains(&pod.uid));
     // An adopted pod has the finalizer (FT-24).
-    let at_work = !matches!(pod.phase, Phase::Succeeded | Phase::Failed) && pod.deletion.is_none();
+    let active = !matches!(pod.phase, Phase::Succeeded | Phase::Failed) && pod.deletion.is_none();
     let adopted =
-        pod.controller == Controller::Nobody && pod.selected && at_work && case.job.deletion.is_none();
-    let holds = pod.tracking_finalizer || adopted;
+        pod.controller == Controller::Nobody && pod.selected && active && case.job.deletion.is_none();
+    let has_finalizer = pod.tracking_finalizer || adopted;
     let ours = pod.controller == Controller::ThisJob || adopted;
-    let says = |kind: &str| after.iter().any(|it| &*it.kind == kind && &*it.status == "True");
-    let (fails, succeeds) = (says(FAILURE_TARGET), says(SUCCESS_CRITERIA_MET));
+    let is = |kind: &str| after.iter().any(|it| &*it.kind == kind && &*it.status == "True");
+    let (fails, succeeds) = (is(FAILURE_TARGET), is(SUCCESS_CRITERIA_MET));
     let waits = case.job.spec.pod_failure_policy.is_some()
         || case.job.spec.pod_replacement_policy == Some(PodReplacementPolicy::Failed);
-    let gone = pod.deletion.is_some();
+    let deleted = pod.deletion.is_some();
     let indexed = case.job.spec.completion_mode == crate::job::observed::CompletionMode::Indexed;
-    if !holds {
-        return Row { never_listed: true, only_as: None, never_removed: true };
+    if !has_finalizer {
+        return Row { never_recorded: true, only_as: None, never_untracked: true };
     }
     if was != (false, false) {
-        return Row { never_listed: false, only_as: Some(was), never_removed: !ours };
+        return Row { never_recorded: false, only_as: Some(was), never_untracked: !ours };
     }
     if !ours {
-        return Row { never_listed: true, only_as: None, never_removed: true };
+        return Row { never_recorded: true, only_as: None, never_untracked: true };
     }
-    match (pod.phase, gone) {
+    match (pod.phase, deleted) {
         (Phase::Succeeded, _) => {
-            Row { never_listed: indexed, only_as: Some((true, false)), never_removed: false }
+            Row { never_recorded: indexed, only_as: Some((true, false)), never_untracked: false }
         }
-        (Phase::Failed, _) => Row { never_listed: false, only_as: Some((false, true)), never_removed: false },
+        (Phase::Failed, _) => {
+            Row { never_recorded: false, only_as: Some((false, true)), never_untracked: false }
+        }
         (_, true) if !waits => {
-            Row { never_listed: false, only_as: Some((false, true)), never_removed: false }
+            Row { never_recorded: false, only_as: Some((false, true)), never_untracked: false }
         }
-        (_, gone) => Row {
-            never_listed: !fails,
+        (_, deleted) => Row {
+            never_recorded: !fails,
             only_as: Some((false, true)),
-            // A terminating pod is let go at the end of the Job only; an active one as surplus too.
-            never_removed: gone && !fails && !succeeds && case.job.deletion.is_none(),
+            // A terminating pod loses the finalizer only at the end of the Job, an active pod also as surplus.
+            never_untracked: deleted && !fails && !succeeds && case.job.deletion.is_none(),
         },
     }
 }
 
-/// No step is quadratic: ten times the indexes take about ten times the steps.
+/// The cost is not quadratic: ten times the indexes take about ten times the steps.
 #[test]
 fn the_steps_of_a_plan_grow_with_the_number_of_indexes() {
     let steps_for = |count: i32| {
@@ -306,8 +307,8 @@ fn the_steps_of_a_plan_grow_with_the_number_of_indexes() {
             let it = pod(&format!("{index:06}")).index(i64::from(index));
             match index % 4 {
                 1 => it,
-                3 => it.failed().failures("0").ended(ago(1), 1),
-                _ => it.succeeded().free(),
+                3 => it.failed().failures("0").exited(ago(1), 1),
+                _ => it.succeeded().untracked(),
             }
         });
         let case = Case::new(large, pods);

@@ -1,4 +1,4 @@
-//! Index sets, against sets of single indexes.
+//! Index sets, compared with sets of single indexes.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ fn runs_of_three_are_written_with_a_dash_and_runs_of_two_with_a_comma() {
 
 /// PC-20.
 #[test]
-fn text_is_cut_at_completions_and_what_cannot_be_read_is_left_out() {
+fn text_is_cut_at_completions_and_malformed_intervals_are_skipped() {
     for (text, completions, expected) in [
         ("", 5, ""),
         ("0-9", 5, "0-4"),
@@ -51,7 +51,7 @@ fn text_is_cut_at_completions_and_what_cannot_be_read_is_left_out() {
 }
 
 #[test]
-fn the_highest_index_of_an_int32_does_no_harm() {
+fn the_highest_int32_index_does_not_overflow() {
     let top = u32::try_from(i32::MAX).expect("positive");
     let all = IndexSet::parse("0,2147483646-4294967295", top);
     assert_eq!(all.to_string(), "0,2147483646");
@@ -68,13 +68,13 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn text_is_read_as_it_was_written(indexes in some_indexes()) {
+    fn text_round_trips(indexes in some_indexes()) {
         let written = IndexSet::of(indexes);
         prop_assert_eq!(IndexSet::parse(&written.to_string(), 64), written);
     }
 
     #[test]
-    fn operations_agree_with_those_on_single_indexes(one in some_indexes(), two in some_indexes()) {
+    fn set_operations_agree_with_a_set_of_single_indexes(one in some_indexes(), two in some_indexes()) {
         let (a, b) = (IndexSet::of(one.clone()), IndexSet::of(two.clone()));
         let (x, y): (BTreeSet<u32>, BTreeSet<u32>) = (one.into_iter().collect(), two.into_iter().collect());
         prop_assert_eq!(&plain(&a), &x);

@@ -1,6 +1,6 @@
-//! The status: numbers, conditions, times, and what is told about a write (families TC, SU, EV, MX).
+//! The status: numbers, conditions, times, and the events and counters of a write (families TC, SU, EV, MX).
 
-use super::build::{Case, NOW, ago, indexed, job, limited, pod, said, wide};
+use super::build::{Case, NOW, ago, condition_of, indexed, job, limited, pod, wide};
 use crate::job::command::{Event, Metric, Step};
 use crate::job::conditions::{COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, SUSPENDED};
 use crate::job::observed::{PodReplacementPolicy, StatusFacts, Uncounted};
@@ -8,7 +8,7 @@ use crate::job::status::differ_in_pods_alone;
 use crate::values::{Text, Time};
 
 fn steps(case: &Case) -> Vec<Step> {
-    case.plan().sequences.into_iter().flat_map(|sequence| sequence.steps).collect()
+    case.plan().sequences().flatten().cloned().collect()
 }
 
 fn events(case: &Case) -> Vec<(bool, String)> {
@@ -50,18 +50,18 @@ fn numbers_are_those_of_the_caches() {
     let pods = [
         pod("a").ready(),
         pod("b").condition("Ready", "False", None),
-        pod("c").ready().deleted().free(),
-        pod("d").ready().succeeded().free(),
-        pod("e").free(),
+        pod("c").ready().deleted().untracked(),
+        pod("d").ready().succeeded().untracked(),
+        pod("e").untracked(),
     ];
     let case = Case::new(wide(3, 9), pods);
     assert_eq!(case.shape(), "write");
     assert_eq!(numbers(&case.first()), (3, Some(1), Some(1)));
 }
 
-/// TC-09, S-12: also where somebody had set the terminal one to False before.
+/// TC-09, S-12: even if a user had set the terminal condition to False before.
 #[test]
-fn the_terminal_condition_stands_behind_the_interim_one() {
+fn the_terminal_condition_follows_the_interim_condition() {
     let job = job().status_with(FAILED, "False", "x").status_with(FAILURE_TARGET, "True", "DeadlineExceeded");
     let conditions = Case::new(job, []).last().conditions;
     let kinds: Vec<&str> = conditions.iter().map(|it| &*it.kind).collect();
@@ -69,9 +69,9 @@ fn the_terminal_condition_stands_behind_the_interim_one() {
     assert!(conditions.iter().all(|it| &*it.status == "True"));
 }
 
-/// At rest nothing is written.
+/// At quiescence nothing is written.
 #[test]
-fn a_status_that_says_all_is_left_alone() {
+fn an_up_to_date_status_is_not_written() {
     let mut calm = wide(2, 9);
     calm.status.active = 2;
     calm.status.ready = Some(1);
@@ -80,37 +80,37 @@ fn a_status_that_says_all_is_left_alone() {
     assert_eq!(case.plan().wake_after, None);
 }
 
-/// TC-04, RP-09, B18: nothing ends before its pods have.
+/// TC-04, RP-09, B18: a Job does not finish before its pods have terminated.
 #[test]
 fn a_terminal_condition_waits_for_all_pods() {
     let mut failing = wide(3, 3).status_with(FAILURE_TARGET, "True", "DeadlineExceeded");
     failing.spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);
     let ends = |pods: Vec<_>| {
         let case = Case::new(failing.clone(), pods);
-        case.writes().last().is_some_and(|status| said(status, FAILED).is_some())
+        case.writes().last().is_some_and(|status| condition_of(status, FAILED).is_some())
     };
     assert!(ends(vec![]));
     assert!(ends(vec![pod("a").failed()]));
-    assert!(ends(vec![pod("a").failed().free()]));
+    assert!(ends(vec![pod("a").failed().untracked()]));
     assert!(!ends(vec![pod("a")]));
-    assert!(!ends(vec![pod("a").free()]));
+    assert!(!ends(vec![pod("a").untracked()]));
     assert!(!ends(vec![pod("a").deleted()]));
-    assert!(!ends(vec![pod("a").deleted().free()]));
-    assert!(!ends(vec![pod("a").ownerless_pod()]));
-    let listed = Case::new(failing.clone().listing(&[], &["x"]), [pod("x").failed().ownerless_pod()]);
-    assert!(listed.writes().iter().all(|status| said(status, FAILED).is_none()));
+    assert!(!ends(vec![pod("a").deleted().untracked()]));
+    assert!(!ends(vec![pod("a").ownerless()]));
+    let recorded = Case::new(failing.clone().recording(&[], &["x"]), [pod("x").failed().ownerless()]);
+    assert!(recorded.writes().iter().all(|status| condition_of(status, FAILED).is_none()));
 }
 
 /// TC-03, TC-05, TC-09, SS-34.
 #[test]
-fn the_interim_condition_comes_in_an_earlier_write() {
+fn the_interim_condition_is_written_first() {
     let mut case = Case::new(job(), [pod("a").succeeded()]);
     case.now = Time::from_millis(NOW.as_millis() + 500);
     let writes = case.writes();
-    assert_eq!(said(&writes[0], SUCCESS_CRITERIA_MET), Some(("True", "CompletionsReached")));
-    assert_eq!(said(&writes[0], COMPLETE), None);
+    assert_eq!(condition_of(&writes[0], SUCCESS_CRITERIA_MET), Some(("True", "CompletionsReached")));
+    assert_eq!(condition_of(&writes[0], COMPLETE), None);
     assert_eq!(writes[0].completion_time, None);
-    assert_eq!(said(&writes[1], COMPLETE), Some(("True", "CompletionsReached")));
+    assert_eq!(condition_of(&writes[1], COMPLETE), Some(("True", "CompletionsReached")));
     let order: Vec<&str> = writes[1].conditions.iter().map(|it| &*it.kind).collect();
     assert_eq!(order, [SUCCESS_CRITERIA_MET, COMPLETE]);
     assert_eq!(writes[1].completion_time, Some(NOW));
@@ -118,7 +118,7 @@ fn the_interim_condition_comes_in_an_earlier_write() {
     assert_eq!(writes[1].conditions[1].last_probe, Some(NOW));
 }
 
-/// SS-11: whoever's clock set the start.
+/// SS-11: even if another clock set the start.
 #[test]
 fn a_job_does_not_end_before_it_began() {
     let mut skewed = job();
@@ -128,7 +128,7 @@ fn a_job_does_not_end_before_it_began() {
     assert_eq!(transition(&status, COMPLETE), status.start_time);
 }
 
-/// S-04, L1: a suspended Job that meets its end gets a start with its interim condition.
+/// S-04, L1: a suspended Job that terminates gets a start time with its interim condition.
 #[test]
 fn a_suspended_job_can_end() {
     let mut suspended = job().status_with(SUSPENDED, "True", "JobSuspended");
@@ -139,56 +139,59 @@ fn a_suspended_job_can_end() {
     let writes = case.writes();
     assert_eq!(writes[0].start_time, transition(&writes[0], FAILURE_TARGET));
     assert_eq!(writes[0].start_time, Some(NOW));
-    assert_eq!(said(&writes[1], FAILED), Some(("True", "BackoffLimitExceeded")));
-    assert_eq!(said(&writes[1], SUSPENDED), Some(("True", "JobSuspended")), "TC-12");
+    assert_eq!(condition_of(&writes[1], FAILED), Some(("True", "BackoffLimitExceeded")));
+    assert_eq!(condition_of(&writes[1], SUSPENDED), Some(("True", "JobSuspended")), "TC-12");
     let stuck = Case::new(suspended.status_with(SUCCESS_CRITERIA_MET, "True", "CompletionsReached"), []);
     assert_eq!(stuck.last().start_time, Some(ago(20)), "that of the stored condition");
-    assert_eq!(said(&stuck.last(), COMPLETE), Some(("True", "CompletionsReached")));
+    assert_eq!(condition_of(&stuck.last(), COMPLETE), Some(("True", "CompletionsReached")));
 }
 
-/// SU-01, SU-02, SU-03: the condition comes in the write after the deletions.
+/// SU-01, SU-02, SU-03: the write after the deletions has the condition.
 #[test]
-fn suspended_is_said_when_all_active_pods_have_been_deleted() {
+fn suspended_is_true_only_after_all_active_pods_have_been_deleted() {
     let mut suspended = job();
     suspended.spec.suspend = true;
     let going = Case::new(suspended.clone(), [pod("a").ready()]);
-    assert_eq!(going.shape(), "release a, delete a, write");
-    assert_eq!(said(&going.first(), SUSPENDED), Some(("True", "JobSuspended")));
+    assert_eq!(going.shape(), "untrack a, delete a, write");
+    assert_eq!(condition_of(&going.first(), SUSPENDED), Some(("True", "JobSuspended")));
     assert_eq!(numbers(&going.first()), (0, Some(0), Some(1)));
-    let ownerless_pod = Case::new(suspended.clone(), [pod("a").ownerless_pod()]);
-    assert_eq!(ownerless_pod.shape(), "adopt a | release a, delete a, write");
-    assert_eq!(said(&ownerless_pod.first(), SUSPENDED), Some(("True", "JobSuspended")));
-    let gone = Case::new(suspended.clone(), [pod("a").deleted().free()]);
-    assert_eq!(said(&gone.first(), SUSPENDED), Some(("True", "JobSuspended")));
+    let ownerless_pod = Case::new(suspended.clone(), [pod("a").ownerless()]);
+    assert_eq!(ownerless_pod.shape(), "adopt a | untrack a, delete a, write");
+    assert_eq!(condition_of(&ownerless_pod.first(), SUSPENDED), Some(("True", "JobSuspended")));
+    let gone = Case::new(suspended.clone(), [pod("a").deleted().untracked()]);
+    assert_eq!(condition_of(&gone.first(), SUSPENDED), Some(("True", "JobSuspended")));
     assert_eq!(gone.first().start_time, None);
     assert_eq!(numbers(&gone.first()), (0, Some(0), Some(1)));
     assert_eq!(events(&gone), [(false, "Suspended".to_owned())]);
     let done = Case::new(suspended.clone(), [pod("a"), pod("b").succeeded()]);
-    assert_eq!(done.shape(), "release a, delete a, write, release b, write");
-    assert!(said(&done.first(), SUCCESS_CRITERIA_MET).is_some() && said(&done.first(), SUSPENDED).is_none());
+    assert_eq!(done.shape(), "untrack a, delete a, write, untrack b, write");
+    assert!(
+        condition_of(&done.first(), SUCCESS_CRITERIA_MET).is_some()
+            && condition_of(&done.first(), SUSPENDED).is_none()
+    );
     suspended.status = StatusFacts::default();
     let created = Case::new(suspended, []);
-    assert_eq!(said(&created.first(), SUSPENDED), Some(("True", "JobSuspended")));
+    assert_eq!(condition_of(&created.first(), SUSPENDED), Some(("True", "JobSuspended")));
     assert_eq!(created.first().start_time, None);
     assert!(Case::new(created.job.clone(), []).plan().commands().count() == 1);
 }
 
-/// SU-04, SS-09, B22: flip and start in one write; no event without a flip.
+/// SU-04, SS-09, B22: one write changes the condition and the start time; without a change there is no event.
 #[test]
-fn a_resumed_job_starts_anew_in_the_write_that_says_so() {
+fn a_resumed_job_gets_a_new_start_time_in_the_same_write() {
     let resumed = job().status_with(SUSPENDED, "True", "JobSuspended");
     let case = Case::new(resumed, []);
     assert_eq!(case.shape(), "write | create _");
-    assert_eq!(said(&case.first(), SUSPENDED), Some(("False", "JobResumed")));
+    assert_eq!(condition_of(&case.first(), SUSPENDED), Some(("False", "JobResumed")));
     assert_eq!(case.first().start_time, Some(NOW));
     assert_eq!(events(&case), [(false, "Resumed".to_owned())]);
     let never = Case::new(job(), [pod("a")]);
-    assert!(said(&never.first(), SUSPENDED).is_none());
+    assert!(condition_of(&never.first(), SUSPENDED).is_none());
     let before = Case::new(job().status_with(SUSPENDED, "False", "x"), [pod("a")]);
-    assert_eq!(said(&before.first(), SUSPENDED), Some(("False", "x")));
+    assert_eq!(condition_of(&before.first(), SUSPENDED), Some(("False", "x")));
     assert_eq!(before.first().start_time, Some(ago(100)));
     let unknown = Case::new(job().status_with(SUSPENDED, "Unknown", "x"), [pod("a")]);
-    assert_eq!(said(&unknown.first(), SUSPENDED), Some(("False", "JobResumed")));
+    assert_eq!(condition_of(&unknown.first(), SUSPENDED), Some(("False", "JobResumed")));
     assert_eq!(
         unknown.first().start_time,
         Some(ago(100)),
@@ -199,30 +202,30 @@ fn a_resumed_job_starts_anew_in_the_write_that_says_so() {
 
 /// SU-05.
 #[test]
-fn suspension_is_not_said_of_a_job_at_its_end_or_being_deleted() {
+fn a_job_that_ends_or_is_being_deleted_does_not_change_its_suspension() {
     let mut suspended = wide(1, 0).status_with("Other", "True", "kept");
     suspended.spec.suspend = true;
-    assert!(said(&Case::new(suspended.clone(), []).last(), SUSPENDED).is_none());
+    assert!(condition_of(&Case::new(suspended.clone(), []).last(), SUSPENDED).is_none());
     suspended.spec.completions = Some(1);
     let deleting = Case::new(suspended.clone().deleting(), []);
-    assert!(deleting.writes().iter().all(|status| said(status, SUSPENDED).is_none()));
+    assert!(deleting.writes().iter().all(|status| condition_of(status, SUSPENDED).is_none()));
     let status = Case::new(suspended, []).last();
-    assert_eq!(said(&status, "Other"), Some(("True", "kept")), "conditions of other types stay");
+    assert_eq!(condition_of(&status, "Other"), Some(("True", "kept")), "conditions of other types stay");
     let resumed = job().status_with(SUSPENDED, "True", "JobSuspended").deleting();
     assert!(
         Case::new(resumed, [])
             .writes()
             .iter()
-            .all(|status| said(status, SUSPENDED) != Some(("False", "JobResumed")))
+            .all(|status| condition_of(status, SUSPENDED) != Some(("False", "JobResumed")))
     );
 }
 
 /// EV-07, EV-08, EV-09, MX-03.
 #[test]
-fn the_end_of_a_job_is_told_after_its_write() {
+fn the_events_of_a_finished_job_follow_its_write() {
     let done = Case::new(job(), [pod("a").succeeded()]);
-    let told: Vec<usize> = steps(&done).iter().map(|it| it.events.len()).collect();
-    assert_eq!(told, [0, 0, 1]);
+    let numbers: Vec<usize> = steps(&done).iter().map(|it| it.events.len()).collect();
+    assert_eq!(numbers, [0, 0, 1]);
     assert_eq!(events(&done), [(false, "Completed".to_owned())]);
     let finished = |succeeded, reason: &str| Metric::JobFinished {
         indexed: false,
@@ -246,7 +249,7 @@ fn the_end_of_a_job_is_told_after_its_write() {
 
 /// EV-01 to EV-04.
 #[test]
-fn events_of_calls_have_the_words_of_the_built_in() {
+fn events_of_calls_have_the_texts_of_the_built_in_controller() {
     let shown = |event: Event| (event.warning, event.reason.to_string(), event.message.to_string());
     for (event, warning, reason, message) in [
         (Event::created("p"), false, "SuccessfulCreate", "Created pod: p"),
@@ -258,9 +261,9 @@ fn events_of_calls_have_the_words_of_the_built_in() {
     }
 }
 
-/// MX-04, MX-05: the growth of counters and lists, once.
+/// MX-04, MX-05: the increase of counters and index lists, once.
 #[test]
-fn counters_rise_with_the_write_that_shows_it() {
+fn counters_rise_with_the_write_that_shows_the_change() {
     let pods = |indexed, succeeded, by| Metric::PodsFinished { indexed, succeeded, by };
     let indexes = |succeeded, per_index, by| Metric::IndexesFinished { succeeded, per_index, by };
     let plain = Case::new(wide(3, 9), [pod("a").succeeded(), pod("b").succeeded(), pod("c").failed()]);
@@ -287,9 +290,9 @@ fn counters_rise_with_the_write_that_shows_it() {
     assert_eq!(metrics(&case), []);
 }
 
-/// SC-04: numbers of pods may wait for the next write; what else has changed may not.
+/// SC-04: only the numbers of pods may wait for a later write.
 #[test]
-fn only_numbers_of_pods_can_wait() {
+fn only_the_numbers_of_pods_can_wait() {
     let one = StatusFacts::default();
     for number in [
         StatusFacts { active: 1, ..one.clone() },

@@ -1,57 +1,32 @@
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::sync::Mutex;
 
-use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
 use kube::api::DynamicObject;
-use kube::client::Body;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::*;
 use crate::job::command::{
-    Command, Creation, CreationReason, FinalizerRemoval, NewPod, PodRef, Sequence, StatusWrite, Step,
+    Command, Creation, CreationReason, FinalizerRemoval, NewPod, PodRef, StatusWrite, Step,
 };
-use crate::job::observed::{Memory, PodFailureAction, StatusFacts};
+use crate::job::memory::Memory;
+use crate::job::observed::{PodFailureAction, StatusFacts};
 use crate::runtime::events;
 use crate::runtime::own_writes::{Freshness, Reached};
-use crate::runtime::store::KeptFrom;
+use crate::runtime::store::FromObject;
+use crate::runtime::testing::{Requests, lines, server};
 use crate::values::{ResourceVersion, Uid};
-
-/// `METHOD path` and body of each request, and the answer to it by its number.
-type Requests = Arc<Mutex<Vec<(String, Value)>>>;
 
 struct Fixture {
     enactor: Enactor,
     requests: Requests,
-    job: KeptJob,
+    job: CachedJob,
 }
 
 impl Fixture {
-    fn new(answer: impl Fn(usize) -> (u16, Value) + Send + Sync + 'static) -> Fixture {
-        let requests: Requests = Arc::default();
-        let answer = Arc::new(answer);
-        let service = tower::service_fn({
-            let requests = Arc::clone(&requests);
-            move |request: Request<Body>| {
-                let (requests, answer) = (Arc::clone(&requests), Arc::clone(&answer));
-                async move {
-                    let line = format!("{} {}", request.method(), request.uri().path());
-                    let body = request.into_body().collect().await.unwrap().to_bytes();
-                    let number = {
-                        let mut requests = requests.lock().unwrap();
-                        requests.push((line, serde_json::from_slice(&body).unwrap_or_default()));
-                        requests.len()
-                    };
-                    let (code, body) = answer(number);
-                    let body = Full::new(Bytes::from(body.to_string()));
-                    Ok::<_, Infallible>(Response::builder().status(code).body(body).unwrap())
-                }
-            }
-        });
-        let client = Client::new(service, "ns");
+    /// The response to a request depends on its number.
+    fn new(respond: impl Fn(usize) -> (u16, Value) + Send + Sync + 'static) -> Fixture {
+        let (client, requests) = server(move |_, number| respond(number));
         let (recorder, _writer) = events::channel(client.clone(), "test");
         let enactor = Enactor {
             client,
@@ -64,34 +39,29 @@ impl Fixture {
     }
 
     async fn enact(&self, sequences: Vec<Vec<Command>>) -> Outcome {
-        let sequences = sequences
-            .into_iter()
-            .map(|steps| Sequence::always(steps.into_iter().map(Step::from).collect()))
-            .collect();
-        self.enactor.enact(&self.job, &Plan { sequences, ..Plan::default() }).await
+        let sequence = |commands: Vec<Command>| commands.into_iter().map(Step::from).collect();
+        let scale = sequences.into_iter().map(sequence).collect();
+        self.enactor.enact(&self.job, &Plan { scale, ..Plan::default() }).await
     }
 
     fn lines(&self) -> Vec<String> {
-        let short = |line: &String| {
-            line.replace("/apis/batch/v1/namespaces/ns/", "").replace("/api/v1/namespaces/ns/", "")
-        };
-        self.requests.lock().unwrap().iter().map(|(line, _)| short(line)).collect()
+        lines(&self.requests)
     }
 
     fn freshness(&self, jobs: u64, pods: u64) -> Freshness {
-        let reached = Reached { jobs, pods, holds: &|_| false };
+        let reached = Reached { jobs, pods, has_pod: &|_| false };
         self.enactor.own_writes.check(self.job.key(), &self.job.facts.uid, reached, Instant::now())
     }
 }
 
-fn job() -> KeptJob {
+fn job() -> CachedJob {
     let job: DynamicObject = serde_json::from_value(json!({
         "apiVersion": "batch/v1", "kind": "Job",
         "metadata": {"namespace": "ns", "name": "sum", "uid": "u", "resourceVersion": "5"},
         "spec": {"parallelism": 1, "template": {"spec": {"containers": []}}},
     }))
     .unwrap();
-    KeptJob::kept_from(job, 5).unwrap()
+    CachedJob::from_object(job, 5).unwrap()
 }
 
 fn stored(version: usize) -> (u16, Value) {
@@ -124,9 +94,9 @@ fn create(count: usize) -> Command {
     Command::CreatePods(Creation { pods: vec![NewPod::default(); count], reason: CreationReason::New })
 }
 
-/// FT-02, SY-04: in their order, the second status write with the version that the first one brought.
+/// FT-02, SY-04: the second status write has the version in the response to the first one.
 #[tokio::test(start_paused = true)]
-async fn commands_are_carried_out_in_their_order() {
+async fn commands_are_performed_in_their_order() {
     let fixture = Fixture::new(|number| stored(number + 10));
     let outcome = fixture.enact(vec![vec![status(1), remove_finalizer(&["a", "b"]), status(2)]]).await;
     assert_eq!(outcome.failures, []);
@@ -156,9 +126,9 @@ async fn creations_start_slowly_and_stop_after_a_batch_with_a_failure() {
     assert!(metrics.contains("creation_total{reason=\"new\",status=\"failed\"} 1"), "{metrics}");
 }
 
-/// H4, S-09: a pod that is gone ends its sequence and is no failure; the next sequence is tried (EN-06).
+/// H4, S-09: a missing pod ends its sequence without a failure, and the next sequence is performed (EN-06).
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_is_gone_ends_its_sequence_alone() {
+async fn a_missing_pod_ends_only_its_sequence() {
     let fixture = Fixture::new(|number| if number == 1 { failure(404) } else { stored(number) });
     let outcome = fixture
         .enact(vec![vec![remove_finalizer(&["a"]), status(1)], vec![Command::DeletePods(vec![pod("b")])]])
@@ -181,19 +151,19 @@ async fn a_status_write_that_fails_ends_the_plan() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_an_uncertain_answer_nothing_is_assumed() {
+async fn after_an_ambiguous_response_nothing_is_assumed() {
     for command in [create(1), remove_finalizer(&["a"]), status(1), Command::DeletePods(vec![pod("a")])] {
         let fixture = Fixture::new(|_| failure(504));
         let outcome = fixture.enact(vec![vec![command]]).await;
         assert!(outcome.failures[0].is_ambiguous());
         assert_eq!(outcome.memory, Memory::default());
-        assert_eq!(fixture.freshness(99, 99), Freshness::InDoubt);
+        assert_eq!(fixture.freshness(99, 99), Freshness::Unknown);
     }
 }
 
-/// FT-24: the Job is read anew, and nothing is adopted for a Job that is gone or going.
+/// FT-24: the Job is read first, and a deleted or terminating Job adopts nothing.
 #[tokio::test(start_paused = true)]
-async fn adoption_asks_for_the_job_first() {
+async fn an_adoption_first_reads_the_job() {
     let answer = |uid: &'static str, deletion: Option<&'static str>| {
         move |number| match number {
             1 => (
@@ -218,7 +188,7 @@ async fn adoption_asks_for_the_job_first() {
 
 /// FT-26.
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_cannot_be_given_up_any_more_is_no_failure() {
+async fn a_release_of_a_changed_or_missing_pod_is_no_failure() {
     for (code, failures) in [(404, 0), (422, 0), (403, 1)] {
         let fixture = Fixture::new(move |_| failure(code));
         let outcome = fixture.enact(vec![vec![Command::ReleasePods(vec![pod("a")])]]).await;
@@ -227,7 +197,7 @@ async fn a_pod_that_cannot_be_given_up_any_more_is_no_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_command_begins_when_the_process_stops() {
+async fn no_command_starts_after_the_process_stops() {
     let fixture = Fixture::new(stored);
     fixture.enactor.stop.cancel();
     let outcome = fixture.enact(vec![vec![status(1)]]).await;
@@ -235,9 +205,9 @@ async fn no_command_begins_when_the_process_stops() {
     assert_eq!(fixture.lines(), Vec::<String>::new());
 }
 
-/// What waits for its turn in a batch is not sent when the process stops or the lease is lost.
+/// Requests of a batch that are still waiting are not sent after the process stops or loses the lease.
 #[tokio::test(start_paused = true)]
-async fn the_rest_of_a_batch_is_left_out_when_the_process_stops() {
+async fn the_rest_of_a_batch_is_skipped_when_the_process_stops() {
     let stop = CancellationToken::new();
     let mut fixture = Fixture::new({
         let stop = stop.clone();
@@ -253,35 +223,35 @@ async fn the_rest_of_a_batch_is_left_out_when_the_process_stops() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let outcome = fixture.enact(vec![vec![remove_finalizer(&names), status(1)]]).await;
     assert!(matches!(outcome.failures[..], [Failure::NotSent(_)]));
-    assert!(fixture.lines().len() <= AT_A_TIME, "{}", fixture.lines().len());
+    assert!(fixture.lines().len() <= CONCURRENT_REQUESTS, "{}", fixture.lines().len());
 }
 
-/// A batch of 500 is not sent at once: others have their turn at the rate limit.
+/// A batch of 500 requests is not sent at once, so that other Jobs get tokens of the rate limit.
 #[tokio::test(start_paused = true)]
-async fn a_large_batch_is_sent_in_part() {
-    let under_way = Arc::new(Mutex::new((0_usize, 0_usize)));
+async fn a_large_batch_is_sent_in_portions() {
+    let in_flight = Arc::new(Mutex::new((0_usize, 0_usize)));
     let answers = {
         let futures = (0..500).map(|_| {
-            let under_way = Arc::clone(&under_way);
+            let in_flight = Arc::clone(&in_flight);
             async move {
                 {
-                    let mut counts = under_way.lock().unwrap();
+                    let mut counts = in_flight.lock().unwrap();
                     counts.0 += 1;
                     counts.1 = counts.1.max(counts.0);
                 }
                 tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-                under_way.lock().unwrap().0 -= 1;
+                in_flight.lock().unwrap().0 -= 1;
             }
         });
-        together(futures.collect()).collect::<Vec<_>>().await
+        concurrently(futures.collect()).collect::<Vec<_>>().await
     };
     assert_eq!(answers.len(), 500);
-    assert_eq!(under_way.lock().unwrap().1, AT_A_TIME);
+    assert_eq!(in_flight.lock().unwrap().1, CONCURRENT_REQUESTS);
 }
 
-/// TC-09: seen on a real API server, which puts new conditions first unless it is told their order.
+/// TC-09: a real API server inserts new conditions first, unless the patch has their order.
 #[tokio::test(start_paused = true)]
-async fn new_conditions_stand_after_the_old_ones() {
+async fn new_conditions_follow_the_old_ones() {
     let condition = |kind: &str| crate::job::observed::Condition {
         kind: kind.into(),
         status: "True".into(),

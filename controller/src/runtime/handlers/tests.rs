@@ -7,7 +7,7 @@ use super::*;
 use crate::runtime::reflector::Cache;
 use crate::runtime::testing::wiring;
 
-/// What comes out of the queues: Jobs within two seconds, and after how many; then orphans and TTL.
+/// Drains the queues for two seconds: the keys of Jobs with the seconds of their delay, then orphans, then TTL.
 async fn woken(wiring: &Wiring) -> Vec<String> {
     let mut found = Vec::new();
     let start = Instant::now();
@@ -71,7 +71,7 @@ async fn a_new_job_and_a_new_spec_are_synced_now_and_a_new_status_in_a_second() 
     assert_eq!(woken(&wiring).await, ["job a 1"]);
 }
 
-/// SY-02: pods come in swarms.
+/// SY-02: events of pods arrive in bursts.
 #[tokio::test(start_paused = true)]
 async fn pods_wake_their_job_once_in_a_second() {
     let wiring = wiring();
@@ -85,9 +85,9 @@ async fn pods_wake_their_job_once_in_a_second() {
     assert_eq!(woken(&wiring).await, ["job a 1"]);
 }
 
-/// FT-22, S-23: also when it is seen for the first time.
+/// FT-22, S-23: even if the cache shows the Job for the first time.
 #[tokio::test(start_paused = true)]
-async fn a_finished_job_has_its_pods_looked_at_and_its_time_watched() {
+async fn a_finished_job_wakes_the_orphan_path_and_the_ttl_controller() {
     let wiring = wiring();
     let finished = |generation| {
         let mut extra = complete();
@@ -104,7 +104,7 @@ async fn a_finished_job_has_its_pods_looked_at_and_its_time_watched() {
 
 /// FT-20, SY-09.
 #[tokio::test(start_paused = true)]
-async fn when_a_job_goes_its_pods_are_orphans() {
+async fn pods_of_a_deleted_job_are_orphans() {
     let wiring = wiring();
     wiring.jobs.apply(job("a", 1, &json!({})), 1);
     wiring.pods.apply(pod("p", Some("a"), true, "Running"), 2);
@@ -112,15 +112,15 @@ async fn when_a_job_goes_its_pods_are_orphans() {
     wiring.own_writes.wrote_job(&ObjectKey::new("ns", "a"), &Uid::new("a"), 99);
     wiring.jobs.remove(job("a", 1, &json!({})), 3);
     assert_eq!(woken(&wiring).await, ["job a 0", "orphan p"]);
-    assert!(wiring.memories.is_gone(&Uid::new("a")));
-    // A pod that comes later finds no Job.
+    assert!(wiring.memories.is_deleted(&Uid::new("a")));
+    // The Job of a later pod does not exist.
     wiring.pods.apply(pod("late", Some("a"), true, "Running"), 4);
     assert_eq!(woken(&wiring).await, ["orphan late"]);
 }
 
 /// FT-22, FT-24.
 #[tokio::test(start_paused = true)]
-async fn a_pod_without_a_controller_wakes_those_who_may_adopt_it() {
+async fn an_ownerless_pod_wakes_the_jobs_that_may_adopt_it() {
     let wiring = wiring();
     wiring.jobs.apply(job("a", 1, &json!({})), 1);
     woken(&wiring).await;
@@ -128,7 +128,7 @@ async fn a_pod_without_a_controller_wakes_those_who_may_adopt_it() {
     assert_eq!(woken(&wiring).await, ["job a 1", "orphan p"]);
     wiring.pods.apply(pod("p", None, false, "Succeeded"), 3);
     assert_eq!(woken(&wiring).await, Vec::<String>::new(), "neither labels nor owner changed");
-    // SY-08: the former owner is told too.
+    // SY-08: the previous owner is synced too.
     wiring.pods.apply(pod("p", Some("a"), true, "Succeeded"), 4);
     wiring.pods.apply(pod("p", None, false, "Succeeded"), 5);
     assert_eq!(woken(&wiring).await, ["job a 1"]);

@@ -31,7 +31,7 @@ fn show(sync: &JobSync, job: Value, version: u64) {
     sync.wiring.jobs.apply(serde_json::from_value(job).unwrap(), version);
 }
 
-/// Answers every write, with rising versions.
+/// A server that accepts every write, with increasing versions.
 fn obliging(line: &str, number: usize) -> (u16, Value) {
     let name = line.rsplit('/').next().unwrap_or_default();
     (
@@ -44,7 +44,7 @@ fn obliging(line: &str, number: usize) -> (u16, Value) {
 async fn a_new_job_gets_its_pod_and_its_status() {
     let (sync, requests) = syncs(obliging);
     show(&sync, job("a", 5, &json!({})), 5);
-    assert!(!matches!(sync.sync(&key()).await, Next::Retry));
+    assert!(!matches!(sync.sync(&key()).await, Requeue::RateLimited));
     let lines = lines(&requests);
     assert_eq!(lines.iter().filter(|line| **line == "POST pods").count(), 1);
     assert!(lines.iter().any(|line| line == "PATCH jobs/a/status"), "{lines:?}");
@@ -56,41 +56,41 @@ async fn a_new_job_gets_its_pod_and_its_status() {
     );
 }
 
-/// SY-03, MX-10: nothing is done until the caches show it.
+/// SY-03, MX-10.
 #[tokio::test(start_paused = true)]
 async fn the_next_sync_waits_for_the_caches() {
     let (sync, requests) = syncs(obliging);
     show(&sync, job("a", 5, &json!({})), 5);
     sync.sync(&key()).await;
     let sent = lines(&requests).len();
-    assert!(matches!(sync.sync(&key()).await, Next::PutOff(_)));
+    assert!(matches!(sync.sync(&key()).await, Requeue::Defer(_)));
     assert_eq!(lines(&requests).len(), sent);
     assert!(sync.wiring.metrics.text().contains("stale_sync_skips_total"));
 }
 
-/// Events that were lost: both caches are made anew, and then believed.
+/// After lost events both caches are listed again, and are fresh then.
 #[tokio::test(start_paused = true)]
-async fn a_cache_that_never_shows_a_write_is_made_anew() {
+async fn a_cache_that_never_shows_a_write_is_listed_again() {
     let (sync, _) = syncs(obliging);
     show(&sync, job("a", 5, &json!({})), 5);
     sync.wiring.own_writes.wrote_pod(&key(), &Uid::new("a"), 1_000);
-    assert_eq!(sync.sync(&key()).await, Next::PutOff(PUT_OFF));
-    tokio::time::advance(PATIENCE).await;
-    assert_eq!(sync.sync(&key()).await, Next::PutOff(PUT_OFF_MAX));
+    assert_eq!(sync.sync(&key()).await, Requeue::Defer(DEFER));
+    tokio::time::advance(STALE_CACHE_TIMEOUT).await;
+    assert_eq!(sync.sync(&key()).await, Requeue::Defer(DEFER_MAX));
     sync.relist_jobs.notified().await;
     sync.relist_pods.notified().await;
     tokio::time::advance(Duration::from_millis(10)).await;
-    let kept = sync.wiring.jobs.keep(serde_json::from_value(job("a", 5, &json!({}))).unwrap(), 5);
-    Cache::<kube::api::DynamicObject>::replace(&*sync.wiring.jobs, kept.into_iter().collect(), 900);
+    let cached = sync.wiring.jobs.entry(serde_json::from_value(job("a", 5, &json!({}))).unwrap(), 5);
+    Cache::<kube::api::DynamicObject>::replace(&*sync.wiring.jobs, cached.into_iter().collect(), 900);
     Cache::<k8s_openapi::api::core::v1::Pod>::replace(&*sync.wiring.pods, Vec::new(), 900);
     tokio::time::advance(Duration::from_millis(10)).await;
-    assert_eq!(sync.sync(&key()).await, Next::PutOff(PUT_OFF));
-    assert!(!matches!(sync.sync(&key()).await, Next::PutOff(_)));
+    assert_eq!(sync.sync(&key()).await, Requeue::Defer(DEFER));
+    assert!(!matches!(sync.sync(&key()).await, Requeue::Defer(_)));
 }
 
-/// After an answer that was lost, what is stored is asked for; a pod that was made all the same is not made again.
+/// After a lost response the stored objects are read back, and a pod that exists is not created again.
 #[tokio::test(start_paused = true)]
-async fn a_creation_without_an_answer_is_not_repeated_blindly() {
+async fn a_creation_without_a_response_is_not_repeated_blindly() {
     let (sync, requests) = syncs(|line, number| match line {
         "POST pods" => failure(504),
         "GET jobs/a" => (200, job("a", 5, &json!({}))),
@@ -102,10 +102,10 @@ async fn a_creation_without_an_answer_is_not_repeated_blindly() {
         line => obliging(line, number),
     });
     show(&sync, job("a", 5, &json!({})), 5);
-    assert_eq!(sync.sync(&key()).await, Next::Retry);
+    assert_eq!(sync.sync(&key()).await, Requeue::RateLimited);
     let before = lines(&requests).len();
     show(&sync, job("a", 200, &json!({"status": {"startTime": "2026-01-01T00:00:00Z"}})), 200);
-    assert!(matches!(sync.sync(&key()).await, Next::PutOff(_)), "the cache does not show the pod yet");
+    assert!(matches!(sync.sync(&key()).await, Requeue::Defer(_)), "the cache does not show the pod yet");
     assert_eq!(lines(&requests)[before..], ["GET jobs/a", "GET pods"]);
     sync.wiring.pods.apply(serde_json::from_value(pod("p", "a", 77, "Running")).unwrap(), 77);
     sync.sync(&key()).await;
@@ -113,11 +113,11 @@ async fn a_creation_without_an_answer_is_not_repeated_blindly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_what_is_stored_cannot_be_asked_nothing_is_done() {
+async fn nothing_is_planned_while_the_stored_objects_cannot_be_read() {
     let (sync, requests) = syncs(|_, _| failure(503));
     show(&sync, job("a", 5, &json!({})), 5);
-    sync.wiring.own_writes.doubt(&key(), &Uid::new("a"));
-    assert_eq!(sync.sync(&key()).await, Next::Retry);
+    sync.wiring.own_writes.outcome_unknown(&key(), &Uid::new("a"));
+    assert_eq!(sync.sync(&key()).await, Requeue::RateLimited);
     assert_eq!(lines(&requests), ["GET jobs/a"]);
 }
 
@@ -126,14 +126,14 @@ async fn while_what_is_stored_cannot_be_asked_nothing_is_done() {
 async fn a_job_of_another_manager_is_left_alone() {
     let (sync, requests) = syncs(obliging);
     show(&sync, job("a", 5, &json!({"spec": {"managedBy": "acme.example.com/x"}})), 5);
-    assert_eq!(sync.sync(&key()).await, Next::Rest);
-    assert_eq!(sync.sync(&ObjectKey::new("ns", "none")).await, Next::Rest);
+    assert_eq!(sync.sync(&key()).await, Requeue::AwaitChange);
+    assert_eq!(sync.sync(&ObjectKey::new("ns", "none")).await, Requeue::AwaitChange);
     assert_eq!(lines(&requests), Vec::<String>::new());
 }
 
 /// PC-12.
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_being_deleted_is_not_asked_again_and_again() {
+async fn creation_pauses_in_a_terminating_namespace() {
     let (sync, requests) = syncs(|line, number| match line {
         "POST pods" => (
             403,
@@ -143,27 +143,27 @@ async fn a_namespace_that_is_being_deleted_is_not_asked_again_and_again() {
         line => obliging(line, number),
     });
     show(&sync, job("a", 5, &json!({})), 5);
-    // What the refusal means for the Job is for the next plan.
-    assert_eq!(sync.sync(&key()).await, Next::Retry);
-    let asked = |lines: &[String]| lines.iter().filter(|line| *line == "POST pods").count();
-    assert_eq!(asked(&lines(&requests)), 1);
+    // The next plan decides about the refusal.
+    assert_eq!(sync.sync(&key()).await, Requeue::RateLimited);
+    let creations = |lines: &[String]| lines.iter().filter(|line| *line == "POST pods").count();
+    assert_eq!(creations(&lines(&requests)), 1);
     sync.sync(&key()).await;
-    assert_eq!(asked(&lines(&requests)), 1, "none is tried again");
+    assert_eq!(creations(&lines(&requests)), 1, "none is tried again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conflict_is_tried_again() {
+async fn a_conflict_is_retried() {
     let (sync, _) = syncs(|line, number| match line {
         "PATCH jobs/a/status" => failure(409),
         line => obliging(line, number),
     });
     show(&sync, job("a", 5, &json!({})), 5);
-    assert_eq!(sync.sync(&key()).await, Next::Retry);
+    assert_eq!(sync.sync(&key()).await, Requeue::RateLimited);
 }
 
-/// S-05: what a sync leaves out is not forgotten.
+/// S-05: settled pods, which a sync does not read, stay in the memory.
 #[tokio::test(start_paused = true)]
-async fn a_finalizer_that_is_put_back_on_a_counted_pod_is_not_looked_at_again() {
+async fn a_restored_finalizer_of_a_counted_pod_is_ignored() {
     let (sync, requests) = syncs(obliging);
     let pods = |held: bool| {
         let mut counted = pod("p", "a", if held { 9 } else { 7 }, "Succeeded");
@@ -180,7 +180,7 @@ async fn a_finalizer_that_is_put_back_on_a_counted_pod_is_not_looked_at_again() 
     sync.wiring.memories.set(&key(), memory);
     sync.sync(&key()).await;
     assert_eq!(sync.wiring.memories.of(&key()).finalizer_removed, BTreeSet::new());
-    // What was written.
+    // The written status.
     sync.wiring.own_writes.forget(&key(), &Uid::new("a"));
     let before = lines(&requests).len();
     sync.wiring.pods.apply(pods(true), 9);
@@ -190,24 +190,24 @@ async fn a_finalizer_that_is_put_back_on_a_counted_pod_is_not_looked_at_again() 
     assert!(!lines[before..].contains(&"PATCH pods/p".to_owned()), "{lines:?}");
 }
 
-/// SY-09: a Job may go while a sync of it is under way, which remembers what it did.
+/// SY-09: a Job may be deleted during a sync, which then adds to the memory.
 #[tokio::test(start_paused = true)]
-async fn nothing_is_remembered_of_a_job_that_is_gone() {
+async fn the_memory_of_a_deleted_job_is_dropped() {
     let (sync, requests) = syncs(obliging);
     let wiring = &sync.wiring;
     let finalizer_removed = BTreeSet::from([Uid::new("p")]);
     wiring.memories.set(&key(), Memory { finalizer_removed, ..Memory::default() });
-    wiring.memories.put_away(&key(), &Uid::new("a"), vec![Uid::new("q")], |_| true);
+    wiring.memories.keep_settled(&key(), &Uid::new("a"), vec![Uid::new("q")], |_| true);
     wiring.own_writes.wrote_job(&key(), &Uid::new("a"), 50);
-    assert_eq!(sync.sync(&key()).await, Next::Rest);
+    assert_eq!(sync.sync(&key()).await, Requeue::AwaitChange);
     assert_eq!(wiring.memories.of(&key()), Memory::default());
     let mut memory = Memory::default();
     let pod = serde_json::from_value(pod("q", "a", 7, "Running")).unwrap();
     wiring.pods.apply(pod, 7);
     let pods: Vec<_> = wiring.pods.all().iter().map(|pod| pod.facts().clone()).collect();
-    wiring.memories.recall(&key(), &Uid::new("a"), &pods, &mut memory);
+    wiring.memories.restore_settled(&key(), &Uid::new("a"), &pods, &mut memory);
     assert_eq!(memory, Memory::default());
-    let reached = Reached { jobs: 0, pods: 0, holds: &|_| true };
+    let reached = Reached { jobs: 0, pods: 0, has_pod: &|_| true };
     let fresh = wiring.own_writes.check(&key(), &Uid::new("a"), reached, Instant::now());
     assert_eq!((fresh, lines(&requests).len()), (Freshness::Fresh, 0));
 }

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// An API server that holds one Lease, and refuses a write whose version is old.
+/// An API server with one Lease. It refuses a write with an old version.
 #[derive(Clone, Default)]
 struct Server {
     lease: Arc<Mutex<Option<Value>>>,
-    /// Clients whose requests get lost, and since when.
+    /// The clients whose requests are lost, with the time since which they are.
     cut_off: Arc<Mutex<BTreeMap<&'static str, Instant>>>,
 }
 
@@ -25,7 +25,7 @@ impl Server {
             let server = server.clone();
             async move {
                 if server.cut_off.lock().unwrap().contains_key(name) {
-                    // As a network that drops everything.
+                    // The network drops every packet.
                     sleep(Duration::from_secs(3600)).await;
                 }
                 let method = request.method().clone();
@@ -76,7 +76,7 @@ fn failure(code: u16, reason: &str) -> Value {
 
 struct Replica {
     fence: Fence,
-    standing: watch::Receiver<Standing>,
+    leadership: watch::Receiver<Leadership>,
     resume: Arc<Notify>,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
@@ -87,14 +87,14 @@ impl Replica {
         let fence = Fence::closed();
         let api = Api::namespaced(server.client(name), "default");
         let elector = Elector::new(api, "jobcheck", name, Timing::default(), fence.clone(), Metrics::new());
-        let (standing, resume) = (elector.standing(), elector.resume());
+        let (leadership, resume) = (elector.leadership(), elector.resume());
         let stop = CancellationToken::new();
         let task = tokio::spawn(elector.run(stop.clone()));
-        Replica { fence, standing, resume, stop, task }
+        Replica { fence, leadership, resume, stop, task }
     }
 
-    async fn until(&mut self, standing: Standing) {
-        self.standing.wait_for(|now| *now == standing).await.unwrap();
+    async fn until(&mut self, leadership: Leadership) {
+        self.leadership.wait_for(|now| *now == leadership).await.unwrap();
     }
 }
 
@@ -102,11 +102,14 @@ impl Replica {
 async fn the_first_replica_leads_and_the_second_stands_by() {
     let server = Server::default();
     let mut first = Replica::start(&server, "first");
-    first.until(Standing::Leading).await;
+    first.until(Leadership::Leading).await;
     let mut second = Replica::start(&server, "second");
-    second.until(Standing::Standby).await;
+    second.until(Leadership::Standby).await;
     sleep(Duration::from_secs(300)).await;
-    assert_eq!((*first.standing.borrow(), *second.standing.borrow()), (Standing::Leading, Standing::Standby));
+    assert_eq!(
+        (*first.leadership.borrow(), *second.leadership.borrow()),
+        (Leadership::Leading, Leadership::Standby)
+    );
     assert!(first.fence.is_open() && !second.fence.is_open());
     let spec = server.spec();
     assert_eq!(spec["holderIdentity"], "first");
@@ -115,31 +118,31 @@ async fn the_first_replica_leads_and_the_second_stands_by() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_stops_hands_over_at_once() {
+async fn a_replica_that_stops_releases_the_lease_at_once() {
     let server = Server::default();
     let mut first = Replica::start(&server, "first");
-    first.until(Standing::Leading).await;
+    first.until(Leadership::Leading).await;
     let mut second = Replica::start(&server, "second");
-    second.until(Standing::Standby).await;
+    second.until(Leadership::Standby).await;
     first.stop.cancel();
     first.task.await.unwrap();
     assert!(!first.fence.is_open());
     assert_eq!(server.spec()["holderIdentity"], "");
     let start = Instant::now();
-    second.until(Standing::Leading).await;
-    // The longest pause between two attempts is 4.4 s; the lease left over is 1 s long.
+    second.until(Leadership::Leading).await;
+    // The maximum pause between two attempts is 4.4 s, and the released lease has a duration of 1 s.
     assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
     assert_eq!(server.spec()["leaseTransitions"], 1);
 }
 
-/// The old leader has stopped writing before the new one begins: the fences are never open at the same time.
+/// The old leader stops writing before the new one starts: the two fences are never open at the same time.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_cut_off_stops_before_another_takes_over() {
     let server = Server::default();
     let mut first = Replica::start(&server, "first");
-    first.until(Standing::Leading).await;
+    first.until(Leadership::Leading).await;
     let mut second = Replica::start(&server, "second");
-    second.until(Standing::Standby).await;
+    second.until(Leadership::Standby).await;
     sleep(Duration::from_secs(60)).await;
     server.cut_off("first");
     let cut = Instant::now();
@@ -158,39 +161,39 @@ async fn a_leader_that_is_cut_off_stops_before_another_takes_over() {
     assert!(closed <= Duration::from_millis(10_020), "{closed:?}");
     assert!(taken - closed >= Duration::from_secs(4), "closed after {closed:?}, taken after {taken:?}");
     assert!(taken < Duration::from_secs(25), "{taken:?}");
-    first.until(Standing::Standby).await;
+    first.until(Leadership::Standby).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_whose_lease_was_taken_stops_at_its_next_renewal() {
     let server = Server::default();
     let mut first = Replica::start(&server, "first");
-    first.until(Standing::Leading).await;
+    first.until(Leadership::Leading).await;
     {
         let mut lease = server.lease.lock().unwrap();
         let lease = lease.as_mut().unwrap();
         lease["spec"]["holderIdentity"] = json!("somebody");
         lease["metadata"]["resourceVersion"] = json!("77");
     }
-    first.until(Standing::Standby).await;
+    first.until(Leadership::Standby).await;
     assert!(!first.fence.is_open());
-    // It takes the lease again when it is free, but not before its old term is over.
+    // The replica takes the free lease again, but not before its old term has ended.
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(*first.standing.borrow(), Standing::Standby);
+    assert_eq!(*first.leadership.borrow(), Leadership::Standby);
     first.resume.notify_one();
-    first.until(Standing::Leading).await;
+    first.until(Leadership::Leading).await;
     assert_eq!(server.spec()["holderIdentity"], "first");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_comes_back_under_its_name_keeps_the_lease() {
+async fn a_replica_that_restarts_under_its_name_keeps_the_lease() {
     let server = Server::default();
     let mut first = Replica::start(&server, "same");
-    first.until(Standing::Leading).await;
+    first.until(Leadership::Leading).await;
     let acquired = server.spec()["acquireTime"].clone();
     first.task.abort();
     let mut again = Replica::start(&server, "same");
-    again.until(Standing::Leading).await;
+    again.until(Leadership::Leading).await;
     assert_eq!(server.spec()["acquireTime"], acquired);
     assert_eq!(server.spec()["leaseTransitions"], 0);
 }

@@ -15,73 +15,75 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 
-/// A cache of names and versions, with a record of what it was told.
+/// A cache of names and versions, with a log of its updates.
 #[derive(Default)]
 struct Names {
-    held: Mutex<BTreeMap<String, Version>>,
-    seen: Mutex<Version>,
-    told: Mutex<Vec<String>>,
+    entries: Mutex<BTreeMap<String, Version>>,
+    version: Mutex<Version>,
+    log: Mutex<Vec<String>>,
 }
 
 impl Names {
-    fn tell(&self, what: String) {
-        self.told.lock().unwrap().push(what);
+    fn log(&self, what: String) {
+        self.log.lock().unwrap().push(what);
     }
 
-    fn held(&self) -> Vec<(String, Version)> {
-        self.held.lock().unwrap().clone().into_iter().collect()
+    fn entries(&self) -> Vec<(String, Version)> {
+        self.entries.lock().unwrap().clone().into_iter().collect()
     }
 
-    async fn until_seen(&self, version: Version) {
-        let seen = async {
-            while *self.seen.lock().unwrap() < version {
+    async fn until_version(&self, version: Version) {
+        let reached = async {
+            while *self.version.lock().unwrap() < version {
                 sleep(Duration::from_millis(10)).await;
             }
         };
-        timeout(Duration::from_secs(600), seen).await.unwrap_or_else(|_| panic!("never saw {version}"));
+        timeout(Duration::from_secs(600), reached)
+            .await
+            .unwrap_or_else(|_| panic!("version {version} was not reached"));
     }
 }
 
 impl Cache<ConfigMap> for Names {
-    type Kept = (String, Version);
+    type Entry = (String, Version);
 
-    fn keep(&self, object: ConfigMap, version: Version) -> Option<Self::Kept> {
+    fn entry(&self, object: ConfigMap, version: Version) -> Option<Self::Entry> {
         (object.name_any() != "ignored").then(|| (object.name_any(), version))
     }
 
-    fn replace(&self, objects: Vec<Self::Kept>, version: Version) {
-        self.tell(format!("replace {version}"));
-        *self.held.lock().unwrap() = objects.into_iter().collect();
-        *self.seen.lock().unwrap() = version;
+    fn replace(&self, entries: Vec<Self::Entry>, version: Version) {
+        self.log(format!("replace {version}"));
+        *self.entries.lock().unwrap() = entries.into_iter().collect();
+        *self.version.lock().unwrap() = version;
     }
 
     fn apply(&self, object: ConfigMap, version: Version) {
-        self.tell(format!("apply {version}"));
-        self.held.lock().unwrap().insert(object.name_any(), version);
-        *self.seen.lock().unwrap() = version;
+        self.log(format!("apply {version}"));
+        self.entries.lock().unwrap().insert(object.name_any(), version);
+        *self.version.lock().unwrap() = version;
     }
 
     fn remove(&self, object: ConfigMap, version: Version) {
-        self.tell(format!("remove {version}"));
-        self.held.lock().unwrap().remove(&object.name_any());
-        *self.seen.lock().unwrap() = version;
+        self.log(format!("remove {version}"));
+        self.entries.lock().unwrap().remove(&object.name_any());
+        *self.version.lock().unwrap() = version;
     }
 
     fn advance(&self, version: Version) {
-        self.tell(format!("advance {version}"));
-        *self.seen.lock().unwrap() = version;
+        self.log(format!("advance {version}"));
+        *self.version.lock().unwrap() = version;
     }
 }
 
-/// One answer of the server.
+/// A response of the server.
 enum Answer {
     /// A page of a LIST: names with versions, the version of the list, and the token of the next page.
     Page(Vec<(&'static str, Version)>, Version, Option<&'static str>),
-    /// A WATCH with these events, which then ends.
+    /// A WATCH with these events that the server then closes.
     Closing(Vec<Value>),
-    /// A WATCH with these events, which then breaks.
+    /// A WATCH with these events whose connection then breaks.
     Breaking(Vec<Value>),
-    /// A WATCH with these events, which stays open.
+    /// A WATCH with these events that stays open.
     Open(Vec<Value>),
     Failure(u16),
 }
@@ -89,18 +91,18 @@ enum Answer {
 #[derive(Clone)]
 struct Server {
     script: Arc<Mutex<VecDeque<Answer>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    queries: Arc<Mutex<Vec<String>>>,
     open: Arc<Mutex<Vec<Sender<Bytes, std::io::Error>>>>,
 }
 
 impl Server {
     fn new(script: Vec<Answer>) -> Server {
-        Server { script: Arc::new(Mutex::new(script.into())), asked: Arc::default(), open: Arc::default() }
+        Server { script: Arc::new(Mutex::new(script.into())), queries: Arc::default(), open: Arc::default() }
     }
 
     async fn answer(&self, request: Request<Body>) -> Response<BoxBody<Bytes, std::io::Error>> {
         let query = request.uri().query().unwrap_or_default().trim_start_matches('&').to_owned();
-        self.asked.lock().unwrap().push(query);
+        self.queries.lock().unwrap().push(query);
         let answer = self.script.lock().unwrap().pop_front();
         let (code, text) = match answer {
             Some(Answer::Page(items, version, next)) => (200, page(&items, version, next).to_string()),
@@ -184,19 +186,19 @@ async fn all_pages_are_listed_then_events_and_bookmarks_are_followed() {
             event("BOOKMARK", "", 40),
         ]),
     ]);
-    running.cache.until_seen(40).await;
-    assert_eq!(running.cache.held(), [("a".to_owned(), 12), ("c".to_owned(), 11)]);
-    let asked = running.server.asked.lock().unwrap().clone();
-    assert_eq!(asked[0], "limit=500");
-    assert_eq!(asked[1], "limit=500&continue=more");
-    assert!(asked[2].contains("watch=true") && asked[2].contains("resourceVersion=10"), "{}", asked[2]);
-    assert!(asked[2].contains("allowWatchBookmarks=true"), "{}", asked[2]);
+    running.cache.until_version(40).await;
+    assert_eq!(running.cache.entries(), [("a".to_owned(), 12), ("c".to_owned(), 11)]);
+    let queries = running.server.queries.lock().unwrap().clone();
+    assert_eq!(queries[0], "limit=500");
+    assert_eq!(queries[1], "limit=500&continue=more");
+    assert!(queries[2].contains("watch=true") && queries[2].contains("resourceVersion=10"), "{}", queries[2]);
+    assert!(queries[2].contains("allowWatchBookmarks=true"), "{}", queries[2]);
     running.stop.cancel();
     running.task.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_closed_or_broke_goes_on_where_it_was() {
+async fn a_watch_that_closed_or_broke_resumes_at_its_version() {
     let running = start(vec![
         Answer::Page(vec![], 1, None),
         Answer::Closing(vec![event("ADDED", "a", 2)]),
@@ -204,14 +206,17 @@ async fn a_watch_that_closed_or_broke_goes_on_where_it_was() {
         Answer::Failure(503),
         Answer::Open(vec![event("ADDED", "c", 4)]),
     ]);
-    running.cache.until_seen(4).await;
-    assert_eq!(*running.cache.told.lock().unwrap(), ["replace 1", "apply 2", "apply 3", "apply 4"]);
-    let asked = running.server.asked.lock().unwrap().clone();
-    assert!(asked[2].contains("resourceVersion=2") && asked[4].contains("resourceVersion=3"), "{asked:?}");
+    running.cache.until_version(4).await;
+    assert_eq!(*running.cache.log.lock().unwrap(), ["replace 1", "apply 2", "apply 3", "apply 4"]);
+    let queries = running.server.queries.lock().unwrap().clone();
+    assert!(
+        queries[2].contains("resourceVersion=2") && queries[4].contains("resourceVersion=3"),
+        "{queries:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_version_that_is_gone_makes_it_list_again() {
+async fn an_expired_version_causes_a_relist() {
     let gone = json!({"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "old"}});
     let running = start(vec![
         Answer::Page(vec![("a", 1)], 1, None),
@@ -220,32 +225,32 @@ async fn a_version_that_is_gone_makes_it_list_again() {
         Answer::Failure(410),
         Answer::Page(vec![("c", 20)], 21, None),
     ]);
-    running.cache.until_seen(21).await;
-    assert_eq!(running.cache.held(), [("c".to_owned(), 20)]);
+    running.cache.until_version(21).await;
+    assert_eq!(running.cache.entries(), [("c".to_owned(), 20)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_lists_again_when_it_is_told_to() {
+async fn a_request_causes_a_relist() {
     let running = start(vec![
         Answer::Page(vec![("a", 1)], 1, None),
         Answer::Open(vec![]),
         Answer::Page(vec![("a", 1), ("lost", 2)], 5, None),
     ]);
-    running.cache.until_seen(1).await;
+    running.cache.until_version(1).await;
     sleep(Duration::from_secs(1)).await;
     running.relist.notify_one();
-    running.cache.until_seen(5).await;
-    assert_eq!(running.cache.held().len(), 2);
+    running.cache.until_version(5).await;
+    assert_eq!(running.cache.entries().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_fails_is_asked_later_and_later() {
+async fn a_failing_server_is_retried_with_growing_delays() {
     let mut script: Vec<Answer> = (0..8).map(|_| Answer::Failure(500)).collect();
     script.push(Answer::Page(vec![], 7, None));
     let start_at = Instant::now();
     let running = start(script);
-    running.cache.until_seen(7).await;
-    // 0.8 + 1.6 + 3.2 + 6.4 + 12.8 + 25.6 + 30 + 30 s, each up to twice as long.
+    running.cache.until_version(7).await;
+    // The delays are 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, and 30 s, each up to twice as long.
     let waited = start_at.elapsed().as_secs_f64();
     assert!((110.0..221.0).contains(&waited), "{waited}");
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::runtime::reflector::Cache;
 use crate::runtime::testing::{Requests, failure, job, lines, server, wiring};
 
-/// A Job that finished at this time, with ten seconds to live.
+/// A Job that finished at this time, with a TTL of ten seconds.
 fn finished(at: &str, version: u64, extra: &Value) -> Value {
     let mut job = job("a", version, extra);
     job["spec"]["ttlSecondsAfterFinished"] = json!(10);
@@ -16,8 +16,8 @@ fn finished(at: &str, version: u64, extra: &Value) -> Value {
 
 const LONG_AGO: &str = "2020-01-01T00:00:00Z";
 
-/// Syncs a Job that the cache shows as `cached` and the API server as `stored`.
-async fn sync(cached: Value, stored: (u16, Value), deletion: u16) -> (Next, Requests, TtlSync) {
+/// Syncs a Job that is `cached` in the cache and `stored` in the API server.
+async fn sync(cached: Value, stored: (u16, Value), deletion: u16) -> (Requeue, Requests, TtlSync) {
     let (client, requests) = server(move |line, _| match line {
         "GET jobs/a" => stored.clone(),
         _ if deletion < 300 => (deletion, json!({"kind": "Status", "status": "Success"})),
@@ -31,10 +31,10 @@ async fn sync(cached: Value, stored: (u16, Value), deletion: u16) -> (Next, Requ
 
 /// TT-05, TT-06, TT-12.
 #[tokio::test(start_paused = true)]
-async fn an_expired_job_is_read_anew_and_deleted_in_the_version_that_was_read() {
+async fn an_expired_job_is_read_again_and_deleted_with_its_version_as_precondition() {
     let stored = finished(LONG_AGO, 9, &json!({"metadata": {"uid": "other"}}));
     let (next, requests, sync) = sync(finished(LONG_AGO, 5, &json!({})), (200, stored), 200).await;
-    assert_eq!(next, Next::Rest);
+    assert_eq!(next, Requeue::AwaitChange);
     assert_eq!(lines(&requests), ["GET jobs/a", "DELETE jobs/a"]);
     let options = requests.lock().unwrap()[1].1.clone();
     assert_eq!(options["propagationPolicy"], "Foreground");
@@ -42,36 +42,36 @@ async fn an_expired_job_is_read_anew_and_deleted_in_the_version_that_was_read() 
     assert!(sync.wiring.metrics.text().contains("job_deletion_duration_seconds_count 1"));
 }
 
-/// TT-05, TT-08: the cache alone never leads to a deletion.
+/// TT-05, TT-08: no deletion is decided from a cache.
 #[tokio::test(start_paused = true)]
-async fn a_job_whose_ttl_was_taken_away_or_that_is_gone_is_left() {
+async fn a_job_without_ttl_or_already_deleted_is_left_alone() {
     for stored in [
         (200, job("a", 9, &json!({}))),
         (200, finished(LONG_AGO, 9, &json!({"metadata": {"deletionTimestamp": LONG_AGO}}))),
         failure(404),
     ] {
         let (next, requests, _) = sync(finished(LONG_AGO, 5, &json!({})), stored, 200).await;
-        assert_eq!((next, lines(&requests)), (Next::Rest, vec!["GET jobs/a".to_owned()]));
+        assert_eq!((next, lines(&requests)), (Requeue::AwaitChange, vec!["GET jobs/a".to_owned()]));
     }
 }
 
 /// TT-04, TT-10.
 #[tokio::test(start_paused = true)]
-async fn a_job_whose_time_is_not_over_is_looked_at_again_then() {
+async fn a_job_whose_ttl_has_not_expired_is_planned_again_then() {
     let now = jiff::Timestamp::now();
     let (next, requests, _) = sync(finished(&now.to_string(), 5, &json!({})), failure(500), 200).await;
-    let Next::After(delay) = next else { panic!("{next:?}") };
+    let Requeue::After(delay) = next else { panic!("{next:?}") };
     assert!(delay > Duration::from_secs(8) && delay <= Duration::from_secs(10), "{delay:?}");
     assert_eq!(lines(&requests), Vec::<String>::new());
 }
 
 /// TT-02, TT-07.
 #[tokio::test(start_paused = true)]
-async fn what_fails_is_tried_again() {
+async fn failures_are_retried() {
     let expired = || finished(LONG_AGO, 5, &json!({}));
-    assert_eq!(sync(expired(), failure(500), 200).await.0, Next::Retry);
-    assert_eq!(sync(expired(), (200, expired()), 409).await.0, Next::Retry);
+    assert_eq!(sync(expired(), failure(500), 200).await.0, Requeue::RateLimited);
+    assert_eq!(sync(expired(), (200, expired()), 409).await.0, Requeue::RateLimited);
     let mut timeless = expired();
     timeless["status"]["conditions"][0]["lastTransitionTime"] = Value::Null;
-    assert_eq!(sync(timeless, failure(500), 200).await.0, Next::Retry);
+    assert_eq!(sync(timeless, failure(500), 200).await.0, Requeue::RateLimited);
 }

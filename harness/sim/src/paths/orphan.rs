@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jobcheck_apiserver::request::Request;
 use jobcheck_controller::job::observe::PodSelector;
-use jobcheck_controller::job::orphan::{self, Look, OrphanObserved};
+use jobcheck_controller::job::orphan::{self, OrphanObserved, OwnerLookup};
 use jobcheck_controller::job::requests::{of_orphan, read_job};
 use jobcheck_controller::values;
 use jobcheck_explorer::process::decisions::OrphanDecision;
@@ -84,19 +84,20 @@ fn wanted(
     let facts = pod.facts(&values::Uid::new(""), &PodSelector::nothing()).map_err(Stop::Differs)?;
     let reference = pod.owner();
     // What a process remembers of Jobs that are gone saves a request, and changes nothing.
-    let owner = match orphan::look(&facts, &reference, cached.as_ref().map(|job| &job.facts), |_| false) {
-        Look::Known(owner) => owner,
-        Look::Ask { job, uid } => {
-            let response = bench.ask(&to_server(read_job(job)));
-            match orphan::asked(uid, answer(Some(&response))) {
-                Ok(Some(owner)) => owner,
-                Ok(None) => return Ok(None),
-                Err(failure) => {
-                    return differs(format!("the Job of pod {} is asked for: {failure}", facts.name));
+    let owner =
+        match orphan::look_up_owner(&facts, &reference, cached.as_ref().map(|job| &job.facts), |_| false) {
+            OwnerLookup::Known(owner) => owner,
+            OwnerLookup::Ask { job, uid } => {
+                let response = bench.ask(&to_server(read_job(job)));
+                match orphan::owner_from_response(uid, answer(Some(&response))) {
+                    Ok(Some(owner)) => owner,
+                    Ok(None) => return Ok(None),
+                    Err(failure) => {
+                        return differs(format!("the Job of pod {} is asked for: {failure}", facts.name));
+                    }
                 }
             }
-        }
-    };
+        };
     let settings = jobcheck_adapter::sync::options(&scope.constants, process.knowledge.gates);
     let plan = orphan::plan(&OrphanObserved { pod: &facts, owner, settings: &settings });
     Ok(of_orphan(&plan).map(to_server))

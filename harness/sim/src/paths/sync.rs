@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use jobcheck_adapter::mutations::plan_with;
 use jobcheck_apiserver::request::{Request, Verb};
-use jobcheck_controller::job::observed::{JobFacts, Memory, Observed, PodFacts};
+use jobcheck_controller::job::memory::Memory;
+use jobcheck_controller::job::observed::{JobFacts, Observed, PodFacts};
 use jobcheck_controller::values;
 use jobcheck_explorer::process::state::Process;
 use jobcheck_explorer::scope::Scope;
@@ -183,7 +184,7 @@ fn exchange(bench: &mut Bench, id: JobId, (one, other): (Uid, Uid)) {
 }
 
 fn exchange_memory(memory: &mut Memory, (one, other): &(values::Uid, values::Uid)) {
-    for uids in [&mut memory.finalizer_removed, &mut memory.deleted, &mut memory.backoff.seen] {
+    for uids in [&mut memory.finalizer_removed, &mut memory.deleted, &mut memory.backoff.pods] {
         match (uids.contains(one), uids.contains(other)) {
             (true, false) => {
                 uids.remove(one);

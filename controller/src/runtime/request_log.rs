@@ -1,4 +1,4 @@
-//! What sees every request of a process: it is counted (`rest_client_requests_total`), and written to the trace.
+//! The log of all requests of a process: it counts them (`rest_client_requests_total`) and writes them to the trace.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,50 +16,50 @@ use tower::{BoxError, Layer, Service};
 use super::metrics::Metrics;
 use super::trace::{Exchange, Tracer};
 
-/// What sees the requests of all clients.
+/// The destinations of the request log.
 #[derive(Clone, Debug)]
-pub struct Wire {
-    /// Where requests are counted.
+pub struct RequestLog {
+    /// The metrics that count the requests.
     pub metrics: Metrics,
-    /// Where they are written to.
+    /// The native trace, if there is one.
     pub tracer: Option<Arc<Tracer>>,
 }
 
-impl Wire {
-    /// A layer for the requests of one controller.
+impl RequestLog {
+    /// Returns a layer for the requests of the controller with this name.
     #[must_use]
-    pub fn layer(&self, controller: &str) -> WireLayer {
-        WireLayer { wire: self.clone(), controller: controller.into() }
+    pub fn layer(&self, controller: &str) -> RequestLogLayer {
+        RequestLogLayer { log: self.clone(), controller: controller.into() }
     }
 }
 
-/// Sees the requests of one client.
+/// Logs the requests of one client.
 #[derive(Clone, Debug)]
-pub struct WireLayer {
-    wire: Wire,
+pub struct RequestLogLayer {
+    log: RequestLog,
     controller: Arc<str>,
 }
 
-impl<S> Layer<S> for WireLayer {
-    type Service = Wired<S>;
+impl<S> Layer<S> for RequestLogLayer {
+    type Service = LoggedService<S>;
 
-    fn layer(&self, inner: S) -> Wired<S> {
-        Wired { inner, layer: self.clone() }
+    fn layer(&self, inner: S) -> LoggedService<S> {
+        LoggedService { inner, layer: self.clone() }
     }
 }
 
-/// A service whose requests are seen.
+/// A service whose requests are logged.
 #[derive(Clone, Debug)]
-pub struct Wired<S> {
+pub struct LoggedService<S> {
     inner: S,
-    layer: WireLayer,
+    layer: RequestLogLayer,
 }
 
-/// The body of an answer, perhaps copied to the trace as it passes.
-pub type Passing = UnsyncBoxBody<Bytes, BoxError>;
-type Pending = Pin<Box<dyn Future<Output = Result<Response<Passing>, BoxError>> + Send>>;
+/// The body of a response. If there is a trace, the body of a watch is copied to it.
+pub type LoggedBody = UnsyncBoxBody<Bytes, BoxError>;
+type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response<LoggedBody>, BoxError>> + Send>>;
 
-impl<S, B> Service<Request<Body>> for Wired<S>
+impl<S, B> Service<Request<Body>> for LoggedService<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
     S::Error: Into<BoxError> + Send,
@@ -67,37 +67,37 @@ where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    type Response = Response<Passing>;
+    type Response = Response<LoggedBody>;
     type Error = BoxError;
-    type Future = Pending;
+    type Future = ResponseFuture;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(context).map_err(Into::into)
     }
 
-    fn call(&mut self, request: Request<Body>) -> Pending {
-        let (metrics, method) = (self.layer.wire.metrics.clone(), request.method().clone());
-        let Some(tracer) = self.layer.wire.tracer.clone() else {
+    fn call(&mut self, request: Request<Body>) -> ResponseFuture {
+        let (metrics, method) = (self.layer.log.metrics.clone(), request.method().clone());
+        let Some(tracer) = self.layer.log.tracer.clone() else {
             let sent = self.inner.call(request);
             return Box::pin(async move {
-                let answer = sent.await.map_err(Into::into);
-                count(&metrics, &method, answer.as_ref().ok());
-                Ok(answer?.map(|body| body.map_err(Into::into).boxed_unsync()))
+                let response = sent.await.map_err(Into::into);
+                count(&metrics, &method, response.as_ref().ok());
+                Ok(response?.map(|body| body.map_err(Into::into).boxed_unsync()))
             });
         };
         let controller = Arc::clone(&self.layer.controller);
         let uri = request.uri().clone();
-        // The bodies of all requests of kube are in memory.
+        // kube holds the body of every request in memory, so the copy cannot fail.
         let copy = request.body().try_clone().unwrap_or_else(Body::empty);
         let sent = self.inner.call(request);
         Box::pin(async move {
             let body = copy.collect().await?.to_bytes();
             let received = Timestamp::now();
-            let answer = sent.await.map_err(Into::into);
-            count(&metrics, &method, answer.as_ref().ok());
+            let response = sent.await.map_err(Into::into);
+            count(&metrics, &method, response.as_ref().ok());
             let exchange =
                 Exchange { controller: &controller, method: &method, uri: &uri, received, body: &body };
-            traced(&tracer, &exchange, answer).await
+            traced(&tracer, &exchange, response).await
         })
     }
 }
@@ -105,14 +105,14 @@ where
 async fn traced<B>(
     tracer: &Arc<Tracer>,
     exchange: &Exchange<'_>,
-    answer: Result<Response<B>, BoxError>,
-) -> Result<Response<Passing>, BoxError>
+    response: Result<Response<B>, BoxError>,
+) -> Result<Response<LoggedBody>, BoxError>
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let answer = answer.inspect_err(|_| tracer.lost(exchange))?;
-    let (parts, body) = answer.into_parts();
+    let response = response.inspect_err(|_| tracer.lost(exchange))?;
+    let (parts, body) = response.into_parts();
     if exchange.is_watch() {
         let body = Tee { body: Box::pin(body), tracer: Arc::clone(tracer), line: Vec::new() };
         return Ok(Response::from_parts(parts, body.boxed_unsync()));
@@ -129,14 +129,14 @@ where
     Ok(Response::from_parts(parts, body))
 }
 
-fn count<B>(metrics: &Metrics, method: &Method, answer: Option<&Response<B>>) {
-    match answer {
-        Some(answer) => metrics.requested(method.as_str(), answer.status().as_str()),
+fn count<B>(metrics: &Metrics, method: &Method, response: Option<&Response<B>>) {
+    match response {
+        Some(response) => metrics.requested(method.as_str(), response.status().as_str()),
         None => metrics.requested(method.as_str(), "<error>"),
     }
 }
 
-/// A body of lines; each whole line is also given to the trace.
+/// The body of a watch. Each complete line is copied to the trace.
 struct Tee<B> {
     body: Pin<Box<B>>,
     tracer: Arc<Tracer>,

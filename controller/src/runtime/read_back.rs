@@ -1,5 +1,5 @@
-//! Proves that the caches are fresh for one Job: asks the API server what is stored (quorum reads), so that the caches
-//! can be held against it.
+//! Reads back the stored objects of one Job after a write with unknown outcome (quorum reads), so that the caches can be
+//! compared with them.
 
 use std::collections::BTreeSet;
 
@@ -7,57 +7,58 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, ListParams, PartialObjectMeta};
 
-use super::kept::{KeptJob, PodStore};
+use super::cached::{CachedJob, PodStore};
 use super::own_writes::OwnWrites;
 use super::reflector::Version;
 use super::rest;
-use super::store::Kept;
+use super::store::Cached;
 use crate::answer::Failure;
 use crate::values::Uid;
 
-/// What is stored of a Job.
+/// The result of reading back a Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
-    /// The caches know now how far they have to come.
-    Proved,
-    /// The Job is not there any more; the cache will show it.
-    Gone,
+pub enum ReadBack {
+    /// The versions that the caches have to show are known.
+    Exists,
+    /// The Job does not exist any more, which the cache will show.
+    Deleted,
 }
 
-/// Answers in one page.
+/// The page size of the LIST.
 const PAGE: u32 = 500;
 
-/// Asks for the Job and its pods. After it the doubt about the Job is over.
+/// Reads the Job and its pods, and sets the versions that the caches have to show.
 ///
 /// # Errors
-/// What the API server says, or that it said nothing: the doubt stays.
-pub async fn prove(
+///
+/// The failure of a read. The outcome of the write is still unknown then.
+pub async fn read_back(
     client: &Client,
     pods: &PodStore,
     own_writes: &OwnWrites,
-    job: &KeptJob,
-) -> Result<Stored, Failure> {
+    job: &CachedJob,
+) -> Result<ReadBack, Failure> {
     let uid = &job.facts.uid;
     let stored = rest::get_job(client, job.key()).await?;
     let Some(stored) = stored.filter(|stored| stored.metadata.uid.as_deref() == Some(uid.as_str())) else {
-        return Ok(Stored::Gone);
+        return Ok(ReadBack::Deleted);
     };
     let version = number(stored.metadata.resource_version.as_deref());
-    // Read before the list, so that what it holds and the list does not is gone indeed.
-    let held: BTreeSet<Uid> = pods.lookup(|index| {
-        let own = index.of_job(uid).chain(index.unowned(&job.key().namespace));
+    // The cache is read before the list, so that a pod which only the cache has is really deleted.
+    let cached: BTreeSet<Uid> = pods.lookup(|index| {
+        let own = index.of_job(uid).chain(index.ownerless(&job.key().namespace));
         own.filter(|pod| job.selector.matches(&pod.labels)).map(|pod| pod.uid().clone()).collect()
     });
     let listed = list(client, job).await?;
     let newest = listed.iter().map(|(_, version)| *version).max().unwrap_or(0);
-    let there: BTreeSet<Uid> = listed.into_iter().map(|(uid, _)| uid).collect();
-    let gone = held.difference(&there).cloned().collect();
-    own_writes.proved(job.key(), uid, version, newest, gone);
-    Ok(Stored::Proved)
+    let stored_pods: BTreeSet<Uid> = listed.into_iter().map(|(uid, _)| uid).collect();
+    let deleted = cached.difference(&stored_pods).cloned().collect();
+    own_writes.read_back(job.key(), uid, version, newest, deleted);
+    Ok(ReadBack::Exists)
 }
 
-/// UIDs and versions of the pods that the Job selects.
-async fn list(client: &Client, job: &KeptJob) -> Result<Vec<(Uid, Version)>, Failure> {
+/// Lists the UIDs and versions of the pods that the Job selects.
+async fn list(client: &Client, job: &CachedJob) -> Result<Vec<(Uid, Version)>, Failure> {
     let Some(query) = job.selector.query() else { return Ok(Vec::new()) };
     let api: Api<Pod> = Api::namespaced(client.clone(), &job.key().namespace);
     let mut page = ListParams::default().labels(&query).limit(PAGE);

@@ -11,7 +11,7 @@ fn job(name: &str, uid: &str, manual: Option<Value>) -> DynamicObject {
         "metadata": {"namespace": "ns", "name": name, "uid": uid, "resourceVersion": "5", "generation": 3},
         "spec": {"parallelism": 1, "selector": selector,
             "template": {"spec": {"containers": [{"name": "c", "image": "i"}], "fromTheFuture": 1}}},
-        "status": {"uncountedTerminatedPods": {"succeeded": ["stray"]}},
+        "status": {"uncountedTerminatedPods": {"succeeded": ["recorded"]}},
     }))
     .unwrap()
 }
@@ -42,33 +42,33 @@ fn stores(jobs: Vec<DynamicObject>, pods: Vec<Pod>) -> (JobStore, PodStore) {
 }
 
 #[test]
-fn the_template_is_kept_as_it_is_stored() {
+fn the_template_is_cached_as_it_is_stored() {
     let (jobs, _) = stores(vec![job("a", "u", None)], vec![]);
-    let kept = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
-    assert_eq!(kept.template["spec"]["fromTheFuture"], 1);
-    assert_eq!((kept.generation, kept.version()), (3, 5));
-    assert_eq!(kept.selector.query().as_deref(), Some("batch.kubernetes.io/controller-uid=u"));
+    let cached = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
+    assert_eq!(cached.template["spec"]["fromTheFuture"], 1);
+    assert_eq!((cached.generation, cached.version()), (3, 5));
+    assert_eq!(cached.selector.query().as_deref(), Some("batch.kubernetes.io/controller-uid=u"));
 }
 
-/// FT-24, FT-26, J-05: what a decision about a Job sees.
+/// FT-24, FT-26, J-05.
 #[test]
-fn a_job_sees_its_pods_those_it_may_adopt_and_those_it_has_to_count() {
+fn a_job_reads_its_pods_pods_that_it_may_adopt_and_recorded_pods() {
     let selected = json!({"batch.kubernetes.io/controller-uid": "u"});
     let (jobs, pods) = stores(
         vec![job("a", "u", None)],
         vec![
             pod("mine", "p1", Some(("Job", "u")), selected.clone(), true),
             pod("relabelled", "p2", Some(("Job", "u")), json!({"x": "y"}), true),
-            pod("orphan", "p3", None, selected.clone(), false),
+            pod("ownerless", "p3", None, selected.clone(), false),
             pod("bare", "p4", None, json!({}), false),
-            pod("namesake", "p5", Some(("Job", "former")), selected.clone(), true),
-            pod("stray", "stray", Some(("Job", "former")), selected.clone(), true),
+            pod("previous", "p5", Some(("Job", "previous")), selected.clone(), true),
+            pod("recorded", "recorded", Some(("Job", "previous")), selected.clone(), true),
             pod("replica", "p6", Some(("ReplicaSet", "r")), selected, false),
         ],
     );
     let job = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
     let seen: Vec<(String, Controller, bool)> = pods
-        .lookup(|index| index.seen_from(&job, &BTreeSet::new()))
+        .lookup(|index| index.facts_for(&job, &BTreeSet::new()))
         .into_iter()
         .map(|pod| (pod.name.to_string(), pod.controller, pod.selected))
         .collect();
@@ -77,15 +77,15 @@ fn a_job_sees_its_pods_those_it_may_adopt_and_those_it_has_to_count() {
         [
             ("mine".to_owned(), Controller::ThisJob, true),
             ("relabelled".to_owned(), Controller::ThisJob, false),
-            ("orphan".to_owned(), Controller::Nobody, true),
-            ("stray".to_owned(), Controller::Another, true),
+            ("ownerless".to_owned(), Controller::Nobody, true),
+            ("recorded".to_owned(), Controller::Another, true),
         ]
     );
-    assert_eq!(pods.len(), 6, "the pod of a ReplicaSet is not kept");
-    assert_eq!(pods.seen(), 7);
+    assert_eq!(pods.len(), 6, "the pod of a ReplicaSet is not cached");
+    assert_eq!(pods.latest_version(), 7);
 }
 
-/// Ends a pod of the Job `u`: counted and released, unless it holds the finalizer.
+/// A terminated pod of the Job `u`, with or without its finalizer.
 fn ended(name: &str, phase: &str, labels: Value, finalizer: bool) -> Pod {
     let mut pod = pod(name, name, Some(("Job", "u")), labels, finalizer);
     pod.status.as_mut().unwrap().phase = Some(phase.to_owned());
@@ -99,11 +99,11 @@ fn generated() -> Value {
 fn seen(jobs: &JobStore, pods: &PodStore, deleted: &[&str]) -> Vec<String> {
     let job = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
     let deleted = deleted.iter().map(|uid| Uid::new(uid)).collect();
-    let seen = pods.lookup(|index| index.seen_from(&job, &deleted));
+    let seen = pods.lookup(|index| index.facts_for(&job, &deleted));
     seen.iter().map(|pod| pod.name.to_string()).collect()
 }
 
-/// A sync of a large Job does not go through the pods that it has counted.
+/// A sync of a large Job does not read the pods that it has counted.
 #[test]
 fn pods_that_are_settled_are_not_read() {
     let all = || {
@@ -117,21 +117,21 @@ fn pods_that_are_settled_are_not_read() {
     };
     let (jobs, pods) = stores(vec![job("a", "u", None)], all());
     assert_eq!(seen(&jobs, &pods, &[]), ["held", "relabelled", "running"]);
-    // The decision waits until the deletion of these is shown.
+    // The decision waits until the cache shows the deletion of these pods.
     assert_eq!(
-        seen(&jobs, &pods, &["counted", "held", "nobody"]),
+        seen(&jobs, &pods, &["counted", "held", "missing"]),
         ["held", "relabelled", "running", "counted"]
     );
     assert_eq!(pods.lookup(|index| index.of_job(&Uid::new("u")).count()), 5);
-    let named = ["counted", "held", "nobody", "running"].map(Uid::new).into();
-    assert_eq!(pods.lookup(|index| index.over(&named)), [Uid::new("counted")]);
-    // PF-08: a failure policy asks failed pods for ever.
+    let named = ["counted", "held", "missing", "running"].map(Uid::new).into();
+    assert_eq!(pods.lookup(|index| index.done(&named)), [Uid::new("counted")]);
+    // PF-08: a failure policy applies to failed pods forever.
     let mut strict = job("a", "u", None);
     strict.data["spec"]["podFailurePolicy"] = json!({"rules": []});
     let (jobs, pods) = stores(vec![strict], all());
     assert_eq!(seen(&jobs, &pods, &[]), ["held", "relabelled", "running", "failed"]);
     assert_eq!(seen(&jobs, &pods, &["counted"]), ["held", "relabelled", "running", "counted", "failed"]);
-    // FT-26: a selector of the user's own may not match the pods of its Job.
+    // FT-26: a manual selector need not match the pods of its Job.
     let manual = job("a", "u", Some(json!({"matchLabels": {"app": "x"}})));
     let (jobs, pods) = stores(vec![manual], all());
     assert_eq!(seen(&jobs, &pods, &[]), ["held", "relabelled", "running", "counted", "failed"]);
@@ -141,7 +141,7 @@ fn pods_that_are_settled_are_not_read() {
 }
 
 #[test]
-fn a_pod_is_read_until_it_is_settled_and_forgotten_when_it_is_gone() {
+fn a_pod_is_read_until_it_is_settled_and_dropped_when_it_is_deleted() {
     let (jobs, pods) = stores(vec![job("a", "u", None)], vec![ended("p", "Succeeded", generated(), true)]);
     assert_eq!(seen(&jobs, &pods, &[]), ["p"]);
     let count = || pods.lookup(|index| index.of_job(&Uid::new("u")).count());
@@ -155,7 +155,7 @@ fn a_pod_is_read_until_it_is_settled_and_forgotten_when_it_is_gone() {
 }
 
 #[test]
-fn a_pod_of_another_kind_is_kept_while_it_holds_the_finalizer() {
+fn a_pod_of_another_kind_of_owner_is_cached_while_it_holds_the_finalizer() {
     let (_, pods) = stores(vec![], vec![pod("p", "p", Some(("ReplicaSet", "r")), json!({}), true)]);
     assert_eq!(pods.len(), 1);
     pods.apply(pod("p", "p", Some(("ReplicaSet", "r")), json!({}), false), 8);
@@ -163,7 +163,7 @@ fn a_pod_of_another_kind_is_kept_while_it_holds_the_finalizer() {
 }
 
 #[test]
-fn jobs_are_found_by_a_pod_that_they_select() {
+fn jobs_are_found_by_the_pods_that_they_select() {
     let manual =
         json!({"matchLabels": {"app": "x"}, "matchExpressions": [{"key": "tier", "operator": "Exists"}]});
     let (jobs, pods) = stores(
@@ -188,7 +188,7 @@ fn jobs_are_found_by_a_pod_that_they_select() {
 }
 
 #[test]
-fn a_job_that_cannot_be_read_is_not_kept() {
+fn a_job_that_cannot_be_parsed_is_not_cached() {
     let mut broken = job("a", "u", None);
     broken.data["spec"]["parallelism"] = json!("many");
     let (jobs, _) = stores(vec![broken], vec![]);
@@ -196,19 +196,20 @@ fn a_job_that_cannot_be_read_is_not_kept() {
 }
 
 #[test]
-fn words_that_nobody_needs_are_forgotten() {
-    let mut words = Words { words: BTreeSet::new(), sweep_at: 3 };
-    let held = words.share("held");
-    assert!(Arc::ptr_eq(&held, &words.share("held")));
-    drop(words.share("a"));
-    drop(words.share("b"));
-    drop(words.share("c"));
-    assert_eq!(words.words.iter().map(|word| &**word).collect::<Vec<_>>(), ["c", "held"]);
-    assert_eq!(words.sweep_at, FIRST_SWEEP);
+fn texts_without_users_are_dropped() {
+    let mut interner = Interner { texts: BTreeSet::new(), sweep_at: 3 };
+    let used = interner.intern("used");
+    assert!(Arc::ptr_eq(&used, &interner.intern("used")));
+    drop(interner.intern("a"));
+    drop(interner.intern("b"));
+    drop(interner.intern("c"));
+    assert_eq!(interner.texts.iter().map(|text| &**text).collect::<Vec<_>>(), ["c", "used"]);
+    assert_eq!(interner.sweep_at, FIRST_SWEEP);
 }
 
-/// Without its texts, of which a pod has three of its own (name, UID, version); a cluster may have 100,000 pods.
+/// The size does not include the three texts that a pod does not share (name, UID, version). A cluster may have 100,000
+/// pods.
 #[test]
-fn a_pod_takes_little_room() {
-    assert!(size_of::<KeptPod>() <= 384, "{}", size_of::<KeptPod>());
+fn a_cached_pod_is_small() {
+    assert!(size_of::<CachedPod>() <= 384, "{}", size_of::<CachedPod>());
 }

@@ -1,18 +1,16 @@
-//! A small cluster, to run whole lives of a Job: etcd, caches that lag behind it, a kubelet, and calls that fail.
-//!
-//! It checks each status write against what the API server and the requirements ask of every write, and each release
-//! against what was recorded before, from what really happened and not from what was planned.
+//! A small simulated cluster for the whole life of a Job: etcd, caches that lag behind it, a kubelet, and failing calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::build::{Case, pod, said};
+use super::build::{Case, condition_of, pod};
 use crate::answer::{Answer, Failure, Shown};
 use crate::job::call::Call;
 use crate::job::command::{FinalizerRemoval, NewPod, Plan, StatusWrite};
 use crate::job::conditions::{COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, find_true, finished};
 use crate::job::enactment::Enactment;
+use crate::job::memory::Memory;
 use crate::job::observed::{
-    ContainerKind, Controller, Deletion, JobFacts, Memory, Phase, PodFacts, Settings, StatusFacts, Terminated,
+    ContainerKind, Controller, Deletion, JobFacts, Phase, PodFacts, Settings, StatusFacts, Terminated,
 };
 use crate::job::orphan::{self, OrphanObserved, OrphanPlan, Owner};
 use crate::job::plan::plan;
@@ -21,42 +19,42 @@ use crate::values::{ResourceVersion, Text, Time, Uid};
 
 /// A cluster with one Job.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct Cluster {
     /// The Job in etcd.
     pub job: JobFacts,
     /// The pods in etcd.
     pub pods: BTreeMap<Uid, PodFacts>,
-    /// What the controller's cache shows of the pods; that of Jobs shows etcd.
+    /// The pods in the cache of the controller. Its cache of Jobs is always up to date.
     pub cached: BTreeMap<Uid, PodFacts>,
-    /// The pods as they were since the last call whose answer the process has: a cache may show any of these.
+    /// The states of the pods since the last call with a response. A cache may show any of them.
     past: Vec<BTreeMap<Uid, PodFacts>>,
     pub memory: Memory,
     pub settings: Settings,
     pub now: Time,
-    /// UIDs that were recorded in a list at some time, with the counter they are meant for.
+    /// All UIDs that were ever recorded, each with its counter.
     recorded: BTreeMap<Uid, &'static str>,
     created: u64,
     pub writes: usize,
-    /// A pod whose deletion is refused.
+    /// The pod whose deletion is refused.
     pub undeletable: Option<Uid>,
 }
 
-/// What becomes of the calls of a plan.
+/// The fault in the calls of one plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// All succeed.
+    /// All calls succeed.
     None,
-    /// The process dies before this call.
+    /// The process terminates before this call.
     CrashBefore(usize),
-    /// This call is refused, and has no effect.
+    /// The API server refuses this call.
     Refuse(usize),
-    /// This call has its effect, and its answer is lost.
-    LoseAnswer(usize),
+    /// The API server performs this call, and the response is lost.
+    LoseResponse(usize),
 }
 
-impl World {
+impl Cluster {
     pub fn new(job: JobFacts) -> Self {
-        World {
+        Cluster {
             job,
             pods: BTreeMap::new(),
             cached: BTreeMap::new(),
@@ -71,14 +69,18 @@ impl World {
         }
     }
 
-    /// From a case whose pods are the truth.
+    /// Returns a cluster with the Job and the pods of a case, and up-to-date caches.
     pub fn of(case: &Case) -> Self {
         let pods: BTreeMap<Uid, PodFacts> = case.pods.iter().map(|it| (it.uid.clone(), it.clone())).collect();
-        let mut world =
-            World { cached: pods.clone(), pods, memory: case.memory.clone(), ..World::new(case.job.clone()) };
-        world.settings = case.settings.clone();
-        world.note_lists(&case.job.status.clone());
-        world
+        let mut cluster = Cluster {
+            cached: pods.clone(),
+            pods,
+            memory: case.memory.clone(),
+            ..Cluster::new(case.job.clone())
+        };
+        cluster.settings = case.settings.clone();
+        cluster.note_lists(&case.job.status.clone());
+        cluster
     }
 
     pub fn plan(&self) -> Plan {
@@ -90,28 +92,28 @@ impl World {
         plan(&case.observed())
     }
 
-    /// The caches catch up.
+    /// Updates the caches.
     pub fn deliver(&mut self) {
         self.cached = self.pods.clone();
         self.past.clear();
     }
 
-    /// The cache of pods shows what was there some changes ago, but not less than what the process has done itself.
+    /// Sets the cache of pods to the state before the last changes, but not before the last acknowledged call.
     pub fn lag(&mut self, changes: usize) {
         let at = self.past.len().saturating_sub(changes);
         self.cached = self.past.get(at).unwrap_or(&self.pods).clone();
-        // A cache never goes back.
+        // A cache never returns to an earlier state.
         self.past.drain(..at);
     }
 
-    /// One sync with a cache of pods that lags behind.
+    /// Runs one sync with a cache of pods that lags behind.
     pub fn late_sync(&mut self, changes: usize, fault: Fault) {
         self.lag(changes);
         let plan = self.plan();
         self.enact(plan, fault);
     }
 
-    /// One sync with caches that are up to date. Says whether there was anything to do.
+    /// Runs one sync with up-to-date caches. Returns true if there was anything to do.
     pub fn sync(&mut self, fault: Fault) -> bool {
         self.deliver();
         let orphans = self.sync_orphans();
@@ -121,7 +123,7 @@ impl World {
         busy
     }
 
-    /// The orphan path, for pods without a controller that nobody will adopt.
+    /// Runs the orphan path for ownerless pods that the Job does not adopt.
     fn sync_orphans(&mut self) -> bool {
         let ownerless = self
             .pods
@@ -130,7 +132,7 @@ impl World {
         let plans: Vec<OrphanPlan> = ownerless
             .map(|pod| orphan::plan(&OrphanObserved { pod, owner: Owner::Nobody, settings: &self.settings }))
             .collect();
-        let finalizer_removed: Vec<Call> = plans
+        let removals: Vec<Call> = plans
             .into_iter()
             .filter_map(|plan| match plan {
                 OrphanPlan::RemoveFinalizer(pod) => {
@@ -139,19 +141,19 @@ impl World {
                 OrphanPlan::Leave | OrphanPlan::Delete(_) => None,
             })
             .collect();
-        finalizer_removed.iter().for_each(|call| assert!(self.call(call).is_ok()));
+        removals.iter().for_each(|call| assert!(self.call(call).is_ok()));
         self.deliver();
-        !finalizer_removed.is_empty()
+        !removals.is_empty()
     }
 
-    /// Syncs until there is nothing to do; the number of syncs that did something.
+    /// Syncs until there is nothing to do. Returns the number of syncs that did something.
     pub fn settle(&mut self) -> usize {
         for syncs in 0..300 {
             if !self.sync(Fault::None) {
                 return syncs;
             }
         }
-        panic!("the controller does not come to rest: {:?}", self.plan().decisions);
+        panic!("the controller does not reach quiescence: {:?}", self.plan().decisions);
     }
 
     /// Performs a plan, one call after the other.
@@ -163,7 +165,7 @@ impl World {
             let Some(call) = enactment.take(0) else { break };
             let answer = match fault {
                 Fault::CrashBefore(at) if at == number => {
-                    // SY-10: the next process begins with a fresh list.
+                    // SY-10: the next process starts with a new list.
                     self.memory = Memory::default();
                     self.past.clear();
                     return;
@@ -171,13 +173,13 @@ impl World {
                 Fault::Refuse(at) if at == number => {
                     Err(Failure::Refused { code: 403, message: String::new() })
                 }
-                Fault::LoseAnswer(at) if at == number => {
+                Fault::LoseResponse(at) if at == number => {
                     let _ = self.call(&call);
                     Err(Failure::Ambiguous(String::new()))
                 }
                 _ => self.call(&call),
             };
-            // 404 names no version that the cache could be waited for (J-03).
+            // A 404 has no version that the cache could be compared with (J-03).
             if answer.is_ok() {
                 self.past.clear();
             }
@@ -186,38 +188,29 @@ impl World {
         assert!(enactment.is_over());
     }
 
-    /// What the API server does, and answers.
+    /// Performs a call as the API server does, and returns its response.
     fn call(&mut self, call: &Call) -> Answer {
         self.past.push(self.pods.clone());
         match call {
             Call::ReadJob => Ok(self.shown()),
             Call::WriteStatus(write, version) => self.write(write, version),
-            Call::RemoveFinalizer(remove_finalizer) => {
-                self.change(&remove_finalizer.pod.uid, |it| it.tracking_finalizer = false, true)
+            Call::RemoveFinalizer(removal) => {
+                self.check_finalizer_removal(&removal.pod.uid);
+                self.change(&removal.pod.uid, |it| it.tracking_finalizer = false)
             }
             Call::DeletePod(pod) if self.undeletable.as_ref() == Some(&pod.uid) => {
                 Err(Failure::Refused { code: 403, message: String::new() })
             }
             Call::DeletePod(pod) => {
                 let at = Deletion { at: self.now, grace_seconds: 0 };
-                self.change(&pod.uid, |it| it.deletion = it.deletion.or(Some(at)), false)
+                self.change(&pod.uid, |it| it.deletion = it.deletion.or(Some(at)))
             }
-            Call::AdoptPod(pod) => self.change(
-                &pod.uid,
-                |it| {
-                    it.controller = Controller::ThisJob;
-                    it.tracking_finalizer = true;
-                },
-                false,
-            ),
-            Call::ReleasePod(pod) => self.change(
-                &pod.uid,
-                |it| {
-                    it.controller = Controller::Nobody;
-                    it.tracking_finalizer = false;
-                },
-                false,
-            ),
+            Call::AdoptPod(pod) => self.change(&pod.uid, |it| {
+                (it.controller, it.tracking_finalizer) = (Controller::ThisJob, true);
+            }),
+            Call::ReleasePod(pod) => self.change(&pod.uid, |it| {
+                (it.controller, it.tracking_finalizer) = (Controller::Nobody, false);
+            }),
             Call::CreatePod(new, _) => {
                 self.create(new);
                 Ok(self.shown())
@@ -245,29 +238,26 @@ impl World {
         self.pods.insert(pod.uid.clone(), pod);
     }
 
-    fn change(&mut self, uid: &Uid, change: impl FnOnce(&mut PodFacts), remove_finalizer: bool) -> Answer {
+    fn change(&mut self, uid: &Uid, change: impl FnOnce(&mut PodFacts)) -> Answer {
         let Some(pod) = self.pods.get_mut(uid) else { return Err(Failure::NotFound(String::new())) };
-        let held = pod.tracking_finalizer;
         change(pod);
         let pod = pod.clone();
-        if remove_finalizer && held {
-            self.check_finalizer_removal(&pod);
-        }
         self.collect(&pod);
         Ok(self.shown())
     }
 
-    /// FT-02, FT-03: nothing is lost. A pod that has ended is recorded before it is released, unless it was ignored,
-    /// has no valid index, or its index speaks for it. What the cache did not show cannot be known (FT-16).
-    fn check_finalizer_removal(&self, pod: &PodFacts) {
+    /// FT-02, FT-03: a succeeded pod without an index is recorded before it loses its finalizer. The check is limited to
+    /// pods that the cache showed as succeeded (FT-16).
+    fn check_finalizer_removal(&self, uid: &Uid) {
+        let Some(pod) = self.pods.get(uid).filter(|it| it.tracking_finalizer) else { return };
         let indexed = pod.completion_index.is_some();
-        let shown = self.cached.get(&pod.uid).is_some_and(|it| it.phase == Phase::Succeeded);
+        let shown = self.cached.get(uid).is_some_and(|it| it.phase == Phase::Succeeded);
         if shown && !indexed && pod.controller == Controller::ThisJob {
-            assert!(self.recorded.contains_key(&pod.uid), "{} is released uncounted", pod.uid);
+            assert!(self.recorded.contains_key(uid), "{uid} loses its finalizer uncounted");
         }
     }
 
-    /// The kubelet and the API server: a pod that is being deleted and has ended is gone without finalizers.
+    /// Removes a terminated pod that has a deletion timestamp and no finalizer, as kubelet and API server do.
     fn collect(&mut self, pod: &PodFacts) {
         let ended = pod_state(pod) == PodState::Terminated || pod.phase == Phase::Pending;
         if pod.deletion.is_some() && ended && !pod.tracking_finalizer {
@@ -275,7 +265,7 @@ impl World {
         }
     }
 
-    /// A pod ends, runs, or is deleted by somebody.
+    /// Sets the phase of a pod, as the kubelet does.
     pub fn pod_becomes(&mut self, uid: &Uid, phase: Phase) {
         let now = self.now.truncated();
         self.past.push(self.pods.clone());
@@ -300,7 +290,7 @@ impl World {
     pub fn delete_pod(&mut self, uid: &Uid) {
         self.past.push(self.pods.clone());
         let at = Deletion { at: self.now, grace_seconds: 0 };
-        let _ = self.change(uid, |it| it.deletion = it.deletion.or(Some(at)), false);
+        let _ = self.change(uid, |it| it.deletion = it.deletion.or(Some(at)));
     }
 
     fn write(&mut self, write: &StatusWrite, version: &ResourceVersion) -> Answer {
@@ -317,7 +307,7 @@ impl World {
         Ok(self.shown())
     }
 
-    /// S-07: the first record of a UID stands, and none comes back once it has left.
+    /// S-07: the first record of a UID is final, and no UID is recorded again.
     fn note_lists(&mut self, status: &StatusFacts) {
         let Some(uncounted) = status.uncounted.as_ref() else { return };
         let before: BTreeSet<Uid> = self.recorded.keys().cloned().collect();
@@ -332,7 +322,7 @@ impl World {
     }
 }
 
-/// What the API server asks of each status write, and FT-02, TC-03, TC-05 (SS-01 to SS-28).
+/// The validation of a status write by the API server (SS-01 to SS-28), and FT-02, TC-03, and TC-05.
 fn check_write(job: &JobFacts, before: &StatusFacts, after: &StatusFacts) {
     let lists = after.uncounted.clone().unwrap_or_default();
     let all: Vec<&Uid> = lists.succeeded.iter().chain(&lists.failed).collect();
@@ -346,7 +336,7 @@ fn check_write(job: &JobFacts, before: &StatusFacts, after: &StatusFacts) {
     let is = |status: &StatusFacts, kind| find_true(&status.conditions, kind).is_some();
     for kind in [FAILURE_TARGET, SUCCESS_CRITERIA_MET, COMPLETE, FAILED] {
         assert!(!is(before, kind) || is(after, kind), "SS-06, SS-08: {kind}");
-        let _ = said(after, kind);
+        let _ = condition_of(after, kind);
     }
     assert!(!(is(after, FAILURE_TARGET) && is(after, SUCCESS_CRITERIA_MET)), "SS-04");
     assert_eq!(after.completion_time.is_some(), is(after, COMPLETE), "SS-24, SS-25");
@@ -368,100 +358,100 @@ fn check_write(job: &JobFacts, before: &StatusFacts, after: &StatusFacts) {
     }
 }
 
-/// KEP-2307, and the floor of design.md 9: two calls for each pod, and a few writes.
+/// KEP-2307: two calls for each pod, and a few status writes (`docs/reference/differences.md`, the floor of calls).
 #[test]
 fn a_job_of_many_pods_takes_two_calls_for_each_and_ten_writes() {
     let mut large = super::build::indexed(2_000, 2_000);
     large.status = StatusFacts::default();
-    let mut world = World::new(large);
-    world.settle();
-    assert_eq!(world.pods.len(), 2_000);
-    for uid in world.pods.keys().cloned().collect::<Vec<_>>() {
-        world.pod_becomes(&uid, Phase::Succeeded);
+    let mut cluster = Cluster::new(large);
+    cluster.settle();
+    assert_eq!(cluster.pods.len(), 2_000);
+    for uid in cluster.pods.keys().cloned().collect::<Vec<_>>() {
+        cluster.pod_becomes(&uid, Phase::Succeeded);
     }
-    world.settle();
-    assert_eq!(said(&world.job.status, COMPLETE), Some(("True", "CompletionsReached")));
-    assert_eq!(world.job.status.completed_indexes.as_deref(), Some("0-1999"));
-    assert!(world.writes <= 10, "{} writes", world.writes);
+    cluster.settle();
+    assert_eq!(condition_of(&cluster.job.status, COMPLETE), Some(("True", "CompletionsReached")));
+    assert_eq!(cluster.job.status.completed_indexes.as_deref(), Some("0-1999"));
+    assert!(cluster.writes <= 10, "{} writes", cluster.writes);
 }
 
-/// FT-10, FT-12, J-02: with a cap that is far too small.
+/// FT-10, FT-12, J-02.
 #[test]
-fn a_small_cap_only_takes_longer() {
+fn a_small_cap_changes_only_the_duration() {
     for completion_mode in [super::build::wide(7, 7), super::build::indexed(7, 7)] {
-        let mut world = World::new(completion_mode);
-        world.settings.max_uncounted_pods = 1;
-        world.settings.max_pod_create_delete_per_sync = 2;
-        world.settle();
-        for uid in world.pods.keys().cloned().collect::<Vec<_>>() {
-            world.pod_becomes(&uid, Phase::Succeeded);
+        let mut cluster = Cluster::new(completion_mode);
+        cluster.settings.max_uncounted_pods = 1;
+        cluster.settings.max_pod_create_delete_per_sync = 2;
+        cluster.settle();
+        for uid in cluster.pods.keys().cloned().collect::<Vec<_>>() {
+            cluster.pod_becomes(&uid, Phase::Succeeded);
         }
-        world.settle();
-        assert_eq!(world.job.status.succeeded, 7);
-        assert!(finished(&world.job.status.conditions));
-        assert!(world.pods.values().all(|it| !it.tracking_finalizer));
+        cluster.settle();
+        assert_eq!(cluster.job.status.succeeded, 7);
+        assert!(finished(&cluster.job.status.conditions));
+        assert!(cluster.pods.values().all(|it| !it.tracking_finalizer));
     }
 }
 
-/// FT-02: a crash, a refusal or a lost answer at each call of the life of a Job changes no count.
+/// FT-02: a crash, a refusal, or a lost response at any call in the life of a Job changes no count.
 #[test]
 fn a_fault_at_any_call_changes_no_count() {
-    for fault in [Fault::CrashBefore, Fault::Refuse, Fault::LoseAnswer] {
+    for fault in [Fault::CrashBefore, Fault::Refuse, Fault::LoseResponse] {
         for sync in 0..6 {
             for call in 0..6 {
-                let mut world = World::new(super::build::wide(2, 2));
-                world.job.spec.backoff_limit = 9;
+                let mut cluster = Cluster::new(super::build::wide(2, 2));
+                cluster.job.spec.backoff_limit = 9;
                 for step in 0..6 {
-                    world.sync(if step == sync { fault(call) } else { Fault::None });
-                    world.now = world.now.plus(super::build::secs(1));
-                    let first = world.pods.keys().next().cloned();
+                    cluster.sync(if step == sync { fault(call) } else { Fault::None });
+                    cluster.now = cluster.now.plus(super::build::secs(1));
+                    let first = cluster.pods.keys().next().cloned();
                     let phase = if step == 1 { Phase::Failed } else { Phase::Succeeded };
-                    first.into_iter().for_each(|uid| world.pod_becomes(&uid, phase));
+                    first.into_iter().for_each(|uid| cluster.pod_becomes(&uid, phase));
                 }
-                end(&mut world);
-                assert!(finished(&world.job.status.conditions), "{:?} {sync} {call}", fault(call));
-                let ended = world.recorded.len();
-                let counted = world.job.status.succeeded + world.job.status.failed;
+                end(&mut cluster);
+                assert!(finished(&cluster.job.status.conditions), "{:?} {sync} {call}", fault(call));
+                let ended = cluster.recorded.len();
+                let counted = cluster.job.status.succeeded + cluster.job.status.failed;
                 assert_eq!(usize::try_from(counted), Ok(ended));
             }
         }
     }
 }
 
-/// Lets all pods end well, and time pass, until the Job has ended.
-pub fn end(world: &mut World) {
+/// Lets all pods succeed and time pass, until the Job has finished.
+pub fn end(cluster: &mut Cluster) {
     for _ in 0..200 {
-        world.settle();
-        if finished(&world.job.status.conditions) {
+        cluster.settle();
+        if finished(&cluster.job.status.conditions) {
             return;
         }
-        world.now = world.now.plus(super::build::secs(700));
-        for uid in world.pods.keys().cloned().collect::<Vec<_>>() {
-            world.pod_becomes(&uid, Phase::Succeeded);
+        cluster.now = cluster.now.plus(super::build::secs(700));
+        for uid in cluster.pods.keys().cloned().collect::<Vec<_>>() {
+            cluster.pod_becomes(&uid, Phase::Succeeded);
         }
     }
 }
 
-/// PC-23, TC-07: a life with everything in it.
+/// PC-23, TC-07.
 #[test]
 fn a_failing_job_ends_with_its_pods() {
     let mut strict = super::build::wide(3, 3);
     strict.spec.backoff_limit = 0;
-    let mut world = World::new(strict);
-    world.settle();
-    let uids: Vec<Uid> = world.pods.keys().cloned().collect();
-    uids.iter().for_each(|uid| world.pod_becomes(uid, Phase::Running));
-    world.settle();
-    world.pod_becomes(&uids[0], Phase::Failed);
-    world.settle();
-    assert_eq!(world.job.status.failed, 3, "FT-15");
-    assert_eq!(world.job.status.terminating, Some(2));
-    assert!(!finished(&world.job.status.conditions));
-    world.pod_becomes(&uids[1], Phase::Succeeded);
-    world.settle();
-    assert!(!finished(&world.job.status.conditions));
-    world.pod_becomes(&uids[2], Phase::Failed);
-    world.settle();
-    assert_eq!(said(&world.job.status, FAILED), Some(("True", "BackoffLimitExceeded")));
-    assert_eq!((world.job.status.succeeded, world.job.status.failed), (0, 3));
+    let mut cluster = Cluster::new(strict);
+    cluster.settle();
+    let uids: Vec<Uid> = cluster.pods.keys().cloned().collect();
+    uids.iter().for_each(|uid| cluster.pod_becomes(uid, Phase::Running));
+    cluster.settle();
+    cluster.pod_becomes(&uids[0], Phase::Failed);
+    cluster.settle();
+    assert_eq!(cluster.job.status.failed, 3, "FT-15");
+    assert_eq!(cluster.job.status.terminating, Some(2));
+    assert!(!finished(&cluster.job.status.conditions));
+    cluster.pod_becomes(&uids[1], Phase::Succeeded);
+    cluster.settle();
+    assert!(!finished(&cluster.job.status.conditions));
+    cluster.pod_becomes(&uids[2], Phase::Failed);
+    cluster.settle();
+    assert_eq!(condition_of(&cluster.job.status, FAILED), Some(("True", "BackoffLimitExceeded")));
+    assert_eq!((cluster.job.status.succeeded, cluster.job.status.failed), (0, 3));
 }
