@@ -107,7 +107,7 @@ fn as_plugin(command: clap::Command) -> clap::Command {
 
 const PLUGIN: &str = "kubectl jobcheck";
 
-/// Whether kubectl has called the program as a plugin.
+/// Returns whether kubectl has called the program as a plugin.
 fn is_plugin(arguments: &[OsString]) -> bool {
     let name = arguments.first().and_then(|program| Path::new(program).file_name());
     name.is_some_and(|name| name.to_string_lossy().starts_with("kubectl-"))

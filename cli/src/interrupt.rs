@@ -12,7 +12,7 @@ use crate::output;
 /// The exit code of a process that the second signal ends: 128 and the number of SIGINT, as shells have it.
 const ENDED: i32 = 130;
 
-/// Whether the user wants the search to end.
+/// True if the user wants the search to end.
 #[derive(Clone)]
 pub struct Interrupt(Arc<dyn Fn() -> bool + Send + Sync>);
 
@@ -37,7 +37,7 @@ impl Interrupt {
         Interrupt(Arc::new(is_set))
     }
 
-    /// Whether the search must end.
+    /// Returns whether the search must end.
     pub fn is_set(&self) -> bool {
         (self.0)()
     }

@@ -30,7 +30,7 @@ pub struct Saved<'a> {
     pub why: &'a str,
 }
 
-/// Whether a file can be written; if not, the reason is printed. Asked before a search, which may be long.
+/// Returns whether a file can be written; if not, the reason is printed. Asked before a search, which may be long.
 pub fn can_write(file: &Path) -> bool {
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let why = match std::fs::metadata(directory) {
@@ -46,7 +46,7 @@ pub fn can_write(file: &Path) -> bool {
     why.is_none()
 }
 
-/// Whether a directory exists or can be made; if not, the reason is printed.
+/// Returns whether a directory exists or can be made; if not, the reason is printed.
 pub fn can_make_directory(directory: &Path) -> bool {
     let existing = directory.ancestors().find(|it| it.exists()).unwrap_or(Path::new("."));
     let why = match existing.is_dir() {
@@ -183,7 +183,7 @@ fn first(report: &ReplayReport) -> Option<&Finding> {
     report.jobs.iter().flat_map(|job| &job.violations).next()
 }
 
-/// Whether the first violation of a report is one of this requirement.
+/// Returns whether the first violation of a report is one of this requirement.
 fn shows(report: &ReplayReport, requirement: Req) -> bool {
     first(report).is_some_and(|it| {
         it.requirement.is_some_and(|id| id.0 == requirement) || it.also.contains(&requirement.id())

@@ -56,8 +56,8 @@ pub struct CheckArgs {
     pub symmetry: Symmetry,
     /// Deliver watch events only when a sync reads the caches (partial-order reduction). No verdict changes.
     ///
-    /// With the reduction, a counterexample may be shorter: events are part of the sync that reads them, and events
-    /// that no sync reads are left out.
+    /// With the reduction, a counterexample can be shorter. Events are part of the sync that reads them, and events that
+    /// no sync reads are left out.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = PartialOrder::On)]
     pub partial_order: PartialOrder,
     /// Take this many random walks in each scope instead of exploring it. Walks prove nothing.
@@ -89,7 +89,7 @@ pub struct CheckArgs {
     pub without: Vec<Req>,
 }
 
-/// How much is explored.
+/// The sizes of an exploration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Size {
     /// One kind of fault at a time, and progress; takes seconds.

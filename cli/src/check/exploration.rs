@@ -25,7 +25,7 @@ use crate::progress::Progress;
 pub struct Run {
     /// The scope.
     pub scope: Scope,
-    /// What was found.
+    /// The result.
     pub exploration: Exploration,
     /// The time that it took.
     pub elapsed: Duration,
@@ -44,23 +44,23 @@ pub struct Report {
     pub runs: Vec<Run>,
     /// The scopes for which no time was left.
     pub not_run: Vec<&'static str>,
-    /// Whether the user has ended the search.
+    /// True if the user has ended the search.
     pub is_interrupted: bool,
-    /// Whether every scope was chosen, so that every premise must be reached.
+    /// True if every scope was chosen, so that every premise must be reached.
     pub is_complete: bool,
-    /// Whether each kind of step must be taken. Only the default size with all subjects has all kinds.
+    /// True if each kind of step must be taken. Only the default size with all subjects has all kinds.
     pub takes_every_step: bool,
     /// The time that all explorations took.
     pub elapsed: Duration,
 }
 
 impl Report {
-    /// Whether a property is broken in a scope.
+    /// Returns whether a property is broken in a scope.
     pub fn is_broken(&self) -> bool {
         self.runs.iter().any(|run| run.found().is_some())
     }
 
-    /// Whether a scope was not explored to its end.
+    /// Returns whether a scope was not explored to its end.
     pub fn is_unfinished(&self) -> bool {
         let is_cut = |run: &Run| matches!(run.exploration.outcome, Outcome::NotFinished(_));
         !self.not_run.is_empty() || self.runs.iter().any(is_cut)

@@ -87,7 +87,7 @@ fn list(scopes: &[Scope], args: &CheckArgs) -> Exit {
     output::print_text(&(text::list(scopes) + &by_name), Exit::Conforms)
 }
 
-/// Whether every file that the arguments name can be written. Reported before the search, which may be long.
+/// Returns whether every file that the arguments name can be written. Reported before the search, which may be long.
 fn can_write(args: &CheckArgs) -> bool {
     let mut files = [&args.dot, &args.itf, &args.scenario].into_iter().flatten();
     files.all(|file| crate::save::can_write(file))

@@ -28,7 +28,7 @@ struct PropertyReport {
     requirements: Vec<&'static str>,
     kind: Kind,
     name: &'static str,
-    /// Whether a check fails if no scope reaches the premise of the property.
+    /// True if a check fails if no scope reaches the premise of the property.
     has_premise: bool,
     /// The systems under test that the property concerns.
     subjects: Subjects,
@@ -36,7 +36,7 @@ struct PropertyReport {
     rule: Option<&'static str>,
 }
 
-/// What a property is about.
+/// The kind of a property.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Kind {

@@ -8,7 +8,7 @@ use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scope::{Algorithm, Scope};
 use jobcheck_spec::Req;
 
-/// What manages the Jobs of a scope.
+/// The system under test: what manages the Jobs of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Subject {
     /// The specification: every write that it admits.
@@ -22,7 +22,7 @@ pub enum Subject {
     All,
 }
 
-/// Whether controllers manage the Jobs of a scope, and not the specification.
+/// Returns whether controllers manage the Jobs of a scope, and not the specification.
 pub fn has_controllers(scope: &Scope) -> bool {
     scope.algorithm.processes > 0
 }

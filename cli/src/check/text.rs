@@ -84,7 +84,7 @@ pub fn ids(reqs: &[Req]) -> String {
     reqs.iter().map(|req| req.id()).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a row of the table takes two lines, because the terminal is narrow.
+/// Returns whether a row of the table takes two lines, because the terminal is narrow.
 fn is_narrow() -> bool {
     width().is_some_and(|columns| columns < WIDE)
 }

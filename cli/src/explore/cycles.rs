@@ -46,7 +46,7 @@ impl Cycle {
         Some(json!({ "after": self.prefix.len(), "words": words }))
     }
 
-    /// Whether a step continues the cycle.
+    /// Returns whether a step continues the cycle.
     pub fn continues(&self, path: &[usize], step: usize) -> bool {
         let taken = self.steps_in_cycle(path);
         taken.is_some_and(|taken| self.cycle.iter().cycle().nth(taken) == Some(&step))

@@ -106,7 +106,7 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
         .expect("the headers are constants, and the codes are three digits")
 }
 
-/// Whether a Host header has an address, or the name of this machine. Any other name may be part of a DNS rebinding
+/// Returns whether a Host header has an address, or the name of this machine. Any other name may be part of a DNS rebinding
 /// attack.
 fn is_this_machine(host: &str) -> bool {
     let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|it| it.is_ascii_digit()));

@@ -58,14 +58,14 @@ impl Subject {
         }
     }
 
-    /// Whether the system can have a defect.
+    /// Returns whether the system can have a defect.
     pub fn can_have(self, mutant: &Mutant) -> bool {
         self == Subject::Algorithm || mutations::can_have(mutant)
     }
 }
 
 impl MutantsArgs {
-    /// Whether scenarios go to a directory, a file for each defect.
+    /// Returns whether scenarios go to a directory, a file for each defect.
     pub fn scenarios_are_many(&self) -> bool {
         let is_directory = |path: &Path| path.is_dir() || (path.extension().is_none() && !path.exists());
         self.scenario.as_deref().is_some_and(is_directory)

@@ -25,7 +25,7 @@ struct Run {
     mutant: &'static Mutant,
     subject: Subject,
     hunt: Hunt,
-    /// Whether the same scope holds without the defect.
+    /// True if the same scope holds without the defect.
     holds_without: bool,
     elapsed: Duration,
 }

@@ -34,7 +34,7 @@ pub struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    /// Whether a cluster is named. If not, one is started.
+    /// Returns whether a cluster is named. If not, one is started.
     pub fn is_given(&self) -> bool {
         self.cluster.is_some() || self.kubeconfig.is_some() || self.context.is_some()
     }

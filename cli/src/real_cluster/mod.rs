@@ -54,7 +54,7 @@ impl Session {
 
 /// A cluster that is needed for runs, and the settings of the runs.
 pub struct Request<'a> {
-    /// What manages the Jobs.
+    /// The target, which determines the manager of the Jobs.
     pub target: Target,
     /// The controllers of kube-controller-manager on a control plane that is started for the runs.
     pub controllers: Controllers,
@@ -66,7 +66,7 @@ pub struct Request<'a> {
     pub limits: &'a LimitArgs,
     /// A bit for each step: set if the step happens as soon as it is possible.
     pub at_once: u64,
-    /// Whether an external controller manages Jobs there, too.
+    /// True if an external controller manages Jobs there, too.
     pub is_beside_external: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Provisioned {
     pub own: Option<Cluster>,
     /// The program of that control plane.
     pub program: Option<PathBuf>,
-    /// Whether no built-in Job and TTL controllers run there.
+    /// True if no built-in Job and TTL controllers run there.
     pub has_no_controllers: bool,
 }
 

@@ -18,7 +18,7 @@ const FEW_PENDING: usize = 3;
 /// The columns that a list of ids fills on a wide terminal.
 const WIDTH: usize = 100;
 
-/// How much the report shows.
+/// The level of detail of the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     explain: bool,
@@ -61,9 +61,9 @@ pub fn render(report: &ReplayReport, style: Style) -> String {
 struct Text {
     out: String,
     style: Style,
-    /// Whether there are several traces. Then a trace that conforms takes one line.
+    /// True if there are several traces. Then a trace that conforms takes one line.
     many: bool,
-    /// Whether no write concerns the requirements of `--requirement`. Then nothing conforms, either.
+    /// True if no write concerns the requirements of `--requirement`. Then nothing conforms, either.
     concerns_none: bool,
 }
 

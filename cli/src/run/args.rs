@@ -35,9 +35,10 @@ pub struct RunArgs {
     pub runs: u64,
     /// On sim: the first seed. On clusters: the steps that happen as soon as possible, as a bit mask.
     ///
-    /// On sim, seed 0 goes step by step. Any other seed chooses the order of events at random. On live, builtin and
-    /// external, step i happens as soon as it is possible if bit i-1 is set: 1 for the first step, 2 for the second, 3
-    /// for both. The other steps wait for quiescence.
+    /// On sim, seed 0 goes step by step. Any other seed chooses the order of events at random.
+    ///
+    /// On live, builtin and external, the seed is a bit mask: 1 for the first step, 2 for the second, 3 for both. A step
+    /// whose bit is set happens as soon as it is possible. The other steps wait for quiescence.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// On model and sim: give the controllers this known defect, such as B18.

@@ -31,7 +31,7 @@ impl Target {
         }
     }
 
-    /// Whether the target is on a real API server.
+    /// Returns whether the target is on a real API server.
     pub fn is_real(self) -> bool {
         match self {
             Target::Model | Target::Sim => false,

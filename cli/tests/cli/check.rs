@@ -134,7 +134,10 @@ fn the_report_of_walks_fits_its_schema_as_json_and_as_yaml() {
     schema::check(&yaml);
     let mut wrong = yaml.clone();
     wrong["scopes"][0]["counterexample"]["story"][0]["extra"] = true.into();
-    assert_eq!(schema::problems(&wrong), ["/scopes/0/counterexample/story/0: Additional properties are not allowed ('extra' was unexpected)"]);
+    assert_eq!(
+        schema::problems(&wrong),
+        ["/scopes/0/counterexample/story/0: Additional properties are not allowed ('extra' was unexpected)"]
+    );
 }
 
 #[test]
@@ -302,5 +305,9 @@ fn on_a_narrow_terminal_a_row_takes_two_lines_and_no_word_is_cut() {
     assert_eq!(run.code, 0, "{run:?}");
     let too_long: Vec<&str> = run.out.lines().filter(|line| line.chars().count() > 80).collect();
     assert!(too_long.is_empty(), "{too_long:#?}");
-    assert!(run.out.contains("    depth 25, ") && run.out.contains("; 4 pods, lag 1, crash 1"), "{}", run.out);
+    assert!(
+        run.out.contains("    depth 25, ") && run.out.contains("; 4 pods, lag 1, crash 1"),
+        "{}",
+        run.out
+    );
 }

@@ -106,7 +106,7 @@ pub fn processes(cluster: &Value) -> Vec<u32> {
     components.map(|it| u32::try_from(it["pid"].as_u64().unwrap()).unwrap()).collect()
 }
 
-/// Whether a process runs. A zombie does not.
+/// Returns whether a process runs. A zombie does not.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))

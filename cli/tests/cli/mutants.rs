@@ -64,8 +64,8 @@ fn the_report_for_programs_has_the_counterexample() {
     assert!(with("objections") > 0 && with("status") > 0, "{found:#}");
 }
 
-/// A defect that breaks a write, one with a cycle, one that ends at quiescence, and, for the shipped controllers, one that
-/// they can have and one that they cannot have.
+/// The defects: one breaks a write, one has a cycle, and one ends at quiescence. The shipped controllers can have B18 but
+/// not B14.
 #[test]
 fn the_report_fits_its_schema() {
     for arguments in [&["B39", "L1", "B04"][..], &["B18", "B14", "--subject", "controller"]] {
@@ -82,7 +82,7 @@ fn a_counterexample_is_saved_as_a_trace_that_replay_judges_the_same() {
     let directory = std::env::temp_dir().join(format!("jobcheck-save-{}", std::process::id()));
     let run = jobcheck(["mutants", "B39", "B03", "--save", directory.to_str().unwrap()]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.err.contains("replay says: violates TC-01"), "{}", run.err);
+    assert!(run.err.contains("replay: violates TC-01"), "{}", run.err);
     for (defect, requirement) in [("B39", "TC-01"), ("B03", "FT-02")] {
         let file = directory.join(format!("{defect}.jsonl"));
         let judged = jobcheck(["replay", "-o", "json", file.to_str().unwrap()]);
@@ -96,9 +96,9 @@ fn a_counterexample_is_saved_as_a_trace_that_replay_judges_the_same() {
 #[test]
 fn a_directory_that_cannot_be_made_is_an_error_of_the_environment() {
     let run = jobcheck(["mutants", "B39", "--save", "/dev/null/traces"]);
-    assert_eq!((run.code, &*run.out), (4, ""), "it is told before the search: {run:?}");
+    assert_eq!((run.code, &*run.out), (4, ""), "reported before the search: {run:?}");
     assert!(
-        run.err.contains("cannot make the directory /dev/null/traces: /dev/null is no directory"),
+        run.err.contains("cannot make the directory /dev/null/traces: /dev/null is not a directory"),
         "{}",
         run.err
     );

@@ -47,7 +47,10 @@ fn the_help_of_every_command_has_an_example_exit_codes_and_at_most_80_columns() 
             let too_long: Vec<&str> = run.out.lines().filter(|line| line.chars().count() > 80).collect();
             assert!(too_long.is_empty(), "{command} {help}: {too_long:#?}");
             assert!(run.out.contains("Exit codes:\n  0  "), "{command} {help} has no exit codes");
-            assert!(run.out.contains("\n  jobcheck ") || run.out.contains("$(jobcheck "), "{command}: no example");
+            assert!(
+                run.out.contains("\n  jobcheck ") || run.out.contains("$(jobcheck "),
+                "{command}: no example"
+            );
         }
     }
 }

@@ -60,7 +60,10 @@ fn the_schema_is_strict() {
     let mut report = replay([recording("completions-zero.audit").as_os_str(), "-ojson".as_ref()]).json();
     schema::check(&report);
     report["jobs"][0]["extra"] = 1.into();
-    assert_eq!(schema::problems(&report), ["/jobs/0: Additional properties are not allowed ('extra' was unexpected)"]);
+    assert_eq!(
+        schema::problems(&report),
+        ["/jobs/0: Additional properties are not allowed ('extra' was unexpected)"]
+    );
     report["jobs"] = Value::Null;
     assert_eq!(schema::problems(&report), ["/jobs: null is not of type \"array\""]);
 }

@@ -64,7 +64,10 @@ fn every_scenario_of_the_library_fits_its_schema() {
             continue;
         }
         scenario["steps"][0]["waits"] = 1.into();
-        assert_eq!(schema::problems(&scenario), ["/steps/0: Additional properties are not allowed ('waits' was unexpected)"]);
+        assert_eq!(
+            schema::problems(&scenario),
+            ["/steps/0: Additional properties are not allowed ('waits' was unexpected)"]
+        );
     }
 }
 
@@ -467,9 +470,8 @@ fn hours_can_pass_in_one_step_on_sim() {
 #[test]
 fn a_scenario_of_the_library_is_run_by_its_name() {
     let folder = Folder::new();
-    let in_folder = |arguments: &[&str]| {
-        finish(binary().current_dir(folder.path("")).arg("run").args(arguments), b"")
-    };
+    let in_folder =
+        |arguments: &[&str]| finish(binary().current_dir(folder.path("")).arg("run").args(arguments), b"");
     let named = in_folder(&["backoff-limit", "b18", "-ojson"]);
     assert_eq!(named.code, 0, "{named:?}");
     let report = named.json();

@@ -111,7 +111,7 @@ impl Tally {
         }
     }
 
-    /// Whether a run is written to files. Of each known deviation, only the first run is.
+    /// Returns whether a run is written to files. The first run that shows a known deviation is evidence for it.
     fn is_evidence(&self, verdict: &Verdict) -> bool {
         match verdict {
             Verdict::Conforms => false,

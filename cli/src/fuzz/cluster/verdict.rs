@@ -46,7 +46,7 @@ pub fn verdict(outcome: &Outcome) -> Verdict {
 }
 
 impl Verdict {
-    /// Whether both runs break the same requirement.
+    /// Returns whether both runs break the same requirement.
     pub fn is_like(&self, other: &Verdict) -> bool {
         match (self, other) {
             (Verdict::Violates { requirement: one, .. }, Verdict::Violates { requirement: other, .. }) => {

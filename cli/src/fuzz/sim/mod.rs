@@ -88,7 +88,7 @@ impl Tally {
         }
     }
 
-    /// Whether there are runs, and all of them have a verdict.
+    /// Returns whether there are runs, and all of them have a verdict.
     fn has_verdicts(&self) -> bool {
         self.runs > 0 && self.unjudged.is_empty() && self.refused.is_empty()
     }
