@@ -1,12 +1,13 @@
-//! A manager of Jobs that creates no pods: it writes status alone, as those do that mirror Jobs of another cluster.
+//! A manager of Jobs that creates no pods. It writes the status only, like a controller that mirrors Jobs of another
+//! cluster.
 //!
 //! ```text
 //! cargo run -p jobcheck --example mirror -- --kubeconfig FILE --managed-by example.com/mirror
 //! jobcheck run --target external --managed-by example.com/mirror --cluster default SCENARIO
 //! ```
 //!
-//! What it mirrors is made up: every pod succeeds, where `backoffLimit` is 0 one fails. It is here for the tests, and as the
-//! smallest manager that keeps the rules of KEP-4368.
+//! The pods of the other cluster are invented. They all succeed, unless `backoffLimit` is 0: then one pod fails. The
+//! example serves the tests, and is the smallest manager that follows the rules of KEP-4368.
 
 use std::path::PathBuf;
 
@@ -20,13 +21,13 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Config, ResourceExt};
 use serde_json::{Value, json};
 
-/// Writes the status of Jobs that somebody else runs.
+/// Write the status of Jobs that run elsewhere.
 #[derive(Debug, Parser)]
 struct Cli {
-    /// Where the API server is.
+    /// Kubeconfig file of the cluster.
     #[arg(long, value_name = "FILE")]
     kubeconfig: PathBuf,
-    /// The Jobs: those with this `spec.managedBy`.
+    /// Value of `spec.managedBy` of the Jobs to manage.
     #[arg(long, value_name = "VALUE")]
     managed_by: String,
 }
@@ -46,7 +47,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes what comes next; the watch tells of it, and of what others have written meanwhile.
+/// Writes the next status of a Job. The watch delivers the written Job, and with it the next turn.
 async fn mirror(client: Client, managed_by: String, job: Job) -> anyhow::Result<()> {
     let is_ours = job.spec.as_ref().and_then(|spec| spec.managed_by.as_ref()) == Some(&managed_by);
     let Some(status) = next_status(&job).filter(|_| is_ours) else { return Ok(()) };
@@ -55,14 +56,14 @@ async fn mirror(client: Client, managed_by: String, job: Job) -> anyhow::Result<
     let jobs: Api<Job> = Api::namespaced(client, &namespace);
     let params = PatchParams::default();
     match jobs.patch_status(&job.name_any(), &params, &Patch::Merge(patch)).await {
-        // The newer Job is on its way.
+        // The watch will deliver the newer Job.
         Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => Ok(()),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(()),
     }
 }
 
-/// What of the status changes next.
+/// The fields of the next status; `None` if the Job needs none.
 fn next_status(job: &Job) -> Option<Value> {
     let spec = job.spec.as_ref()?;
     let status = job.status.clone().unwrap_or_default();
@@ -81,21 +82,21 @@ fn next_status(job: &Job) -> Option<Value> {
         ("SuccessCriteriaMet", "Complete", "CompletionsReached")
     };
     let condition = |kind: &str| {
-        json!({"type": kind, "status": "True", "reason": reason, "message": "so says the other cluster",
+        json!({"type": kind, "status": "True", "reason": reason, "message": "reported by the other cluster",
             "lastProbeTime": now, "lastTransitionTime": now})
     };
     let mut conditions = serde_json::to_value(status.conditions.unwrap_or_default()).ok()?;
-    let told = conditions.as_array_mut()?;
-    if told.iter().any(|it| it["type"] == interim) {
-        told.push(condition(end));
+    let reported = conditions.as_array_mut()?;
+    if reported.iter().any(|it| it["type"] == interim) {
+        reported.push(condition(end));
         return Some(match fails {
-            true => json!({"conditions": told}),
-            false => json!({"conditions": told, "completionTime": now}),
+            true => json!({"conditions": reported}),
+            false => json!({"conditions": reported, "completionTime": now}),
         });
     }
-    told.push(condition(interim));
+    reported.push(condition(interim));
     let (succeeded, failed) = if fails { (0, 1) } else { (spec.completions.unwrap_or(1), 0) };
-    Some(json!({"conditions": told, "active": 0, "succeeded": succeeded, "failed": failed}))
+    Some(json!({"conditions": reported, "active": 0, "succeeded": succeeded, "failed": failed}))
 }
 
 fn is_finished(status: &JobStatus) -> bool {

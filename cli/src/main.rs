@@ -1,20 +1,87 @@
-//! The `jobcheck` command line, also known as `kubectl jobcheck`.
+//! The command line `jobcheck`, also a plugin of kubectl (`kubectl jobcheck`).
+//!
+//! ```console
+//! $ jobcheck replay audit.log
+//! $ jobcheck check non-indexed
+//! $ jobcheck run backoff-limit --target sim
+//! ```
+//!
+//! Each command is a module: its arguments and help, a function `run` that returns the exit code, and its reports. A
+//! command does no checking itself. It calls the crates that do, and prints what they return.
+//!
+//! | module | command, and the crate that does the work |
+//! | --- | --- |
+//! | [`verify`] | `verify`: the commands below, without a cluster |
+//! | [`replay`] | `replay`: `jobcheck_judge` |
+//! | [`check`], [`mutants`], `explore` | `check`, `mutants`, `explore`: `jobcheck_explorer`, `jobcheck_adapter` |
+//! | [`run`] | `run`: `jobcheck_scenario`, `jobcheck_sim`, `jobcheck_live` |
+//! | [`fuzz`] | `fuzz`: the same |
+//! | `record` | `record`: `jobcheck_record` |
+//! | `controller` | `controller`: `jobcheck_controller` |
+//! | `cluster` | `cluster`: `jobcheck_cluster` |
+//! | [`completions`] | `completions` |
+//!
+//! | shared module | content |
+//! | --- | --- |
+//! | [`args`], [`global`], [`parse`] | the grammar, the flags of all commands, parsers of values |
+//! | [`format`](mod@format), [`output`], [`styles`], [`junit`] | forms of reports, standard output and error |
+//! | [`progress`], [`memory`], [`interrupt`] | progress, memory, Ctrl-C |
+//! | [`library`] | scenarios and traces that are part of the binary |
+//! | [`save`] | counterexamples as traces and scenarios |
+//! | `real_cluster`, `runtime` | clusters for `run` and `fuzz`; threads for asynchronous commands |
+//! | [`internal_error`] | panics |
+//!
+//! # Features
+//!
+//! Both are on by default. `cluster` compiles everything that needs a Kubernetes client, TLS and tokio: `record`,
+//! `controller`, `cluster`, and the targets live, builtin and external. `explore` compiles the HTTP server of `explore`.
+//! `verify` needs neither.
+
+/// The end of the help of a build that leaves out commands.
+#[cfg(all(feature = "cluster", feature = "explore"))]
+macro_rules! left_out {
+    () => {
+        ""
+    };
+}
+#[cfg(not(all(feature = "cluster", feature = "explore")))]
+macro_rules! left_out {
+    () => {
+        "\n\nThis build has not all commands and targets. Build it with the features cluster\n\
+         (record, controller, cluster; the targets live, builtin, external) and explore."
+    };
+}
 
 mod args;
 mod check;
+#[cfg(feature = "cluster")]
 mod cluster;
 mod completions;
+#[cfg(feature = "cluster")]
 mod controller;
+#[cfg(feature = "explore")]
 mod explore;
+mod format;
 mod fuzz;
+mod global;
 mod internal_error;
+mod interrupt;
+mod junit;
+mod library;
+mod memory;
 mod mutants;
 mod output;
-mod real;
+mod parse;
+mod progress;
+#[cfg(feature = "cluster")]
+mod real_cluster;
+#[cfg(feature = "cluster")]
 mod record;
 mod replay;
 mod rule;
 mod run;
+#[cfg(feature = "cluster")]
+mod runtime;
 mod save;
 mod styles;
 mod verify;
@@ -38,12 +105,12 @@ fn run(arguments: &[std::ffi::OsString]) -> Exit {
         .and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => dispatch(cli, arguments),
-        Err(error) => explain_usage(&error),
+        Err(error) => print_usage(&error),
     }
 }
 
-/// Help and versions are no errors; both may meet a closed pipe.
-fn explain_usage(error: &clap::Error) -> Exit {
+/// Prints help, the version, or a usage error. Help and versions are no errors; a closed pipe is none either.
+fn print_usage(error: &clap::Error) -> Exit {
     let _ = error.print();
     if error.use_stderr() { Exit::Unreadable } else { Exit::Conforms }
 }
@@ -51,17 +118,21 @@ fn explain_usage(error: &clap::Error) -> Exit {
 fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
     cli.global.color.apply();
     match cli.command {
+        Command::Verify(args) => verify::run(&args, &cli.global),
+        Command::Replay(args) => replay::run(&args, &cli.global),
+        #[cfg(feature = "cluster")]
+        Command::Record(args) => record::run(&args, &cli.global),
         Command::Check(args) => check::run(&args, &cli.global),
+        #[cfg(feature = "explore")]
         Command::Explore(args) => explore::run(&args),
         Command::Mutants(args) => mutants::run(&args, &cli.global),
-        Command::Replay(args) => replay::run(&args, &cli.global),
-        Command::Record(args) => record::run(&args, &cli.global),
         Command::Rule(args) => rule::run(&args),
         Command::Run(args) => run::run(&args, &cli.global),
-        Command::Cluster(args) => cluster::run(&args, &cli.global),
-        Command::Controller(args) => controller::run(&args, &cli.global),
         Command::Fuzz(args) => fuzz::run(&args, &cli.global),
-        Command::Verify(args) => verify::run(&args, &cli.global),
+        #[cfg(feature = "cluster")]
+        Command::Controller(args) => controller::run(&args, &cli.global),
+        #[cfg(feature = "cluster")]
+        Command::Cluster(args) => cluster::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
     }
 }

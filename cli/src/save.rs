@@ -1,9 +1,8 @@
-//! Counterexamples as native traces, in a directory, and as scenarios.
+//! Counterexamples in files: as native traces for `jobcheck replay`, and as scenarios for `jobcheck run`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anstream::eprintln;
 use anyhow::Context;
 use jobcheck_explorer::check::Bounds;
 use jobcheck_explorer::mutants::Mutant;
@@ -16,94 +15,95 @@ use jobcheck_scenario::{self, ExportError, Scenario, model};
 use jobcheck_spec::Req;
 use jobcheck_traces::{Expected, ExpectedVerdict, Input};
 
-/// A way through a scope, and what is wrong with it.
+use crate::output;
+
+/// A path through a scope, and the reason why it is saved.
 pub struct Saved<'a> {
-    /// The file's name, without its extension.
+    /// The name of the file, without its extension.
     pub name: &'a str,
     /// The scope.
     pub scope: &'a Scope,
-    /// The way.
+    /// The steps.
     pub path: &'a [Step],
-    /// What it breaks, if a trace can show that.
+    /// The requirement that the path breaks, if a trace can show that.
     pub requirement: Option<Req>,
-    /// The same in words.
+    /// The reason in words.
     pub why: &'a str,
 }
 
-/// Whether there is a place for a file: asked before a search, which may be long.
-pub fn has_place(file: &Path) -> bool {
+/// Returns whether a file can be written; if not, the reason is printed. Asked before a search, which may be long.
+pub fn can_write(file: &Path) -> bool {
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let why = match std::fs::metadata(directory) {
-        Ok(it) if !it.is_dir() => Some(format!("{} is no directory", directory.display())),
-        Err(_) => Some(format!("{} is no directory", directory.display())),
+        Ok(it) if !it.is_dir() => Some(format!("{} is not a directory", directory.display())),
+        Err(_) => Some(format!("there is no directory {}", directory.display())),
         Ok(_) if file.is_dir() => Some("it is a directory".to_owned()),
-        Ok(_) if file.exists() => refusal(file),
-        Ok(_) => access(directory),
+        Ok(_) if file.exists() => why_not_appended(file),
+        Ok(_) => why_nothing_created(directory),
     };
     if let Some(why) = &why {
-        eprintln!("error: cannot write {}: {why}", file.display());
+        output::error(format!("cannot write {}: {why}", file.display()));
     }
     why.is_none()
 }
 
-/// Why a file that is there cannot be written.
-fn refusal(file: &Path) -> Option<String> {
+/// Returns whether a directory exists or can be made; if not, the reason is printed.
+pub fn can_make_directory(directory: &Path) -> bool {
+    let existing = directory.ancestors().find(|it| it.exists()).unwrap_or(Path::new("."));
+    let why = match existing.is_dir() {
+        true => why_nothing_created(existing),
+        false => Some(format!("{} is not a directory", existing.display())),
+    };
+    if let Some(why) = &why {
+        output::error(format!("cannot make the directory {}: {why}", directory.display()));
+    }
+    why.is_none()
+}
+
+/// The reason why an existing file cannot be written.
+fn why_not_appended(file: &Path) -> Option<String> {
     std::fs::OpenOptions::new().append(true).open(file).err().map(|error| error.to_string())
 }
 
-/// Why nothing can be made in a directory: it is tried.
-fn access(directory: &Path) -> Option<String> {
+/// The reason why no file can be created in a directory. It is found by creating one.
+fn why_nothing_created(directory: &Path) -> Option<String> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let trial = directory.join(format!(".jobcheck-{}", std::process::id()));
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&trial);
-    let removed = made.and_then(|_| std::fs::remove_file(&trial));
+    let created = std::fs::OpenOptions::new().write(true).create_new(true).open(&trial);
+    let removed = created.and_then(|_| std::fs::remove_file(&trial));
     removed.err().map(|error| format!("{}: {error}", directory.display()))
 }
 
-/// Whether a directory is there, or can be made as far as its name goes.
-pub fn can_be_made(directory: &Path) -> bool {
-    let there = directory.ancestors().find(|it| it.exists());
-    let there = there.unwrap_or(Path::new("."));
-    let why = match there.is_dir() {
-        true => access(there),
-        false => Some(format!("{} is no directory", there.display())),
-    };
-    if let Some(why) = &why {
-        eprintln!("error: cannot make the directory {}: {why}", directory.display());
-    }
-    why.is_none()
-}
-
-/// Names of files, each once: a second one of a name gets a number.
+/// Names of files, each used once: a repeated name gets a number.
 #[derive(Default)]
 struct Names(BTreeMap<String, usize>);
 
 impl Names {
     fn distinct(&mut self, name: &str) -> String {
         let name = name.replace('/', "-");
-        let before = self.0.entry(name.clone()).or_default();
-        *before += 1;
-        if *before == 1 { name } else { format!("{name}-{before}") }
+        let uses = self.0.entry(name.clone()).or_default();
+        *uses += 1;
+        if *uses == 1 { name } else { format!("{name}-{uses}") }
     }
 }
 
-/// Writes each to a file, and says what `jobcheck replay` makes of it. Says whether that succeeded.
+/// Writes each path as a native trace, and prints the verdict of `jobcheck replay`. Returns whether that succeeded.
 pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Saved<'a>>) -> bool {
     let mut names = Names::default();
     for one in all {
         let file = directory.join(format!("{}.jsonl", names.distinct(one.name)));
         if let Err(error) = write(directory, &file, &one) {
-            eprintln!("error: {error:#}");
+            output::error(format!("{error:#}"));
             return false;
         }
     }
     if names.0.is_empty() {
-        eprintln!("note: nothing is broken, so that nothing is written to {}", directory.display());
+        output::note(format!("no counterexample; nothing is written to {}", directory.display()));
     }
     true
 }
 
-/// Writes a scenario, and says what `jobcheck run` makes of it. Says whether that succeeded.
+/// Writes a scenario, and prints the result of `jobcheck run`. Returns whether that succeeded.
 pub fn scenario(
     file: &Path,
     scenario: Result<Scenario, ExportError>,
@@ -112,10 +112,8 @@ pub fn scenario(
     let scenario = match scenario {
         Ok(scenario) => scenario,
         Err(error) => {
-            eprintln!(
-                "note: {} is not written: there is no scenario of this counterexample: {error}",
-                file.display()
-            );
+            let file = file.display();
+            output::note(format!("{file} is not written: this counterexample is no scenario: {error}"));
             return true;
         }
     };
@@ -125,31 +123,31 @@ pub fn scenario(
     });
     match written {
         Ok(run) => {
-            let found = run.found().map(|found| match run.requirement {
+            let result = run.found().map(|found| match run.requirement {
                 Some(req) => format!("breaks {req}"),
                 None => found.why.clone(),
             });
             let with = mutant.map(|mutant| format!(" --mutant {}", mutant.id)).unwrap_or_default();
-            let says = found.unwrap_or_else(|| "holds".to_owned());
-            eprintln!("note: {} is written; run{with} says: {says}", file.display());
+            let result = result.unwrap_or_else(|| "holds".to_owned());
+            output::note(format!("{} is written; run{with}: {result}", file.display()));
             true
         }
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::error(format!("{error:#}"));
             false
         }
     }
 }
 
-/// Writes native traces, each to a file of its name. Says whether that succeeded.
+/// Writes native traces, each to the file of its name. Returns whether that succeeded.
 pub fn save_traces<'a>(directory: &Path, all: impl IntoIterator<Item = (String, &'a [u8])>) -> bool {
     let mut names = Names::default();
     all.into_iter().all(|(name, trace)| {
         let file = directory.join(format!("{}.jsonl", names.distinct(&name)));
         let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, trace));
-        match written {
-            Ok(()) => eprintln!("note: {} is written", file.display()),
-            Err(ref error) => eprintln!("error: cannot write {}: {error}", file.display()),
+        match &written {
+            Ok(()) => output::note(format!("{} is written", file.display())),
+            Err(error) => output::error(format!("cannot write {}: {error}", file.display())),
         }
         written.is_ok()
     })
@@ -164,20 +162,20 @@ fn write(directory: &Path, file: &Path, one: &Saved<'_>) -> anyhow::Result<()> {
         note: Some(one.why.to_owned()),
     });
     let mut trace = native(one.scope, one.path, expected.as_ref())?;
-    let mut report = judged(file, &trace);
+    let mut report = replayed(file, &trace);
     if requirement.is_some_and(|req| !shows(&report, req)) {
-        // What a trace does not show, nobody is to expect of it.
+        // The trace must not demand a verdict that it does not show.
         trace = native(one.scope, one.path, None)?;
-        report = judged(file, &trace);
+        report = replayed(file, &trace);
     }
     std::fs::create_dir_all(directory)
         .and_then(|()| std::fs::write(file, &trace))
         .with_context(|| format!("cannot write {}", file.display()))?;
-    eprintln!("note: {} is written; replay says: {}", file.display(), verdict(&report));
+    output::note(format!("{} is written; replay: {}", file.display(), verdict(&report, one.requirement)));
     Ok(())
 }
 
-fn judged(file: &Path, trace: &[u8]) -> ReplayReport {
+fn replayed(file: &Path, trace: &[u8]) -> ReplayReport {
     let inputs = vec![Input::Bytes(file.display().to_string(), trace.to_vec())];
     judge(&[inputs], &Judging::default(), &mut |_, _| {})
 }
@@ -186,22 +184,28 @@ fn first(report: &ReplayReport) -> Option<&Finding> {
     report.jobs.iter().flat_map(|job| &job.violations).next()
 }
 
-/// Whether the verdict is this requirement.
+/// Returns whether the first violation of a report is one of this requirement.
 fn shows(report: &ReplayReport, requirement: Req) -> bool {
     first(report).is_some_and(|it| {
         it.requirement.is_some_and(|id| id.0 == requirement) || it.also.contains(&requirement.id())
     })
 }
 
-/// What `jobcheck replay` says of a trace.
-fn verdict(report: &ReplayReport) -> String {
+/// The verdict of `jobcheck replay` on a trace that was written because it breaks `requirement`.
+fn verdict(report: &ReplayReport, requirement: Option<Req>) -> String {
     match (report.exit_code, first(report)) {
         (Exit::Violates, Some(first)) => {
             let req = first.requirement.map_or("advice", |id| id.0.id());
-            format!("violates {req}, at line {}", first.line.unwrap_or_default())
+            let line = first.line.unwrap_or_default();
+            let other = requirement.filter(|wanted| !shows(report, *wanted)).map(|wanted| {
+                format!(
+                    ", not {wanted}: a request can break several rules, and replay names the first it checks"
+                )
+            });
+            format!("violates {req}, at line {line}{}", other.unwrap_or_default())
         }
         (Exit::Conforms, _) => {
-            "conforms: what is broken is no single write, or nothing that a trace shows".to_owned()
+            "conforms, because no single write is wrong, or because a trace does not show it".to_owned()
         }
         (_, _) => "inconclusive".to_owned(),
     }

@@ -1,12 +1,14 @@
-//! How reports are painted.
+//! The styles of reports.
 
 use anstyle::{AnsiColor, Style};
 
+/// Titles and names.
 pub const BOLD: Style = Style::new().bold();
+/// Details.
 pub const DIM: Style = Style::new().dimmed();
-/// What holds.
+/// A result that holds.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// What is broken.
+/// A result that is broken.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What is not decided.
+/// A result that is not decided.
 pub const OPEN: Style = AnsiColor::Yellow.on_default();

@@ -1,5 +1,6 @@
 //! The response of the API server to a call, reduced to the distinctions on which a caller acts.
 
+use kube_core::Status;
 use thiserror::Error;
 
 use crate::values::{ResourceVersion, Text, Uid};
@@ -59,7 +60,28 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Returns true if the write may have happened.
+    /// The failure that a `Status` of an API server reports.
+    #[must_use]
+    pub fn from_status(status: &Status) -> Failure {
+        let message = status.message.clone();
+        let namespace_terminates = status
+            .details
+            .iter()
+            .flat_map(|details| &details.causes)
+            .any(|cause| cause.reason == "NamespaceTerminating");
+        match status.code {
+            400..500 if namespace_terminates => Failure::NamespaceTerminating(message),
+            404 => Failure::NotFound(message),
+            409 if status.is_already_exists() => Failure::AlreadyExists(message),
+            409 => Failure::Conflict(message),
+            410 => Failure::Expired(message),
+            429 => Failure::Throttled(message),
+            code @ 400..500 => Failure::Refused { code, message },
+            code => Failure::Ambiguous(format!("{code}: {message}")),
+        }
+    }
+
+    /// Whether the write may have happened.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
         matches!(self, Failure::Ambiguous(_))

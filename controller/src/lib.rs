@@ -55,6 +55,7 @@
 
 pub mod answer;
 pub mod job;
+#[cfg(feature = "runtime")]
 pub mod runtime;
 pub mod ttl;
 pub mod values;

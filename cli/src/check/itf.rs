@@ -1,9 +1,9 @@
-//! A way through a scope in the Informal Trace Format of Apalache (ITF, its ADR 15), which other tools read.
+//! A path through a scope in Apalache's Informal Trace Format (ITF, ADR 15), which other tools read.
 //!
 //! # Caveats
 //!
-//! The variables are chosen to be read: what a user may know of a cluster. Ghost history and what a controller
-//! remembers are left out, so that two states may look alike that are not.
+//! The variables are those that a user of a cluster can see. History variables and the memory of controllers are left
+//! out, so that different states may look equal.
 
 use jobcheck_explorer::narrative;
 use jobcheck_explorer::scope::Scope;
@@ -15,10 +15,10 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_spec::uid::Uid;
 use serde_json::{Value, json};
 
-/// The way that these steps take, as JSON. From the state after `turn` steps on, what follows is repeated for ever.
+/// The path of these steps as JSON. If there is a cycle, it begins after `turn` steps.
 pub fn render(scope: &Scope, what: &str, path: &[Step], turn: Option<usize>) -> String {
     let mut world = initial(scope);
-    let mut states = vec![state(0, &world, "the start", "")];
+    let mut states = vec![state(0, &world, "the initial state", "")];
     for (number, step) in (1..).zip(path) {
         let line = narrative::line(step, &world, scope);
         world = world.apply(step, scope);

@@ -1,6 +1,5 @@
 //! The report for programs: docs/reference/schemas/check.schema.json.
 
-use anyhow::Context;
 use jobcheck_explorer::check::{Cut, Outcome};
 use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::narrative::{Line, Narrative, Objection};
@@ -12,11 +11,14 @@ use jobcheck_judge::report::API_VERSION;
 use jobcheck_spec::Req;
 use serde::Serialize;
 
-use super::{Report, Run, process, text};
+use super::exploration::{Report, Run};
+use super::text;
+use crate::memory;
 
+/// The report of a call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CheckReport {
+pub struct CheckReport {
     api_version: &'static str,
     kind: &'static str,
     exit_code: u8,
@@ -65,7 +67,7 @@ struct PropertyReport {
     scopes_reached: Option<usize>,
 }
 
-/// A broken property, with the way there.
+/// A broken property with the path that breaks it.
 #[derive(Serialize)]
 pub struct CounterexampleReport {
     requirement: Option<&'static str>,
@@ -97,69 +99,46 @@ struct BrokenReport {
     found: String,
 }
 
-/// The report as JSON.
-pub fn json(report: &Report) -> anyhow::Result<String> {
-    to_json(&whole(report))
-}
-
-/// The report as a value.
-pub fn value(report: &Report) -> anyhow::Result<serde_json::Value> {
-    serde_json::to_value(whole(report)).context("the report as JSON")
-}
-
-/// Anything as JSON.
-pub fn to_json(report: &impl Serialize) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(report).context("the report as JSON")? + "\n")
-}
-
-/// Anything as YAML.
-pub fn to_yaml(report: &impl Serialize) -> anyhow::Result<String> {
-    serde_saphyr::to_string(report).context("the report as YAML")
-}
-
-/// The same as YAML.
-pub fn yaml(report: &Report) -> anyhow::Result<String> {
-    to_yaml(&whole(report))
-}
-
-fn whole(report: &Report) -> CheckReport {
+/// The report of an exploration.
+pub fn report(report: &Report) -> CheckReport {
     let named = PROPERTIES.iter().enumerate().map(|(number, property)| PropertyReport {
         requirement: Some(property.req.id()),
         name: property.name,
         scopes_reached: Some(report.reached(number)),
     });
     let deadlock = PropertyReport { requirement: None, name: DEADLOCK, scopes_reached: None };
-    let asked = report.runs.iter().filter(|run| run.exploration.quiescent_states.is_some()).count();
-    let progress = PropertyReport { requirement: None, name: PROGRESS, scopes_reached: Some(asked) };
+    let with_progress = report.runs.iter().filter(|run| run.exploration.quiescent_states.is_some()).count();
+    let progress = PropertyReport { requirement: None, name: PROGRESS, scopes_reached: Some(with_progress) };
     CheckReport {
         api_version: API_VERSION,
         kind: "CheckReport",
         exit_code: report.exit().code(),
-        scopes: report.runs.iter().map(scope).collect(),
+        scopes: report.runs.iter().map(|run| scope(run, report.is_interrupted)).collect(),
         not_run: report.not_run.clone(),
         never_taken: report.never_taken().into_iter().map(StepKind::name).collect(),
-        peak_memory: process::peak_memory(),
+        peak_memory: memory::peak(),
         properties: named.chain([deadlock, progress]).collect(),
         seconds: report.elapsed.as_secs_f64(),
     }
 }
 
-fn scope(run: &Run) -> ScopeReport {
+fn scope(run: &Run, is_interrupted: bool) -> ScopeReport {
     let it = &run.exploration;
-    let (result, found) = match &it.outcome {
+    let (result, limit) = match &it.outcome {
         Outcome::Holds => ("holds", None),
-        Outcome::Broken(found) => ("broken", Some(found)),
-        Outcome::NotFinished(_) => ("notFinished", None),
+        Outcome::Broken(_) => ("broken", None),
+        Outcome::NotFinished(Cut::States) => ("notFinished", Some("states")),
+        Outcome::NotFinished(Cut::Memory) => ("notFinished", Some("memory")),
+        Outcome::NotFinished(Cut::Time) if is_interrupted => ("notFinished", Some("interrupt")),
+        Outcome::NotFinished(Cut::Time) => ("notFinished", Some("time")),
     };
-    let limit = match &it.outcome {
-        Outcome::NotFinished(Cut::States) => Some("states"),
-        Outcome::NotFinished(Cut::Memory) => Some("memory"),
-        Outcome::NotFinished(Cut::Time) => Some("time"),
-        Outcome::Holds | Outcome::Broken(_) => None,
-    };
+    let steps = StepKind::ALL.iter().map(|kind| {
+        let coverage = it.steps[*kind as usize];
+        StepReport { kind: kind.name(), count: coverage.taken, fresh: coverage.fresh }
+    });
     ScopeReport {
         scope: run.scope.name,
-        subject: subject_name(&run.scope),
+        subject: run.scope.subject.name(),
         bounds: text::bounds(&run.scope),
         states: it.states,
         symmetry: it.symmetry,
@@ -173,31 +152,22 @@ fn scope(run: &Run) -> ScopeReport {
         result,
         rests: it.quiescent_states,
         pods_bound_reached: it.pods_bound_reached,
-        steps: StepKind::ALL
-            .iter()
-            .map(|kind| (kind, it.steps[*kind as usize]))
-            .map(|(kind, it)| StepReport { kind: kind.name(), count: it.taken, fresh: it.fresh })
-            .collect(),
-        counterexample: found.map(|found| counterexample(&run.scope, found)),
+        steps: steps.collect(),
+        counterexample: run.found().map(|found| counterexample(&run.scope, found)),
     }
 }
 
-/// What manages the Jobs of a scope.
-pub fn subject_name(scope: &Scope) -> &'static str {
-    scope.subject.name()
-}
-
-/// What was found in a scope.
+/// The counterexample of a scope.
 pub fn counterexample(scope: &Scope, found: &Counterexample) -> CounterexampleReport {
-    let story = Narrative::of(scope, found, None);
+    let narrative = Narrative::of(scope, found, None);
     CounterexampleReport {
         requirement: found.req.map(Req::id),
         property: found.property,
         why: found.why.clone(),
         turn: found.cycle_start,
-        world: story.head,
-        story: story.lines.into_iter().map(line).collect(),
-        end: story.end,
+        world: narrative.head,
+        story: narrative.lines.into_iter().map(line).collect(),
+        end: narrative.end,
     }
 }
 

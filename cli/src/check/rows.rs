@@ -1,14 +1,14 @@
-//! The table of `jobcheck check`, printed row by row: a search that is broken off has told what it finished.
+//! The table of `jobcheck check`, printed row by row, so that a search that is ended early has shown its results.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use jobcheck_judge::report::Exit;
 
-use super::progress::Progress;
 use crate::output;
+use crate::progress::Progress;
 
-/// Rows that are printed in the order of the scopes, each as soon as all before it are there.
+/// Rows that are printed in the order of the scopes, each as soon as all rows before it are printed.
 #[derive(Default)]
 pub struct Rows {
     waiting: Mutex<Waiting>,
@@ -16,7 +16,7 @@ pub struct Rows {
 
 #[derive(Default)]
 struct Waiting {
-    /// The place of the row that is printed next.
+    /// The position of the row that is printed next.
     next: usize,
     rows: BTreeMap<usize, String>,
 }
@@ -28,11 +28,11 @@ impl Rows {
         Rows::default()
     }
 
-    /// Takes the row of a place, and prints what can be printed now, above the line of progress.
-    pub fn put(&self, place: usize, row: String, progress: &Progress) {
+    /// Adds the row at a position, and prints every row that is next, above the line of progress.
+    pub fn put(&self, position: usize, row: String, progress: &Progress) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.rows.insert(place, row);
-        let text = waiting.ready();
+        waiting.rows.insert(position, row);
+        let text = waiting.take_ready();
         if !text.is_empty() {
             progress.above(|| print(&text));
         }
@@ -40,8 +40,8 @@ impl Rows {
 }
 
 impl Waiting {
-    /// The rows that wait for no other.
-    fn ready(&mut self) -> String {
+    /// Removes and returns the rows that wait for no other row.
+    fn take_ready(&mut self) -> String {
         let mut text = String::new();
         while let Some(row) = self.rows.remove(&self.next) {
             text += &row;
@@ -51,9 +51,9 @@ impl Waiting {
     }
 }
 
-/// Where a row cannot be written, neither can the summary, which says so.
+/// Prints a part of the table. If that fails, printing the summary fails, too, and reports it.
 fn print(text: &str) {
-    let _ = output::print(text, Exit::Conforms);
+    let _ = output::print_text(text, Exit::Conforms);
 }
 
 #[cfg(test)]
@@ -64,10 +64,10 @@ mod tests {
     fn rows_come_in_order_and_as_soon_as_they_can() {
         let mut waiting = Waiting::default();
         waiting.rows.insert(1, "b\n".to_owned());
-        assert_eq!(waiting.ready(), "");
+        assert_eq!(waiting.take_ready(), "");
         waiting.rows.insert(0, "a\n".to_owned());
-        assert_eq!(waiting.ready(), "a\nb\n");
+        assert_eq!(waiting.take_ready(), "a\nb\n");
         waiting.rows.insert(2, "c\n".to_owned());
-        assert_eq!(waiting.ready(), "c\n");
+        assert_eq!(waiting.take_ready(), "c\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Whose decisions are explored: the scopes of a subject, and a known defect in them.
+//! The system under test of an exploration, and known defects in it.
 
 use clap::ValueEnum;
 use jobcheck_adapter::mutations::{can_have, is_of_the_plan};
@@ -6,79 +6,97 @@ use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scope::Scope;
+use jobcheck_spec::Req;
 
-/// What manages the Jobs of a scope.
+/// The system under test: what manages the Jobs of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Subject {
     /// The specification: every write that it admits.
     #[value(alias = "spec")]
     Specification,
-    /// The reference algorithm, one request at a time, with stale caches and faults.
+    /// The reference algorithm: one request at a time, with stale caches and faults.
     Algorithm,
-    /// The shipped controllers' decisions, in the scopes of the reference algorithm.
+    /// The shipped controllers, in the scopes of the reference algorithm.
     Controller,
-    /// The specification, and then the reference algorithm.
+    /// The specification, then the reference algorithm.
     All,
 }
 
+/// Returns whether controllers manage the Jobs of a scope, and not the specification.
+pub fn has_controllers(scope: &Scope) -> bool {
+    scope.algorithm().is_some()
+}
+
 impl Subject {
-    /// The scopes of these that it can manage, with it in them; all of them come from the same argument.
+    /// The scopes of one argument that this subject can manage, with the subject in them.
     ///
     /// # Errors
     ///
-    /// There is none, and which there are.
+    /// There is no such scope. The message lists similar scopes of this subject.
     pub fn of_named(self, name: &str, scopes: Vec<Scope>) -> Result<Vec<Scope>, String> {
-        let runs = |scope: &Scope| scope.algorithm().is_some();
         let (of_controllers, of_the_specification): (Vec<Scope>, Vec<Scope>) =
-            scopes.iter().cloned().partition(runs);
+            scopes.iter().cloned().partition(has_controllers);
         let found = match self {
             Subject::All => scopes,
             Subject::Specification => of_the_specification,
             Subject::Algorithm => of_controllers,
             Subject::Controller => of_controllers.into_iter().map(of_the_controller).collect(),
         };
-        if found.is_empty() { Err(self.nothing(name)) } else { Ok(found) }
+        if found.is_empty() { Err(self.no_scope(name)) } else { Ok(found) }
     }
 
-    fn nothing(self, name: &str) -> String {
+    fn no_scope(self, name: &str) -> String {
         let base = name.rsplit('/').next().unwrap_or(name);
         if self == Subject::Specification {
-            return format!("{name} is a scope of controllers; that of the specification is {base}");
+            return format!("{name} is a scope of controllers; use {base}, the one of the specification");
         }
         let end = format!("/{base}");
         let known = jobcheck_explorer::check::scopes();
-        let like = |scope: &&Scope| scope.algorithm().is_some() && scope.name.ends_with(&end);
-        let like: Vec<&str> = known.iter().filter(like).map(|scope| scope.name).collect();
-        let hint = if like.is_empty() { String::new() } else { format!(": {}", like.join(", ")) };
+        let is_similar = |scope: &&Scope| has_controllers(scope) && scope.name.ends_with(&end);
+        let similar: Vec<&str> = known.iter().filter(is_similar).map(|scope| scope.name).collect();
+        let hint =
+            if similar.is_empty() { String::new() } else { format!(", such as {}", similar.join(", ")) };
         format!(
-            "{name} is a scope of the specification; those of controllers have other names{hint} (--list \
-             --subject algorithm shows all)"
+            "{name} is a scope of the specification; use a scope of controllers{hint} (--list --subject algorithm \
+             lists all)"
         )
     }
 }
 
-/// Why the plan of the shipped controllers cannot have a defect; none if it can.
+/// The reason why the plan of the shipped controllers cannot have a defect; `None` if it can.
 pub fn not_in_the_plan(mutant: &Mutant) -> Option<String> {
-    let why = "what it changes is not in the plan of the shipped controllers for a Job";
+    let why = "this defect changes something that is not in the plan of the shipped controllers for a Job";
     (!is_of_the_plan(mutant)).then(|| format!("{}: {why} (jobcheck mutants --subject controller)", mutant.id))
 }
 
-/// The defect's own world, where no scope is named; else the scopes with the defect in them.
+/// A note for a search that has found another requirement than the one that the defect is known for.
+pub fn other_requirement(mutant: &Mutant, found: Req) -> Option<String> {
+    let known = mutant.requirement();
+    (known != found).then(|| {
+        format!(
+            "{} is known for breaking {known}; this run stops at the first requirement that breaks, {found} \
+             (jobcheck mutants {} looks for {known})",
+            mutant.id, mutant.id
+        )
+    })
+}
+
+/// The defect's own scope if no scope is named, else the named scopes with the defect in them.
 ///
 /// # Errors
 ///
-/// The subject has no such defect.
+/// The subject, or a named scope, cannot have this defect.
 pub fn with_defect(mutant: &Mutant, subject: Subject, named: Vec<Scope>) -> Result<Vec<Scope>, String> {
     match subject {
         Subject::All | Subject::Algorithm => {}
         Subject::Specification => {
-            return Err("--mutant needs a controller: the specification has none".to_owned());
+            return Err("--mutant needs --subject algorithm or controller: the specification has no defects"
+                .to_owned());
         }
         Subject::Controller => {
             if !can_have(mutant) {
                 return Err(format!(
-                    "the shipped controllers have nothing in which {} could be (jobcheck mutants --subject \
-                     controller)",
+                    "{} does not apply to the shipped controllers (jobcheck mutants --subject controller)",
                     mutant.id
                 ));
             }
@@ -88,8 +106,11 @@ pub fn with_defect(mutant: &Mutant, subject: Subject, named: Vec<Scope>) -> Resu
         let scope = mutant.scope();
         return Ok(vec![if subject == Subject::Controller { of_the_controller(scope) } else { scope }]);
     }
-    if let Some(scope) = named.iter().find(|scope| scope.algorithm().is_none()) {
-        return Err(format!("--mutant needs scopes of a controller, and {} is none", scope.name));
+    if let Some(scope) = named.iter().find(|scope| !has_controllers(scope)) {
+        return Err(format!(
+            "--mutant needs scopes of a controller; {} is one of the specification",
+            scope.name
+        ));
     }
     let with = |scope: Scope| {
         let mutations = Mutations::of(mutant.mutations);

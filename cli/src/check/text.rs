@@ -1,4 +1,4 @@
-//! The report for people. It is no interface: its JSON is.
+//! The report for people. Its text may change; the JSON report is stable.
 
 use std::fmt::Write;
 
@@ -13,93 +13,125 @@ use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::StepKind;
 use jobcheck_spec::{Req, Time};
 
-use super::{Report, Run};
-use crate::args::Global;
+use super::exploration::{Report, Run};
+use crate::global::Global;
+use crate::interrupt::Interrupt;
+use crate::output::{count, width};
 use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
 
-/// Why two leaders are apart from all else.
+/// The reason why scopes with two leaders belong to no size.
 const TWO_LEADERS: &str = "no specification allows two leaders (SY-01)";
 
-/// The scopes with what bounds them.
+/// Columns below which a row of the table takes two lines.
+const WIDE: usize = 120;
+
+/// The scopes with their bounds.
 pub fn list(scopes: &[Scope]) -> String {
     let mut out = String::new();
     for scope in scopes {
         let _ = writeln!(out, "{BOLD}{:<36}{BOLD:#} {}", scope.name, scope.about);
-        let _ = writeln!(out, "{:<36} {DIM}{}{DIM:#}", "", bounds(scope));
+        let _ = writeln!(out, "    {DIM}{}{DIM:#}", bounds(scope));
     }
     out
 }
 
-/// The scopes that only a name asks for.
-pub fn list_apart(scopes: &[Scope]) -> String {
+/// The scopes that are explored only by name.
+pub fn list_by_name_only(scopes: &[Scope]) -> String {
     if scopes.is_empty() {
         return String::new();
     }
-    let shows = "jobcheck check two-leaders shows what comes of them, such as a pod that is counted twice";
-    format!("\n{BOLD}of no size, since {TWO_LEADERS}; {shows}{BOLD:#}\n{}", list(scopes))
+    let why = "jobcheck check two-leaders shows the consequences, such as a pod that is counted twice";
+    format!("\n{BOLD}Explored only by name, because {TWO_LEADERS}; {why}:{BOLD:#}\n{}", list(scopes))
 }
 
-/// What bounds a scope.
+/// The bounds of a scope in words.
 pub fn bounds(scope: &Scope) -> String {
-    let mut parts = vec![format!("at most {}", pods(scope.pods))];
+    let mut parts = vec![format!("at most {}", count(scope.pods, "pod"))];
     let mut add = |holds: bool, text: String| {
         if holds {
             parts.push(text);
         }
     };
-    add(scope.jobs.len() > 1, format!("{} Jobs", scope.jobs.len()));
-    let behind =
-        |count: usize, what: &str| format!("{count} {what}{} behind", if count == 1 { "" } else { "s" });
-    add(scope.lag > 0, format!("Pod cache {}", behind(scope.lag, "change")));
-    add(scope.job_lag > 0, format!("Job cache {}", behind(scope.job_lag, "version")));
+    add(scope.jobs.len() > 1, count(scope.jobs.len(), "Job"));
+    add(scope.lag > 0, format!("Pod cache {} behind", count(scope.lag, "change")));
+    add(scope.job_lag > 0, format!("Job cache {} behind", count(scope.job_lag, "version")));
     add(scope.ticks > 0, format!("{} s", scope.ticks));
-    let moves: Vec<String> = scope.user.iter().map(|action| action_text(*action)).collect();
-    add(!moves.is_empty(), format!("user: {}", moves.join(", ")));
+    let actions: Vec<String> = scope.user.iter().map(|action| action_text(*action)).collect();
+    add(!actions.is_empty(), format!("user: {}", actions.join(", ")));
     let others: Vec<String> = scope.disruptions.iter().map(|step| format!("{step:?}")).collect();
     add(!others.is_empty(), format!("others: {}", others.join(", ")));
     add(!scope.found.is_empty(), format!("{} of them there before", scope.found.len()));
     let faults = &scope.faults;
-    let times = |count: u8, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    add(faults.failures > 0, times(faults.failures, "failed request"));
-    add(faults.losses > 0, times(faults.losses, "lost answer"));
-    add(faults.crashes > 0, times(faults.crashes, "crash"));
-    add(scope.delayed_requests, "a request of the dead process may still be handled".to_owned());
+    add(faults.failures > 0, count(faults.failures, "failed request"));
+    add(faults.losses > 0, count(faults.losses, "lost response"));
+    add(
+        faults.crashes > 0,
+        if faults.crashes == 1 { "1 crash".to_owned() } else { format!("{} crashes", faults.crashes) },
+    );
+    add(scope.delayed_requests, "a delayed request of the terminated process".to_owned());
     add(faults.second_leaders > 0, "two leaders for a while".to_owned());
-    scope.refused.iter().for_each(|refusal| add(true, format!("refused for ever: {refusal}")));
-    add(!scope.not_checked.is_empty(), format!("all is asked but {}", ids(scope.not_checked)));
-    add(scope.progress, "progress is asked for, and nothing reduced".to_owned());
+    scope.refused.iter().for_each(|refusal| add(true, format!("always refused: {refusal}")));
+    add(!scope.not_checked.is_empty(), format!("not checked: {}", ids(scope.not_checked)));
+    add(scope.progress, "progress is checked, without reductions".to_owned());
     let ahead = scope.ttl_clock(Time(0)).0;
     add(ahead != 0, format!("TTL controller's clock {ahead:+} s"));
     parts.join(", ")
 }
 
-/// Requirements by their ids.
+/// The ids of requirements, separated by commas.
 pub fn ids(reqs: &[Req]) -> String {
     reqs.iter().map(|req| req.id()).collect::<Vec<_>>().join(", ")
 }
 
-fn pods(count: usize) -> String {
-    if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
+/// Returns whether a row of the table takes two lines, because the terminal is narrow.
+fn is_narrow() -> bool {
+    width().is_some_and(|columns| columns < WIDE)
 }
 
 /// The head of the table.
 pub fn head() -> String {
+    if is_narrow() {
+        return format!(
+            "{BOLD}{:<36} {:>9} {:>10} {:>8}  result{BOLD:#}\n",
+            "scope", "states", "steps", "time"
+        );
+    }
     format!(
         "{BOLD}{:<36} {:>9} {:>10} {:>6} {:>9} {:>7} {:>8}  {:<12} bounded by{BOLD:#}\n",
         "scope", "states", "steps", "depth", "states/s", "B/state", "time", "result"
     )
 }
 
-/// The row of a scope, or the name of one for which no time was left.
-pub fn row(run: Result<&Run, &'static str>) -> String {
-    run.map_or_else(|name| format!("{name:<36} {OPEN}not run{OPEN:#}\n"), explored)
+/// The row of a scope. The argument is the name of a scope for which no time was left, or its exploration.
+pub fn row(run: Result<&Run, &'static str>, interrupt: &Interrupt) -> String {
+    let run = match run {
+        Ok(run) => run,
+        Err(name) => return format!("{name:<36} {OPEN}not run{OPEN:#}\n"),
+    };
+    let (it, scope) = (&run.exploration, run.scope.name);
+    let seconds = run.elapsed.as_secs_f64();
+    let (states, steps, depth) = (it.states, it.generated, it.depth);
+    let rate = states as f64 / seconds.max(1e-6);
+    let bytes = it.bytes as f64 / states.max(1) as f64;
+    let (paint, result) = result(it, interrupt);
+    let bounds = short_bounds(&run.scope, it.pods_bound_reached);
+    if is_narrow() {
+        return format!(
+            "{scope:<36} {states:>9} {steps:>10} {seconds:>7.2}s  {paint}{result}{paint:#}\n    \
+             {DIM}depth {depth}, {rate:.0} states/s, {bytes:.0} B/state; {bounds}{DIM:#}\n"
+        );
+    }
+    format!(
+        "{scope:<36} {states:>9} {steps:>10} {depth:>6} {rate:>9.0} {bytes:>7.0} {seconds:>7.2}s  \
+         {paint}{result:<12}{paint:#} {DIM}{bounds}{DIM:#}\n"
+    )
 }
 
-/// What comes after the table.
+/// The part of the report after the table.
 pub fn render(report: &Report, global: &Global) -> String {
     let mut out = String::new();
     for run in &report.runs {
-        if let Outcome::Broken(found) = &run.exploration.outcome {
+        if let Some(found) = run.found() {
             counterexample(&run.scope, found, &mut out);
         }
     }
@@ -112,29 +144,12 @@ pub fn render(report: &Report, global: &Global) -> String {
     }
     summary(report, &mut out);
     if report.runs.iter().any(|run| run.scope.faults.second_leaders > 0 && run.found().is_some()) {
-        let _ = writeln!(out, "{TWO_LEADERS}: what is broken there is what comes of them");
+        let _ = writeln!(out, "{TWO_LEADERS}: what breaks there is a consequence");
     }
     out
 }
 
-fn explored(run: &Run) -> String {
-    let it = &run.exploration;
-    let seconds = run.elapsed.as_secs_f64();
-    let rate = it.states as f64 / seconds.max(1e-6);
-    let (paint, result) = result(it);
-    let bytes = it.bytes as f64 / it.states.max(1) as f64;
-    format!(
-        "{:<36} {:>9} {:>10} {:>6} {rate:>9.0} {bytes:>7.0} {seconds:>7.2}s  {paint}{result:<12}{paint:#} \
-         {DIM}{}{DIM:#}\n",
-        run.scope.name,
-        it.states,
-        it.generated,
-        it.depth,
-        short_bounds(&run.scope, it.pods_bound_reached)
-    )
-}
-
-/// The bounds in few words; the one on pods is marked where it held a creation back.
+/// The bounds in few words. The bound on pods is marked if it has prevented a creation.
 fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
     let mut text = format!("{} pods{}", scope.pods, if pods_bound_reached { " (reached)" } else { "" });
     let mut add = |holds: bool, part: String| {
@@ -151,15 +166,15 @@ fn short_bounds(scope: &Scope, pods_bound_reached: bool) -> String {
     add(faults.failures > 0, format!("failed {}", faults.failures));
     add(faults.losses > 0, format!("lost {}", faults.losses));
     add(faults.crashes > 0, format!("crash {}", faults.crashes));
-    add(scope.delayed_requests, "late request".to_owned());
-    add(!scope.refused.is_empty(), "refused for ever".to_owned());
+    add(scope.delayed_requests, "delayed request".to_owned());
+    add(!scope.refused.is_empty(), "always refused".to_owned());
     add(faults.second_leaders > 0, format!("two leaders {}", faults.second_leaders));
     let ahead = scope.ttl_clock(Time(0)).0;
     add(ahead != 0, format!("TTL clock {ahead:+} s"));
     text
 }
 
-fn result(it: &Exploration) -> (Style, &'static str) {
+fn result(it: &Exploration, interrupt: &Interrupt) -> (Style, &'static str) {
     match &it.outcome {
         Outcome::Holds if it.quiescent_states.is_some() => (GOOD, "gets there"),
         Outcome::Holds => (GOOD, "holds"),
@@ -167,49 +182,50 @@ fn result(it: &Exploration) -> (Style, &'static str) {
         Outcome::Broken(_) => (BAD, "broken"),
         Outcome::NotFinished(Cut::States) => (OPEN, "cut: states"),
         Outcome::NotFinished(Cut::Memory) => (OPEN, "cut: memory"),
+        Outcome::NotFinished(Cut::Time) if interrupt.is_set() => (OPEN, "interrupted"),
         Outcome::NotFinished(Cut::Time) => (OPEN, "cut: time"),
     }
 }
 
-/// The way to a broken property, as a numbered story.
+/// A counterexample: the scope, the property, and the numbered steps.
 pub fn counterexample(scope: &Scope, found: &Counterexample, out: &mut String) {
     let req = found.req.map_or(String::new(), |req| format!("{req} "));
-    let shipped = scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER);
-    let of = if shipped { " (shipped controllers)" } else { "" };
+    let of = if scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER) {
+        " (shipped controllers)"
+    } else {
+        ""
+    };
     let _ = writeln!(out, "\n{BAD}{}{of}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
-    // A scope asks for everything: there is nothing besides.
-    tell(&Narrative::of(scope, found, None), out);
+    // An exploration checks every requirement, so that none is the one that is looked for.
+    narrative(&Narrative::of(scope, found, None), out);
 }
 
-/// The head, the steps, and the end of a counterexample.
-pub fn tell(story: &Narrative, out: &mut String) {
-    for line in &story.head {
+/// The head, the numbered steps, and the end of a counterexample. The cycle of a progress property is marked.
+pub fn narrative(narrative: &Narrative, out: &mut String) {
+    for line in &narrative.head {
         let _ = writeln!(out, "  {line}");
     }
-    for (number, line) in (1..).zip(&story.lines) {
-        if story.cycle_start == Some(number - 1) {
+    for (number, line) in (1..).zip(&narrative.lines) {
+        if narrative.cycle_start == Some(number - 1) {
             let _ = writeln!(out, "      {BOLD}{CYCLE_FOLLOWS}{BOLD:#}");
         }
         let _ = writeln!(out, "{number:>4}. {BOLD}{}{BOLD:#} {}", line.who, line.what);
-        for note in line.notes(story.asked) {
+        for note in line.notes(narrative.asked) {
             let _ = writeln!(out, "      {DIM}{note}{DIM:#}");
         }
     }
-    if story.stutters() {
+    if narrative.stutters() {
         let _ = writeln!(out, "      {BOLD}{NOTHING_FOLLOWS}{BOLD:#}");
     }
-    let _ = writeln!(out, "  {BAD}{}{BAD:#}", story.end);
+    let _ = writeln!(out, "  {BAD}{}{BAD:#}", narrative.end);
 }
 
 fn properties(report: &Report, out: &mut String) {
-    let _ = writeln!(out, "\n{BOLD}properties{BOLD:#} (and in how many scopes they could have been broken)");
+    let _ = writeln!(out, "\n{BOLD}properties{BOLD:#} (with the number of scopes that reach the premise)");
     for (number, property) in PROPERTIES.iter().enumerate() {
-        let broken = report.runs.iter().any(|run| match &run.exploration.outcome {
-            Outcome::Broken(found) => found.number == Some(number),
-            Outcome::Holds | Outcome::NotFinished(_) => false,
-        });
-        let paint = if broken { BAD } else { Style::new() };
+        let is_broken = report.runs.iter().filter_map(Run::found).any(|it| it.number == Some(number));
+        let paint = if is_broken { BAD } else { Style::new() };
         let reached = report.reached(number);
         let _ = writeln!(out, "{reached:>4}  {:<6} {paint}{}{paint:#}", property.req.id(), property.name);
     }
@@ -221,56 +237,54 @@ fn steps(report: &Report, out: &mut String) {
     let _ = writeln!(out, "\n{DIM}steps: {}{DIM:#}", taken.collect::<Vec<_>>().join(", "));
 }
 
-/// How often steps of each kind were taken in each scope, and how often they led to a new state.
+/// The number of steps of each kind in each scope, and of those that led to a new state.
 fn coverage(report: &Report, out: &mut String) {
-    let _ = writeln!(out, "\n{BOLD}steps that were taken{BOLD:#} (and those that led to a new state)");
+    let _ = writeln!(out, "\n{BOLD}steps{BOLD:#} (with the number of those that led to a new state)");
     for run in &report.runs {
         let kinds = StepKind::ALL.iter().map(|kind| (*kind, run.exploration.steps[*kind as usize]));
-        let told = |(kind, Coverage { taken, fresh }): (StepKind, Coverage)| {
+        let shown = |(kind, Coverage { taken, fresh }): (StepKind, Coverage)| {
             format!("{} {taken} ({fresh})", kind.name())
         };
-        let taken: Vec<String> = kinds.filter(|(_, it)| it.taken > 0).map(told).collect();
-        let _ = writeln!(out, "  {:<36} {}", run.scope.name, taken.join(", "));
+        let taken: Vec<String> = kinds.filter(|(_, it)| it.taken > 0).map(shown).collect();
+        let _ = writeln!(out, "  {:<36}  {}", run.scope.name, taken.join(", "));
     }
 }
 
 fn summary(report: &Report, out: &mut String) {
     let states: usize = report.runs.iter().map(|run| run.exploration.states).sum();
     let seconds = report.elapsed.as_secs_f64();
-    let scopes = match report.runs.len() {
-        1 => "1 scope".to_owned(),
-        count => format!("{count} scopes"),
-    };
-    let shipped = report
-        .runs
-        .iter()
-        .filter(|run| run.scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER))
-        .count();
-    let scopes = if shipped > 0 { format!("{scopes} with the shipped controllers") } else { scopes };
-    let reduced = report.runs.iter().any(|run| run.exploration.symmetry);
-    let names = if reduced { " (but for names)" } else { "" };
+    let scopes = count(report.runs.len(), "scope");
+    let shipped =
+        report.runs.iter().any(|run| run.scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER));
+    let scopes = if shipped { format!("{scopes} with the shipped controllers") } else { scopes };
+    let is_reduced = report.runs.iter().any(|run| run.exploration.symmetry);
+    let names = if is_reduced { " (but for names)" } else { "" };
     let _ = write!(out, "{scopes}, {states} states{names} in {seconds:.1} s: ");
-    let (empty, never) = (report.empty(), report.never_taken());
+    let (untested, never) = (report.untested(), report.never_taken());
     let _ = match () {
         () if report.is_broken() => writeln!(out, "{BAD}a property is broken{BAD:#}"),
         () if !never.is_empty() => {
             let kinds: Vec<&str> = never.into_iter().map(StepKind::name).collect();
-            writeln!(out, "{BAD}in no scope was this step ever possible: {}{BAD:#}", kinds.join(", "))
+            writeln!(out, "{BAD}no scope made these steps possible: {}{BAD:#}", kinds.join(", "))
+        }
+        () if report.is_interrupted => {
+            let left = report.not_run.len();
+            writeln!(out, "{OPEN}interrupted, {} not begun; nothing is proved{OPEN:#}", count(left, "scope"))
         }
         () if report.is_unfinished() => {
-            writeln!(out, "{OPEN}not finished, nothing is proved about the rest{OPEN:#}")
+            writeln!(out, "{OPEN}not finished; nothing is proved about the rest{OPEN:#}")
         }
-        () if !empty.is_empty() => {
-            let names: Vec<&str> = empty.iter().map(|number| PROPERTIES[*number].name).collect();
+        () if !untested.is_empty() => {
+            let names: Vec<&str> = untested.iter().map(|number| PROPERTIES[*number].name).collect();
             writeln!(out, "{OPEN}never put to the test: {}{OPEN:#}", names.join("; "))
         }
         () => {
             let tested = (0..PROPERTIES.len()).filter(|number| report.reached(*number) > 0).count();
             let all = PROPERTIES.len();
             let _ = write!(out, "{GOOD}every property holds{GOOD:#}, {tested} of {all} were put to the test");
-            let _ = match report.rested() {
+            let _ = match report.with_progress() {
                 0 => Ok(()),
-                rested => write!(out, "; in {rested} scopes every Job comes to its end"),
+                scopes => write!(out, "; in {scopes} scopes every Job comes to its end"),
             };
             writeln!(out)
         }

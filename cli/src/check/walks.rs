@@ -1,9 +1,6 @@
-//! Random walks instead of a search.
+//! Random walks through scopes instead of a search.
 
-use std::collections::hash_map::RandomState;
 use std::fmt::Write;
-use std::hash::BuildHasher;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jobcheck_explorer::check::{Walked, Walking, walk};
@@ -12,9 +9,12 @@ use jobcheck_explorer::scope::Scope;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
-use super::args::{CheckArgs, Format};
+use super::args::CheckArgs;
 use super::{itf, json, text, write};
-use crate::args::Global;
+use crate::global::Global;
+use crate::interrupt::Interrupt;
+use crate::output;
+use crate::parse::first_seed;
 
 /// The walks through one scope.
 struct Run<'a> {
@@ -23,26 +23,21 @@ struct Run<'a> {
     elapsed: Duration,
 }
 
-/// Walks, and says what was met. Walks prove nothing, so that none of them ends in exit code 0.
-pub fn run(scopes: &[Scope], count: u64, args: &CheckArgs, global: &Global) -> Exit {
-    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0) >> 32);
-    let end = args.budget.map(|budget| Instant::now() + budget);
-    let stop = move || end.is_some_and(|end| Instant::now() >= end);
-    let walking = Walking { walks: count, depth: args.depth, seed, stop: Arc::new(stop) };
+/// Takes random walks, and prints the report. Walks prove nothing, so that the exit code is never 0.
+pub fn run(scopes: &[Scope], walks: u64, args: &CheckArgs, global: &Global) -> Exit {
+    let seed = first_seed(args.seed, global);
+    let stop = Interrupt::listen().or_after(args.budget.map(|budget| Instant::now() + budget));
+    let walking = Walking { walks, depth: args.depth, seed, stop };
     let mut runs = Vec::new();
     for scope in scopes {
         let begun = Instant::now();
         let walked = walk(scope, &walking);
         runs.push(Run { scope, walked, elapsed: begun.elapsed() });
     }
-    let broken = runs.iter().any(|run| run.walked.found.is_some());
-    let exit = if broken { Exit::Violates } else { Exit::Inconclusive };
-    let rendered = match args.output {
-        Format::Text => Ok(told(&runs, &walking, global)),
-        Format::Json => json::to_json(&report(&runs, &walking, exit)),
-        Format::Yaml => json::to_yaml(&report(&runs, &walking, exit)),
-    };
-    let exit = super::print(rendered, exit);
+    let is_broken = runs.iter().any(|run| run.walked.found.is_some());
+    let exit = if is_broken { Exit::Violates } else { Exit::Inconclusive };
+    let rendered = args.output.render(|| table(&runs, &walking, global), || report(&runs, &walking, exit));
+    let exit = output::print_report(rendered, args.output, exit);
     let found = runs.iter().filter_map(|run| Some((run.scope, run.walked.found.as_deref()?)));
     let found = found.map(|(scope, found)| super::counterexample(scope, found));
     if args.save.as_deref().is_some_and(|directory| !crate::save::save(directory, found)) {
@@ -59,30 +54,30 @@ fn trace(run: &Run<'_>, walking: &Walking) -> String {
     match &run.walked.found {
         Some(found) => itf::render(run.scope, found.property, &found.path, found.cycle_start),
         None => {
-            let what = format!("walk {} with seed {}", run.walked.walks, walking.seed);
-            itf::render(run.scope, &what, &run.walked.last, None)
+            let title = format!("walk {} with seed {}", run.walked.walks, walking.seed);
+            itf::render(run.scope, &title, &run.walked.last, None)
         }
     }
 }
 
-fn told(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
+fn table(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
     let mut out = String::new();
     if !global.quiet {
         let _ = writeln!(
             out,
-            "{:<36} {:>8} {:>10} {:>8} {:>9}  result",
+            "{:<36} {:>6} {:>8} {:>6} {:>8}  result",
             "scope", "walks", "steps", "ended", "steps/s"
         );
         for Run { scope, walked, elapsed } in runs {
             let result = match (&walked.found, walked.finished) {
                 (Some(_), _) => "broken",
-                (None, true) => "nothing found",
-                (None, false) => "not finished",
+                (None, true) => "nothing",
+                (None, false) => "cut",
             };
             let rate = walked.steps as f64 / elapsed.as_secs_f64().max(1e-6);
             let (walks, steps, ended) = (walked.walks, walked.steps, walked.ended);
             let _ =
-                writeln!(out, "{:<36} {walks:>8} {steps:>10} {ended:>8} {rate:>9.0}  {result}", scope.name);
+                writeln!(out, "{:<36} {walks:>6} {steps:>8} {ended:>6} {rate:>8.0}  {result}", scope.name);
         }
     }
     for run in runs {
@@ -101,6 +96,7 @@ fn told(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
     out
 }
 
+/// The report for programs: docs/reference/schemas/walks.schema.json.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WalksReport {

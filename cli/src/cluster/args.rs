@@ -7,27 +7,29 @@ use clap::{Args, Subcommand, ValueEnum};
 use jobcheck_cluster::{Name, Version};
 use jobcheck_traces::parse_duration;
 
+use crate::format::Format;
+
 /// Arguments of `jobcheck cluster`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ClusterArgs {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: ClusterCommand,
 }
 
-/// What can be done with clusters.
+/// The commands for clusters.
 #[derive(Debug, Subcommand)]
 pub enum ClusterCommand {
     /// Start a cluster, and wait until it is ready.
     Up(UpArgs),
-    /// Stop a cluster, and remove all that is of it.
+    /// Stop a cluster, and remove its files.
     Down(DownArgs),
-    /// Print what sets KUBECONFIG in a shell.
+    /// Print the shell command that sets KUBECONFIG.
     Env(EnvArgs),
-    /// Show which clusters there are, and how they are.
+    /// Show the clusters and the health of their components.
     Status(StatusArgs),
-    /// Be the embedded API server of a cluster, which `up` starts.
+    /// Serve the embedded API server of a cluster. `up` starts this command.
     #[command(hide = true)]
     Serve(ServeArgs),
 }
@@ -36,35 +38,35 @@ pub enum ClusterCommand {
 #[derive(Debug, Args)]
 #[command(after_help = UP_HELP)]
 pub struct UpArgs {
-    /// Name of the cluster; clusters of different names do not disturb each other.
+    /// Name of the cluster. Clusters with different names are independent.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub name: Name,
-    /// The embedded API server instead of a real control plane: there at once, in memory, plain HTTP.
+    /// Start the embedded API server instead of a real control plane: at once, in memory, plain HTTP.
     #[arg(long)]
     pub embedded: bool,
-    /// Version of Kubernetes that it is, or is like: 1.36 or 1.35.
+    /// Version of Kubernetes: 1.36 or 1.35.
     #[arg(long, value_name = "VERSION", default_value = "1.36")]
     pub kubernetes: Version,
-    /// What runs beside etcd and kube-apiserver.
+    /// Start kube-controller-manager, too.
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "embedded")]
     pub with: Option<With>,
-    /// Port of the API server on 127.0.0.1; any that is free if not given.
+    /// Port of the API server on 127.0.0.1; by default a free one.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// How long it may take to be ready, the build of the programs apart.
+    /// Maximum time until the cluster is ready, without the build of the programs.
     #[arg(long, value_name = "DURATION", default_value = "2m0s", value_parser = parse_duration)]
     pub timeout: Duration,
-    /// Stay, and stop the cluster at Ctrl-C or SIGTERM.
+    /// Stay in the foreground, and stop the cluster at Ctrl-C or SIGTERM.
     #[arg(long)]
     pub foreground: bool,
 }
 
-/// What runs beside etcd and kube-apiserver.
+/// The controllers that run beside etcd and kube-apiserver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum With {
-    /// kube-controller-manager for garbage and namespaces, beside other Job controllers.
+    /// Garbage collection and namespaces only, for other Job controllers.
     Collectors,
-    /// kube-controller-manager, for Jobs and TTL too.
+    /// Also the Job and TTL-after-finished controllers.
     #[value(alias = "builtin")]
     BuiltIn,
 }
@@ -76,7 +78,7 @@ pub struct DownArgs {
     /// Name of the cluster.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub name: Name,
-    /// All clusters.
+    /// Stop all clusters.
     #[arg(long, conflicts_with = "name")]
     pub all: bool,
 }
@@ -94,35 +96,26 @@ pub struct EnvArgs {
 #[derive(Debug, Args)]
 #[command(after_help = STATUS_HELP)]
 pub struct StatusArgs {
-    /// This cluster alone.
+    /// Show this cluster only.
     #[arg(long, value_name = "NAME")]
     pub name: Option<Name>,
-    /// Form of the output.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    /// Form of the output. Schema: docs/reference/schemas/cluster.schema.json.
+    #[arg(short, long, value_name = "FORM", value_parser = Format::without_junit(), default_value = "text")]
     pub output: Format,
 }
 
 /// Arguments of `jobcheck cluster serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// The cluster's folder.
+    /// Folder of the cluster.
     #[arg(long, value_name = "DIR")]
     pub folder: PathBuf,
-    /// The port; 0 for any that is free.
+    /// Port; 0 for a free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
-    /// The version that it is like.
+    /// Version of Kubernetes that the server imitates.
     #[arg(long, value_name = "VERSION", default_value = "1.36")]
     pub kubernetes: Version,
-}
-
-/// Form of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people. It is no interface: json is.
-    Text,
-    /// For programs (docs/reference/schemas/cluster.schema.json).
-    Json,
 }
 
 const AFTER_HELP: &str = "\
@@ -136,16 +129,24 @@ Examples:
   jobcheck cluster status
   jobcheck cluster down --all
 
-A cluster is a folder in $JOBCHECK_HOME/clusters; JOBCHECK_HOME is jobcheck in $XDG_STATE_HOME, that is
-~/.local/state/jobcheck, if it is not set. It listens on 127.0.0.1 alone.";
+The files of a cluster are in $JOBCHECK_HOME/clusters. JOBCHECK_HOME is
+$XDG_STATE_HOME/jobcheck by default, that is ~/.local/state/jobcheck. The API
+server listens on 127.0.0.1 only.
+
+Exit codes:
+  0  done; status: all clusters are ready
+  2  wrong usage, or a cluster of this name runs with other settings
+  4  a cluster does not exist, is not ready, or cannot be started
+  5  internal error: please report it";
 
 const UP_HELP: &str = "\
-Without --embedded it is etcd and kube-apiserver 1.36.3, or 1.35.4, each built from its published modules
-once; that needs Go 1.26 or newer, and takes minutes. There is no kubelet and no scheduler: whoever wants
-pods to run says so in their status.
+Without --embedded, the cluster is etcd and kube-apiserver 1.36.3, or 1.35.4.
+They are built once from their published Go modules, which needs Go 1.26 or
+newer and takes minutes. There is no kubelet and no scheduler: set the status of
+a pod to make it run.
 
-A cluster of this name that is ready and like it is left as it is. What is left of one that has lost a process
-is cleared first, as is every cluster whose starter was killed.
+A ready cluster of this name with the same settings stays as it is. A cluster
+that has lost a process, or whose starter was killed, is removed first.
 
 Examples:
   jobcheck cluster up --embedded
@@ -154,37 +155,47 @@ Examples:
   jobcheck cluster up --embedded --foreground
 
 Exit codes:
-  0  it is ready; with --foreground, it was stopped by a signal
-  2  wrong usage, an unknown version, or a cluster of this name runs with other settings
-  4  it does not become ready, a component ended, or Go is missing: nothing is left running
+  0  the cluster is ready; with --foreground, it was stopped by a signal
+  2  wrong usage, an unknown version, or a cluster of this name runs with other
+     settings
+  4  the cluster does not become ready, a component ended, or Go is missing;
+     nothing is left running
   5  internal error: please report it";
 
 const DOWN_HELP: &str = "\
+Examples:
+  jobcheck cluster down
+  jobcheck cluster down --all
+
 Exit codes:
-  0  it is stopped and its folder removed, or there was none
+  0  the cluster is stopped and its files are removed, or it did not exist
   2  wrong usage
   4  a process does not end, or a file cannot be removed
   5  internal error: please report it";
 
 const ENV_HELP: &str = "\
-Examples:
+Example:
   eval \"$(jobcheck cluster env)\"
 
 Exit codes:
   0  the cluster is ready
   2  wrong usage
-  4  there is no such cluster, or it is not ready
+  4  the cluster does not exist, or is not ready
   5  internal error: please report it";
 
 const STATUS_HELP: &str = "\
   ready      all components answer
-  starting   a process begins to start it
+  starting   a process is starting the cluster
   not ready  a component is gone, or does not answer
-  gone       none of its processes runs, or the one that would have stopped it was killed:
-             the next up or down clears it
+  gone       no process of the cluster runs, or its owner was killed; the next
+             up or down removes it
+
+Examples:
+  jobcheck cluster status
+  jobcheck cluster status --name builtin -o json
 
 Exit codes:
-  0  all are ready, or there is none
+  0  all clusters are ready, or there is none
   2  wrong usage
-  4  one is not ready, or there is none with the name asked for
+  4  a cluster is not ready, or the named one does not exist
   5  internal error: please report it";

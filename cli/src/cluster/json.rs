@@ -1,4 +1,4 @@
-//! The state of clusters for programs (`docs/reference/schemas/cluster.schema.json`).
+//! The report of `jobcheck cluster status` for programs: docs/reference/schemas/cluster.schema.json.
 
 use std::path::Path;
 
@@ -7,9 +7,10 @@ use jobcheck_cluster::status::{Health, Status};
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
+/// The clusters and their components.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report<'a> {
+pub struct Report<'a> {
     api_version: &'static str,
     kind: &'static str,
     exit_code: u8,
@@ -44,15 +45,14 @@ struct Component<'a> {
     log: std::path::PathBuf,
 }
 
-/// The report as JSON.
-pub fn report(found: &[Status], exit: Exit) -> serde_json::Result<String> {
-    let report = Report {
+/// The report for programs.
+pub fn report(found: &[Status], exit: Exit) -> Report<'_> {
+    Report {
         api_version: API_VERSION,
         kind: "ClusterStatus",
         exit_code: exit.code(),
         clusters: found.iter().map(cluster).collect(),
-    };
-    Ok(serde_json::to_string_pretty(&report)? + "\n")
+    }
 }
 
 fn cluster(status: &Status) -> Cluster<'_> {

@@ -1,4 +1,4 @@
-//! `jobcheck cluster`: local clusters to aim kubectl and controllers at.
+//! `jobcheck cluster`: starts and stops local clusters for kubectl and controllers.
 
 mod args;
 mod json;
@@ -8,7 +8,6 @@ mod text;
 use std::ffi::OsString;
 use std::future::Future;
 
-use anstream::eprintln;
 use jobcheck_cluster::down::{down, sweep};
 use jobcheck_cluster::status::{self, Health, Status};
 use jobcheck_cluster::{
@@ -18,19 +17,17 @@ use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
 
 pub use self::args::ClusterArgs;
-use self::args::{ClusterCommand, DownArgs, EnvArgs, Format, ServeArgs, StatusArgs, UpArgs, With};
+use self::args::{ClusterCommand, DownArgs, EnvArgs, ServeArgs, StatusArgs, UpArgs, With};
 pub use self::progress::Progress;
-use crate::args::Global;
+use crate::global::Global;
 use crate::output;
+use crate::runtime;
 
-/// Does it; returns what it comes to.
+/// Runs a command for clusters. Returns the exit code.
 pub fn run(args: &ClusterArgs, global: &Global) -> Exit {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime::start() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("error: cannot start threads: {error}");
-            return Exit::Environment;
-        }
+        Err(exit) => return exit,
     };
     let done = runtime.block_on(async {
         match &args.command {
@@ -42,7 +39,7 @@ pub fn run(args: &ClusterArgs, global: &Global) -> Exit {
         }
     });
     done.unwrap_or_else(|error| {
-        eprintln!("error: {}", error.to_string().lines().map(output::clean).collect::<Vec<_>>().join("\n"));
+        output::error(output::clean_lines(&error.to_string()));
         match error {
             Error::Differs { .. } => Exit::Unreadable,
             Error::Internal(_) => Exit::Internal,
@@ -53,9 +50,9 @@ pub fn run(args: &ClusterArgs, global: &Global) -> Exit {
 
 async fn start(args: &UpArgs, global: &Global) -> Result<Exit, Error> {
     let home = Home::find()?;
-    clear_what_is_left(&home)?;
+    remove_orphans(&home)?;
     let stop = signals::listen()
-        .map_err(|source| Error::Start { program: "listening to signals".to_owned(), source })?;
+        .map_err(|source| Error::Start { program: "the signal handler".to_owned(), source })?;
     let starting = async {
         let progress = Progress::new(!global.quiet);
         let spec = spec(&home, args, &progress).await?;
@@ -65,14 +62,14 @@ async fn start(args: &UpArgs, global: &Global) -> Result<Exit, Error> {
     let started = tokio::select! {
         started = starting => started?,
         () = stop.cancelled() => {
-            eprintln!("error: interrupted: cluster {} is not started", args.name);
+            output::error(format!("interrupted: cluster {} is not started", args.name));
             return Ok(Exit::Environment);
         }
     };
     if let Up::Started(cluster) = &started
         && cluster.has_replaced()
     {
-        eprintln!("note: a process of the former cluster {} was gone: the rest of it is cleared", args.name);
+        output::note(format!("the previous cluster {} had lost a process, and was removed", args.name));
     }
     match (started, args.foreground) {
         (Up::Started(cluster), false) => {
@@ -87,22 +84,20 @@ async fn start(args: &UpArgs, global: &Global) -> Result<Exit, Error> {
             stay(cluster, stop.cancelled()).await
         }
         (Up::Running(_), false) => {
-            eprintln!("note: cluster {} runs already: it is left as it is", args.name);
+            output::note(format!("cluster {} runs already, and stays as it is", args.name));
             Ok(announce(&home, &args.name, false).await)
         }
         (Up::Running(state), true) => {
-            let found = format!("{}, not of this process", state.kind);
+            let found = format!("{} of another process", state.kind);
             Err(Error::Differs { name: args.name.to_string(), found })
         }
     }
 }
 
-/// Ends what dead processes left behind, whatever its name.
-fn clear_what_is_left(home: &Home) -> Result<(), Error> {
+/// Removes the clusters that have no process, or whose owner is gone.
+fn remove_orphans(home: &Home) -> Result<(), Error> {
     for name in sweep(home)? {
-        eprintln!(
-            "note: cluster {name} was left by a process that is gone, or did not run any more: it is cleared"
-        );
+        output::note(format!("cluster {name} was removed: it did not run any more, or its owner is gone"));
     }
     Ok(())
 }
@@ -111,7 +106,8 @@ async fn spec(home: &Home, args: &UpArgs, progress: &Progress) -> Result<Spec, E
     let plane = if args.embedded {
         Plane::Embedded { command: server_command()? }
     } else {
-        let program = program::built(&home.builds(), args.kubernetes, &mut |what| progress.say(what)).await?;
+        let program =
+            program::built(&home.builds(), args.kubernetes, &mut |message| progress.note(message)).await?;
         let controllers = match args.with {
             None => Controllers::None,
             Some(With::Collectors) => Controllers::Collectors,
@@ -123,25 +119,25 @@ async fn spec(home: &Home, args: &UpArgs, progress: &Progress) -> Result<Spec, E
     Ok(Spec { name, plane, version, port: args.port, timeout: args.timeout })
 }
 
-/// This program, as the server of a cluster.
+/// The command that runs this program as the server of a cluster.
 fn server_command() -> Result<Vec<OsString>, Error> {
     let this =
         std::env::current_exe().map_err(|source| Error::Start { program: "jobcheck".to_owned(), source })?;
     Ok(vec![this.into(), "cluster".into(), "serve".into()])
 }
 
-/// Tells where the cluster is, and how it is used.
+/// Prints the addresses of the cluster, and the commands to use it.
 async fn announce(home: &Home, name: &Name, is_foreground: bool) -> Exit {
     match status::one(home, name).await {
         Some(status) => output::print(&text::announcement(&status, is_foreground), Exit::Conforms),
         None => {
-            eprintln!("error: cluster {name} was stopped by another process");
+            output::error(format!("cluster {name} was stopped by another process"));
             Exit::Environment
         }
     }
 }
 
-/// Holds the cluster until it is to stop, or a component ends.
+/// Keeps the cluster until it must stop, or a component ends.
 async fn stay(mut cluster: Cluster, stop: impl Future<Output = ()>) -> Result<Exit, Error> {
     let failed = tokio::select! {
         () = stop => None,
@@ -149,7 +145,7 @@ async fn stay(mut cluster: Cluster, stop: impl Future<Output = ()>) -> Result<Ex
     };
     if let Some(component) = &failed {
         let log = Log::end_of(&log_file(cluster.folder(), component));
-        eprintln!("error: {component} ended{log}");
+        output::error(format!("{component} ended{log}"));
     }
     cluster.stop()?;
     Ok(if failed.is_some() { Exit::Environment } else { Exit::Conforms })
@@ -158,18 +154,18 @@ async fn stay(mut cluster: Cluster, stop: impl Future<Output = ()>) -> Result<Ex
 fn stop(args: &DownArgs) -> Result<Exit, Error> {
     let home = Home::find()?;
     let names = if args.all { home.names()? } else { vec![args.name.clone()] };
-    let mut told = String::new();
+    let mut stopped = String::new();
     for name in &names {
         if down(&home, name)? {
-            told.push_str(&format!("cluster {name} is stopped\n"));
+            stopped.push_str(&format!("cluster {name} is stopped\n"));
         }
     }
-    clear_what_is_left(&home)?;
-    if told.is_empty() {
-        let which = if args.all { String::new() } else { format!(" {}", args.name) };
-        eprintln!("note: there is no cluster{which}");
+    remove_orphans(&home)?;
+    if stopped.is_empty() {
+        let name = if args.all { String::new() } else { format!(" {}", args.name) };
+        output::note(format!("there is no cluster{name}"));
     }
-    Ok(output::print(&told, Exit::Conforms))
+    Ok(output::print_text(&stopped, Exit::Conforms))
 }
 
 async fn env(args: &EnvArgs) -> Result<Exit, Error> {
@@ -179,7 +175,7 @@ async fn env(args: &EnvArgs) -> Result<Exit, Error> {
             Ok(output::print(&text::environment(&status), Exit::Conforms))
         }
         Some(status) => {
-            eprintln!("error: cluster {} is {}", args.name, text::told(&status.health));
+            output::error(format!("cluster {} is {}", args.name, text::describe(&status.health)));
             Ok(Exit::Environment)
         }
         None => Ok(missing(&args.name)),
@@ -187,7 +183,7 @@ async fn env(args: &EnvArgs) -> Result<Exit, Error> {
 }
 
 fn missing(name: &Name) -> Exit {
-    eprintln!("error: there is no cluster {name}: start it with jobcheck cluster up --name {name}");
+    output::error(format!("there is no cluster {name}: start it with jobcheck cluster up --name {name}"));
     Exit::Environment
 }
 
@@ -202,16 +198,13 @@ async fn show(args: &StatusArgs) -> Result<Exit, Error> {
     };
     let all_ready = found.iter().all(|it| it.health == Health::Ready);
     let exit = if all_ready { Exit::Conforms } else { Exit::Environment };
-    let printed = match args.output {
-        Format::Text => text::table(&found),
-        Format::Json => json::report(&found, exit).map_err(|error| Error::Internal(error.to_string()))?,
-    };
-    Ok(output::print(&printed, exit))
+    let rendered = args.output.render(|| text::table(&found), || json::report(&found, exit));
+    Ok(output::print_report(rendered, args.output, exit))
 }
 
 async fn serve(args: &ServeArgs) -> Result<Exit, Error> {
     let stop = signals::listen()
-        .map_err(|source| Error::Start { program: "listening to signals".to_owned(), source })?;
+        .map_err(|source| Error::Start { program: "the signal handler".to_owned(), source })?;
     embedded::serve(&args.folder, args.port, args.kubernetes, stop.cancelled()).await?;
     Ok(Exit::Conforms)
 }

@@ -1,55 +1,48 @@
-//! What goes on while a cluster is started, on standard error.
+//! The progress of starting a cluster, on standard error.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
-use anstream::eprintln;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
-/// Time between two pictures of the spinner.
+use crate::output;
+use crate::progress::line;
+
+/// The time between two frames of the spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A spinner on a terminal, lines elsewhere.
+/// A spinner on a terminal, and lines elsewhere.
 pub struct Progress {
     is_wanted: bool,
-    spinner: Option<ProgressBar>,
+    spinner: ProgressBar,
 }
 
 impl Progress {
-    /// Nothing yet.
+    /// A spinner without a message.
     pub fn new(is_wanted: bool) -> Progress {
-        let spinner = (is_wanted && std::io::stderr().is_terminal()).then(|| {
-            let spinner = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
-                spinner.set_style(style);
-            }
+        let spinner = line(is_wanted, "{spinner} {elapsed} {wide_msg}");
+        if !spinner.is_hidden() {
             spinner.enable_steady_tick(TICK);
-            spinner
-        });
+        }
         Progress { is_wanted, spinner }
     }
 
-    /// Says what takes long.
-    pub fn say(&self, what: &str) {
-        self.show(what);
-        if self.is_wanted && self.spinner.is_none() {
-            eprintln!("note: {what}");
+    /// Reports a step that takes long, also where there is no terminal.
+    pub fn note(&self, message: &str) {
+        self.show(message);
+        if self.is_wanted && self.spinner.is_hidden() {
+            output::note(message);
         }
     }
 
-    /// Says what goes on, on a terminal alone.
-    pub fn show(&self, what: &str) {
-        if let Some(spinner) = &self.spinner {
-            spinner.set_message(what.to_owned());
-            spinner.reset_elapsed();
-        }
+    /// Shows the current step on a terminal.
+    pub fn show(&self, message: &str) {
+        self.spinner.set_message(message.to_owned());
+        self.spinner.reset_elapsed();
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(spinner) = &self.spinner {
-            spinner.finish_and_clear();
-        }
+        self.spinner.finish_and_clear();
     }
 }

@@ -1,26 +1,24 @@
-//! What is said of clusters to people, and to their shell.
+//! Texts about clusters for people and shells.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use jobcheck_cluster::status::{Health, Status};
 use jobcheck_cluster::{Kind, State, audit_log};
 
-use crate::output::clean;
-use crate::styles::{BOLD, GOOD};
+use crate::output::{clean, quoted};
+use crate::styles::{BAD, BOLD, GOOD};
 
-const BAD: Style = AnsiColor::Red.on_default();
-
-/// Where a cluster is, and how it is used.
+/// The addresses and files of a cluster, and the commands to use it.
 pub fn announcement(status: &Status, is_foreground: bool) -> String {
     let name = &status.name;
     let option = if name.as_str() == "default" { String::new() } else { format!(" --name {name}") };
     let audit = audit_log(&status.folder);
     let mut out = String::new();
     if let Some(state) = &status.state {
-        let (health, what) = (told(&status.health), what(state));
-        let _ = writeln!(out, "cluster {BOLD}{name}{BOLD:#} is {health}: {what}");
+        let (health, kind) = (describe(&status.health), kind(state));
+        let _ = writeln!(out, "cluster {BOLD}{name}{BOLD:#} is {health}: {kind}");
         let _ = writeln!(out, "server      {}", state.server.as_deref().unwrap_or_default());
     }
     let _ = writeln!(out, "kubeconfig  {}", status.kubeconfig.display());
@@ -32,32 +30,26 @@ pub fn announcement(status: &Status, is_foreground: bool) -> String {
     out
 }
 
-/// What a cluster is, and of which version.
-fn what(state: &State) -> String {
+/// The kind of a cluster, and its version.
+fn kind(state: &State) -> String {
     let like = if state.kind == Kind::Embedded { "like " } else { "" };
     format!("{}, {like}Kubernetes {}", state.kind, state.kubernetes)
 }
 
-/// What a shell is to evaluate.
+/// The command that a shell evaluates to use a cluster.
 pub fn environment(status: &Status) -> String {
     format!("export KUBECONFIG={}\n", quoted(&status.kubeconfig.display().to_string()))
 }
 
-/// A path as a shell takes it.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
-
-/// How something is, and why.
-pub fn told(health: &Health) -> String {
+/// A health with its reason.
+pub fn describe(health: &Health) -> String {
     match health {
         Health::NotReady(why) => format!("not ready: {}", clean(why)),
         Health::Ready | Health::Starting | Health::Gone => health.word().to_owned(),
     }
 }
 
-/// All clusters with their components.
+/// The clusters with their components.
 pub fn table(found: &[Status]) -> String {
     if found.is_empty() {
         return "no cluster runs\n".to_owned();
@@ -87,14 +79,14 @@ fn cluster(out: &mut String, status: &Status) {
         let _ = writeln!(out, "  {name:<26} {:>9}  {pid:>8}  {paint}{health}{paint:#}", "");
     }
     if let Some(server) = &state.server {
-        let _ = writeln!(out, "  {}, {server}", what(state));
+        let _ = writeln!(out, "  {}, {server}", kind(state));
     }
     let _ = writeln!(out, "  {}", status.kubeconfig.display());
 }
 
 fn painted(health: &Health) -> (Style, String) {
     let paint = if *health == Health::Ready { GOOD } else { BAD };
-    (paint, told(health))
+    (paint, describe(health))
 }
 
 fn human(age: Duration) -> String {
@@ -110,12 +102,6 @@ fn human(age: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shell_reads_one_word() {
-        assert_eq!(quoted("/home/ada/.local/state"), "/home/ada/.local/state");
-        assert_eq!(quoted("/a b/it's"), "'/a b/it'\\''s'");
-    }
 
     #[test]
     fn ages_are_short() {

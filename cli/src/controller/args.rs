@@ -17,25 +17,26 @@ use jobcheck_traces::parse_duration;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ControllerArgs {
-    /// Kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the service account of the pod.
+    /// Use this kubeconfig file; by default $KUBECONFIG, ~/.kube/config, or the service account of the pod.
     #[arg(long, value_name = "FILE", help_heading = "Cluster")]
     kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig; else its current one.
+    /// Use this context of the kubeconfig; by default its current context.
     #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     context: Option<String>,
-    /// Work in this namespace alone: a Role is enough then.
+    /// Work in this namespace only, for which a Role is enough.
     #[arg(short, long, value_name = "NAMESPACE", help_heading = "Cluster", value_parser = name)]
     namespace: Option<String>,
-    /// Requests a second to the API server; 0 for no limit.
+    /// Maximum number of requests to the API server per second; 0 for no limit.
     #[arg(long, value_name = "N", default_value_t = 20.0, alias = "kube-api-qps", help_heading = "Cluster", value_parser = rate)]
     qps: f64,
-    /// Requests at once, before --qps counts.
+    /// Maximum number of requests in a burst, above --qps.
     #[arg(long, value_name = "N", default_value_t = 30, alias = "kube-api-burst", help_heading = "Cluster", value_parser = clap::value_parser!(u32).range(1..))]
     burst: u32,
 
-    /// Manage the Jobs with this value of spec.managedBy. Unset: those that the built-in controller takes, which must
-    /// not run then.
-    #[arg(long, value_name = "DOMAIN/PATH", help_heading = "What to do", value_parser = manager)]
+    /// Manage the Jobs with this value of spec.managedBy.
+    ///
+    /// By default, manage the Jobs of the built-in controller, which must not run then.
+    #[arg(long, value_name = "DOMAIN/PATH", help_heading = "Behaviour", value_parser = manager)]
     managed_by: Option<String>,
     /// Controllers to run.
     #[arg(
@@ -43,79 +44,85 @@ pub struct ControllerArgs {
         value_name = "LIST",
         default_value = "job,ttl",
         value_delimiter = ',',
-        help_heading = "What to do"
+        help_heading = "Behaviour"
     )]
     controllers: Vec<Controller>,
-    /// Feature gates, all on by default: JobPodReplacementPolicy, JobBackoffLimitPerIndex, JobSuccessPolicy,
-    /// JobManagedBy. Off, it behaves as the versions did that could switch them.
+    /// Switch feature gates; all are on by default.
+    ///
+    /// Gates: JobPodReplacementPolicy, JobBackoffLimitPerIndex, JobSuccessPolicy, JobManagedBy. With a gate switched
+    /// off, the controllers behave as the versions of Kubernetes that had the switch.
     #[arg(
         long,
         value_name = "A=BOOL,...",
         default_value = "",
         hide_default_value = true,
-        help_heading = "What to do"
+        help_heading = "Behaviour"
     )]
     feature_gates: FeatureGates,
-    /// Jobs, and as many orphan pods, that are synced at a time.
-    #[arg(long, value_name = "N", default_value = "5", help_heading = "What to do", value_parser = count)]
+    /// Maximum number of Jobs, and of orphan pods, that are synced concurrently.
+    #[arg(long, value_name = "N", default_value = "5", help_heading = "Behaviour", value_parser = count)]
     concurrent_job_syncs: usize,
-    /// Finished Jobs whose time is over that are handled at a time.
-    #[arg(long, value_name = "N", default_value = "5", alias = "concurrent-ttl-after-finished-syncs", help_heading = "What to do", value_parser = count)]
+    /// Maximum number of expired Jobs that are deleted concurrently.
+    #[arg(long, value_name = "N", default_value = "5", alias = "concurrent-ttl-after-finished-syncs", help_heading = "Behaviour", value_parser = count)]
     concurrent_ttl_syncs: usize,
-    /// A sync after an event of a pod waits for more of them for this long.
-    #[arg(long, value_name = "DURATION", default_value = "1s", help_heading = "What to do", value_parser = parse_duration)]
+    /// Delay of a sync after a pod event, to batch several events.
+    #[arg(long, value_name = "DURATION", default_value = "1s", help_heading = "Behaviour", value_parser = parse_duration)]
     sync_batch_period: Duration,
-    /// Delay before a failed pod is replaced; doubled with each failure in a row.
-    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "What to do", value_parser = parse_duration)]
+    /// Delay before a failed pod is replaced. It doubles with each consecutive failure.
+    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Behaviour", value_parser = parse_duration)]
     pod_failure_backoff: Duration,
-    /// Longest such delay.
-    #[arg(long, value_name = "DURATION", default_value = "10m0s", help_heading = "What to do", value_parser = parse_duration)]
+    /// Maximum delay before a failed pod is replaced.
+    #[arg(long, value_name = "DURATION", default_value = "10m0s", help_heading = "Behaviour", value_parser = parse_duration)]
     pod_failure_backoff_max: Duration,
-    /// Pods that are counted by one sync, and so the length of status.uncountedTerminatedPods.
-    #[arg(long, value_name = "N", default_value = "500", help_heading = "What to do", value_parser = count)]
+    /// Maximum number of pods that one sync counts, and so of UIDs in status.uncountedTerminatedPods.
+    #[arg(long, value_name = "N", default_value = "500", help_heading = "Behaviour", value_parser = count)]
     max_uncounted_pods: usize,
-    /// Pods that one sync creates, or deletes as surplus.
-    #[arg(long, value_name = "N", default_value = "500", help_heading = "What to do", value_parser = count)]
+    /// Maximum number of pods that one sync creates, or deletes as surplus.
+    #[arg(long, value_name = "N", default_value = "500", help_heading = "Behaviour", value_parser = count)]
     max_pod_create_delete_per_sync: usize,
 
-    /// Work only while holding a Lease: of several replicas one works. With false the process works at once, and must be the
-    /// only one for its Jobs: two of them count pods twice.
+    /// Work only while holding a Lease, so that one of several replicas works.
+    ///
+    /// With false, the process works at once. It must be the only one for its Jobs, because two processes count pods
+    /// twice.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set, help_heading = "Replicas")]
     leader_elect: bool,
-    /// Namespace of the Lease; else that of the pod, or of the kubeconfig's context.
+    /// Namespace of the Lease; by default that of the pod, or of the kubeconfig's context.
     #[arg(long, value_name = "NAMESPACE", help_heading = "Replicas", value_parser = name)]
     leader_elect_resource_namespace: Option<String>,
-    /// Name of the Lease; else jobcheck-controller, with --managed-by followed by that value. Processes that share a name
-    /// and a namespace wait for each other: those for --namespace A and B, or --controllers job and ttl, need two names.
+    /// Name of the Lease; by default jobcheck-controller, followed by the value of --managed-by.
+    ///
+    /// Processes with the same name and namespace wait for each other. Processes for different --namespace or
+    /// --controllers need different names.
     #[arg(long, value_name = "NAME", help_heading = "Replicas", value_parser = name)]
     leader_elect_resource_name: Option<String>,
-    /// Others may take the Lease after this time without a renewal.
+    /// Time without a renewal after which another process may take the Lease.
     #[arg(long, value_name = "DURATION", default_value = "15s", help_heading = "Replicas", value_parser = parse_duration)]
     leader_elect_lease_duration: Duration,
-    /// The holder stops all writes after this time without a renewal.
+    /// Time without a renewal after which the holder stops all writes.
     #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Replicas", value_parser = parse_duration)]
     leader_elect_renew_deadline: Duration,
     /// Time between two attempts to take or renew the Lease.
     #[arg(long, value_name = "DURATION", default_value = "2s", help_heading = "Replicas", value_parser = parse_duration)]
     leader_elect_retry_period: Duration,
 
-    /// Serve /metrics, /healthz, /livez and /readyz here, as plain HTTP; 0 for no server.
-    #[arg(long, value_name = "HOST:PORT", default_value = "0", help_heading = "What it shows", value_parser = address)]
+    /// Serve /metrics, /healthz, /livez and /readyz at this address, as plain HTTP; 0 for no server.
+    #[arg(long, value_name = "HOST:PORT", default_value = "0", help_heading = "Observability", value_parser = address)]
     metrics_bind_address: Address,
-    /// Write all that the process sees and does to this file, a native trace that `jobcheck replay` judges.
-    #[arg(long, value_name = "FILE", help_heading = "What it shows")]
+    /// Write everything that the process sees and does to this file, a native trace for `jobcheck replay`.
+    #[arg(long, value_name = "FILE", help_heading = "Observability")]
     trace: Option<PathBuf>,
-    /// Form of the log, which goes to standard error. RUST_LOG chooses what is in it, as does --verbose.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORM", help_heading = "What it shows")]
+    /// Form of the log on standard error. RUST_LOG and --verbose choose its content.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORM", help_heading = "Observability")]
     pub log_format: LogFormat,
 }
 
 /// A controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Controller {
-    /// Runs Jobs.
+    /// The Job controller.
     Job,
-    /// Deletes finished Jobs whose ttlSecondsAfterFinished is over.
+    /// The TTL-after-finished controller, which deletes expired Jobs.
     Ttl,
 }
 
@@ -124,44 +131,49 @@ enum Controller {
 pub enum LogFormat {
     /// For people.
     Text,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Where to listen; none for no server.
+/// The address of the metrics server; `None` for no server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Address(Option<String>);
 
 const AFTER_HELP: &str = "\
 Durations are written as Go writes them: 100ms, 10s, 1h30m0s.
 
-Beside the built-in controller, for Jobs that ask for it:
+Next to the built-in controller, for Jobs with a value of spec.managedBy:
   jobcheck controller --managed-by example.com/job-controller
-and in the Job: spec.managedBy: example.com/job-controller
+In the Job: spec.managedBy: example.com/job-controller
 
-In place of the built-in controllers, which must be off (kube-controller-manager
+In place of the built-in controllers, which must be switched off
+(kube-controller-manager
 --controllers=*,-job-controller,-ttl-after-finished-controller):
   jobcheck controller --metrics-bind-address :8080
 
-By default it works while it holds a Lease, as the built-in does, so that a second process can stand by: after a SIGKILL
-the next start waits until the Lease runs out, 15 s. For one process alone, on a laptop: --leader-elect=false.
+By default, the process works while it holds a Lease, so that a second one can
+stand by. After a SIGKILL, the next process waits until the Lease expires (15 s).
+If only one process ever runs, such as on a laptop, use --leader-elect=false.
 
-deploy/ holds the manifests: two replicas, the least permissions, health checks.
+Manifests for a cluster are in deploy/: two replicas, the least permissions,
+health checks. docs/guide/controller.md has more.
 
-Signals: the first SIGTERM or SIGINT finishes what is under way and gives the Lease back; the second ends the process
-at once. Nothing is lost by SIGKILL either: the next start takes up what it finds.
+Signals: after the first SIGTERM or SIGINT, the process finishes its requests
+and releases the Lease. The second one ends it at once. A SIGKILL loses nothing
+either: the next process continues from what it finds.
 
 Exit codes:
   0  stopped by a signal
   2  wrong usage
-  4  no cluster, no permission, or an address or file that cannot be used (the message says what to do)
-  5  internal error";
+  4  no cluster, no permission, or an address or file that cannot be used
+  5  internal error: please report it";
 
 impl ControllerArgs {
     /// The configuration of the process.
     ///
     /// # Errors
-    /// Flags that do not go together.
+    ///
+    /// The flags exclude each other.
     pub fn config(&self) -> Result<Config, String> {
         let timing = Timing {
             lease_duration: self.leader_elect_lease_duration,
@@ -200,7 +212,7 @@ impl ControllerArgs {
     }
 }
 
-/// What no single flag can know.
+/// Checks the flags that depend on each other.
 fn check(args: &ControllerArgs, timing: Timing) -> Result<(), String> {
     if args.pod_failure_backoff > args.pod_failure_backoff_max {
         return Err("--pod-failure-backoff is longer than --pod-failure-backoff-max".to_owned());
@@ -209,14 +221,14 @@ fn check(args: &ControllerArgs, timing: Timing) -> Result<(), String> {
         return Err("--managed-by needs the feature gate JobManagedBy, which is off".to_owned());
     }
     if timing.lease_duration < Duration::from_secs(1) {
-        return Err("--leader-elect-lease-duration is shorter than 1s, the unit of a Lease".to_owned());
+        return Err("--leader-elect-lease-duration must be at least 1s, the unit of a Lease".to_owned());
     }
     if timing.renew_deadline >= timing.lease_duration {
-        return Err("--leader-elect-renew-deadline must be shorter than --leader-elect-lease-duration: \
-             else two replicas could write at a time"
+        return Err("--leader-elect-renew-deadline must be shorter than --leader-elect-lease-duration; \
+             otherwise two replicas could write at the same time"
             .to_owned());
     }
-    // As client-go: an attempt waits up to 2.2 retry periods, of which 1.2 are certain to fit.
+    // The rule of client-go, whose attempts have a jitter factor of 1.2.
     if timing.retry_period.is_zero() || timing.retry_period.mul_f64(1.2) >= timing.renew_deadline {
         return Err(
             "--leader-elect-retry-period must be above 0 and well below --leader-elect-renew-deadline"
@@ -226,7 +238,7 @@ fn check(args: &ControllerArgs, timing: Timing) -> Result<(), String> {
     Ok(())
 }
 
-/// MB-01: at least a domain and a path, at most 63 bytes.
+/// Parses a value of `spec.managedBy`: a domain and a path, at most 63 bytes (MB-01).
 pub fn manager(text: &str) -> Result<String, String> {
     let is_domain = |part: &str| {
         let label = |label: &str| {
@@ -236,17 +248,17 @@ pub fn manager(text: &str) -> Result<String, String> {
         part.split('.').all(label)
     };
     match text.split_once('/') {
-        _ if text.len() > 63 => Err("longer than 63 bytes, which spec.managedBy cannot be".to_owned()),
+        _ if text.len() > 63 => Err("longer than 63 bytes, the maximum of spec.managedBy".to_owned()),
         Some((domain, path)) if is_domain(domain) && !path.is_empty() => Ok(text.to_owned()),
         _ => Err("not of the form DOMAIN/PATH, such as example.com/job-controller".to_owned()),
     }
 }
 
-/// A name that can stand in a path of the API.
+/// Parses a name that can be part of a path of the API.
 fn name(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
     if text.is_empty() || text.len() > 253 || !text.chars().all(plain) {
-        return Err("a name has lower-case letters, digits, - and . alone".to_owned());
+        return Err("expected lower-case letters, digits, - and . only".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -291,12 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_it_is_what_the_built_in_is() {
+    fn the_defaults_are_those_of_the_built_in_controllers() {
         assert_eq!(parse(&[]), Ok(Config::default()));
     }
 
     #[test]
-    fn every_flag_arrives() {
+    fn every_flag_reaches_the_configuration() {
         let config = parse(&[
             "--managed-by=acme.example.com/runner",
             "--namespace=ns",
@@ -335,9 +347,9 @@ mod tests {
         assert_eq!(config.target.context.as_deref(), Some("c"));
     }
 
-    /// SY-01: who starts a second process without a thought does no harm.
+    /// SY-01: a second process that is started by mistake does no harm.
     #[test]
-    fn it_leads_or_stands_by_unless_told_otherwise() {
+    fn it_leads_or_stands_by_unless_leader_election_is_switched_off() {
         let lease = |words: &[&str]| parse(words).unwrap().election.map(|election| election.name);
         assert_eq!(lease(&[]).as_deref(), Some("jobcheck-controller"));
         assert_eq!(lease(&["--leader-elect"]), lease(&[]));
@@ -350,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_a_reason() {
+    fn a_wrong_value_is_rejected_with_a_reason() {
         for (words, reason) in [
             (&["--managed-by=runner"][..], "DOMAIN/PATH"),
             (&["--managed-by=acme.example.com/"], "DOMAIN/PATH"),
@@ -369,8 +381,8 @@ mod tests {
             (&["--leader-elect-retry-period=9s"], "well below"),
             (&["--managed-by=a.b/c", "--feature-gates=JobManagedBy=false"], "needs the feature gate"),
         ] {
-            let told = parse(words).unwrap_err();
-            assert!(told.contains(reason), "{words:?}: {told}");
+            let error = parse(words).unwrap_err();
+            assert!(error.contains(reason), "{words:?}: {error}");
         }
     }
 }

@@ -1,10 +1,9 @@
-//! `jobcheck controller`: the shipped Job and TTL-after-finished controllers.
+//! `jobcheck controller`: runs the shipped Job and TTL-after-finished controllers.
 
 mod args;
 
 use std::io::IsTerminal;
 
-use anstream::eprintln;
 use jobcheck_controller::runtime::config::Config;
 use jobcheck_controller::runtime::run::{RunError, run as run_controllers};
 use jobcheck_controller::runtime::signals;
@@ -13,46 +12,44 @@ use tracing_subscriber::EnvFilter;
 
 use self::args::LogFormat;
 pub use self::args::{ControllerArgs, manager};
-use crate::args::Global;
+use crate::global::Global;
 use crate::output;
+use crate::runtime;
 
-/// Runs the controllers until a signal; returns what it comes to.
+/// Runs the controllers until a signal. Returns the exit code.
 pub fn run(args: &ControllerArgs, global: &Global) -> Exit {
     let config = match args.config() {
         Ok(config) => config,
         Err(why) => {
-            eprintln!("error: {why}");
+            output::error(why);
             return Exit::Unreadable;
         }
     };
     log(args.log_format, global);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime::start() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("error: cannot start threads: {error}");
-            return Exit::Environment;
-        }
+        Err(exit) => return exit,
     };
     match runtime.block_on(until_signal(config)) {
         Ok(()) => Exit::Conforms,
         Err(why) => {
-            eprintln!("error: {}", why.lines().map(output::clean).collect::<Vec<_>>().join("\n"));
+            output::error(output::clean_lines(&why));
             Exit::Environment
         }
     }
 }
 
 async fn until_signal(config: Config) -> Result<(), String> {
-    let stop = signals::listen().map_err(|error| format!("cannot take signals: {error}"))?;
+    let stop = signals::listen().map_err(|error| format!("cannot listen to signals: {error}"))?;
     run_controllers(config, stop).await.map_err(|error: RunError| error.to_string())
 }
 
-/// Logs to standard error.
+/// Starts the log on standard error.
 fn log(format: LogFormat, global: &Global) {
     let default = match (global.verbose, global.quiet) {
         (true, _) => "info,jobcheck_controller=debug",
         (_, true) => "error",
-        // The client logs each answer with 5xx as an error; the controllers do so themselves, with what they were at.
+        // The controllers log each 5xx response themselves, with its context.
         (false, false) => "info,kube_client=off",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));

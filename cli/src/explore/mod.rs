@@ -1,13 +1,12 @@
-//! `jobcheck explore`: stepping through a scope in the browser.
+//! `jobcheck explore`: steps through a scope in the browser.
 //!
-//! Not stateright's Explorer: that shows states as their source code prints them, offers what is enabled without
-//! what the specification says of it, and cannot begin at a counterexample.
+//! stateright's Explorer does not serve here. It prints states as Rust values, offers steps without the verdict of the
+//! specification, and cannot begin at a counterexample.
 
 mod cycles;
 mod server;
 mod show;
 
-use anstream::eprintln;
 use clap::Args;
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::check::{Bounds, Outcome, explore, scopes as all_scopes};
@@ -20,52 +19,59 @@ use jobcheck_judge::report::Exit;
 use jobcheck_spec::Req;
 
 use self::show::Explorer;
-use crate::check::{Subject, mutant, unknown};
+use crate::check::Subject;
+use crate::output;
+use crate::parse::{defect, guarded, unknown_scope};
 
 /// Arguments of `jobcheck explore`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ExploreArgs {
-    /// The scope; `jobcheck check --list` shows all.
+    /// Scope to step through. `jobcheck check --list` lists all.
     #[arg(value_name = "SCOPE", required_unless_present = "mutant", conflicts_with = "mutant")]
     pub scope: Option<String>,
-    /// Explore the world of a known defect of the reference algorithm, such as B18, from its counterexample; it has a scope
-    /// of its own.
-    #[arg(long, value_name = "DEFECT", value_parser = mutant)]
+    /// Step through the counterexample of this known defect of the reference algorithm, such as B18.
+    #[arg(long, value_name = "DEFECT", value_parser = defect)]
     pub mutant: Option<&'static Mutant>,
-    /// What manages the Jobs, where that is not what the scope says.
+    /// Let this system manage the Jobs, and not the one of the scope.
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "mutant")]
     pub subject: Option<Subject>,
-    /// Switch the guards of a requirement off; can be repeated. Steps that it forbids are marked.
-    #[arg(long, value_name = "ID", value_parser = crate::check::guarded)]
+    /// Switch off the guards of this requirement. The steps that it forbids are marked. Can be repeated.
+    #[arg(long, value_name = "REQUIREMENT", value_parser = guarded)]
     pub without: Vec<Req>,
-    /// Look for a counterexample first, and begin there; not with --mutant, which does so anyway. At most 3,000,000 states
-    /// are looked at.
+    /// Search for a counterexample, and begin at its end. The search explores at most 3,000,000 states.
     #[arg(long, conflicts_with = "mutant")]
     pub counterexample: bool,
-    /// Where to listen; port 0 is any that is free.
+    /// Listen at this address of this machine; port 0 is a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
     pub address: std::net::SocketAddr,
 }
 
 const AFTER_HELP: &str = "\
-The page needs no network. Its address holds the way so far, so that it can be kept and sent. Ctrl-C ends.
+The page shows the path so far, the state after it, and the enabled steps with
+the verdict of the specification. It needs no network. Its address holds the
+path, so that a path can be kept and shared. Ctrl-C ends the server.
 
-Where it is progress that is missing (a defect such as L1 or B04, or a scope of the families progress), the way leads to
-where the Job ownerless from its end: the page marks where the round begins that it makes for ever, and which step goes on
-with it; or that all is at rest there, and what the Job lacks.
+If the counterexample is one to progress (a defect such as L1 or B04, or a scope
+of a family progress), the page marks the beginning of the cycle and the step
+that continues it, or the quiescent state in which the Job is unfinished.
+
+Examples:
+  jobcheck explore non-indexed
+  jobcheck explore --mutant B18
+  jobcheck explore non-indexed --without FT-03 --counterexample
 
 Exit codes:
-  0  --counterexample was asked for, and nothing is broken; a page is served until Ctrl-C
-  2  there is no such scope or defect, or the usage is wrong
-  3  --counterexample was asked for, and the search is too large
-  4  the address cannot be listened on, or the output cannot be written
+  0  the page was served until Ctrl-C; or --counterexample found none
+  2  wrong usage, or no such scope or defect
+  3  --counterexample was given, and the scope is too large for the search
+  4  the address cannot be used, or the output cannot be written
   5  internal error: please report it";
 
-/// States that the search for a counterexample looks at.
+/// The number of states that the search for a counterexample explores.
 const MAX_STATES: usize = 3_000_000;
 
-/// The page can start nothing but looks; still it is nobody's from outside.
+/// Parses an address of this machine. The page changes nothing, but other machines have no business with it.
 fn loopback(text: &str) -> Result<std::net::SocketAddr, String> {
     let address: std::net::SocketAddr =
         text.parse().map_err(|_| format!("expected an address such as 127.0.0.1:8080, found {text:?}"))?;
@@ -76,19 +82,19 @@ fn loopback(text: &str) -> Result<std::net::SocketAddr, String> {
     }
 }
 
-/// Serves the page until it is interrupted.
+/// Serves the page until Ctrl-C. Returns the exit code.
 pub fn run(args: &ExploreArgs) -> Exit {
     let scope = match chosen(args) {
         Ok(scope) => scope,
         Err(message) => {
-            eprintln!("error: {message}");
+            output::error(message);
             return Exit::Unreadable;
         }
     };
     let found = match counterexample(args, &scope) {
         Ok(found) => found,
         Err((message, exit)) => {
-            eprintln!("{message}");
+            output::note(message);
             return exit;
         }
     };
@@ -101,7 +107,8 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
         return Ok(without(mutant.scope(), args));
     }
     let name = args.scope.as_deref().unwrap_or_default();
-    let scope = all_scopes().into_iter().find(|scope| scope.name == name).ok_or_else(|| unknown(name))?;
+    let scope =
+        all_scopes().into_iter().find(|scope| scope.name == name).ok_or_else(|| unknown_scope(name))?;
     let runs = scope.algorithm().is_some();
     let scope = match args.subject {
         Some(Subject::Specification) if runs => {
@@ -122,7 +129,7 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
     Ok(without(scope, args))
 }
 
-/// What to begin with, if there is anything.
+/// The counterexample to begin with, if there is one.
 fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Option<Box<Counterexample>>, (String, Exit)> {
     if let Some(mutant) = args.mutant {
         return Ok(mutant.hunt().found().cloned().map(Box::new));
@@ -133,9 +140,11 @@ fn counterexample(args: &ExploreArgs, scope: &Scope) -> Result<Option<Box<Counte
     let bounds = Bounds { max_states: Some(MAX_STATES), ..Bounds::none(1) };
     match explore(scope, &bounds).outcome {
         Outcome::Broken(found) => Ok(Some(found)),
-        Outcome::Holds => Err(("note: every property holds in this scope".to_owned(), Exit::Conforms)),
+        Outcome::Holds => {
+            Err(("every property holds in this scope; there is no counterexample".to_owned(), Exit::Conforms))
+        }
         Outcome::NotFinished(_) => {
-            let message = format!("note: nothing is broken in the first {MAX_STATES} states");
+            let message = format!("no counterexample in the first {MAX_STATES} states");
             Err((message, Exit::Inconclusive))
         }
     }

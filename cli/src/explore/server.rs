@@ -1,11 +1,10 @@
-//! The HTTP server: one page, and what it asks for.
+//! The HTTP server of the page and its API.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use anstream::eprintln;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HOST;
@@ -21,28 +20,28 @@ use tokio::task::LocalSet;
 use super::show::Explorer;
 use crate::output;
 
-/// Everything that the browser needs.
+/// The page, with its styles and script.
 const PAGE: &str = include_str!("page.html");
 
-/// How long a client may take for the head of a request: one that says nothing does not stay for ever.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest time for the head of a request, so that a silent client does not keep its connection.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long nobody is accepted after an error.
+/// The pause after an error of `accept`.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What is answered to a request.
+/// The response to a request.
 struct Reply {
     code: u16,
     kind: &'static str,
     body: Vec<u8>,
 }
 
-/// Serves until the process is interrupted.
+/// Serves until Ctrl-C. Returns the exit code if that is not possible.
 pub fn serve(explorer: Explorer, address: SocketAddr) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: cannot start the server: {error}");
+            output::error(format!("cannot start the server: {error}"));
             return Exit::Environment;
         }
     };
@@ -57,7 +56,7 @@ async fn listen(explorer: Rc<Explorer>, address: SocketAddr) -> Exit {
     let (listener, address) = match bound {
         Ok(bound) => bound,
         Err(error) => {
-            eprintln!("error: cannot listen on {address}: {error}");
+            output::error(format!("cannot listen on {address}: {error}"));
             return Exit::Environment;
         }
     };
@@ -67,8 +66,9 @@ async fn listen(explorer: Rc<Explorer>, address: SocketAddr) -> Exit {
     if printed != Exit::Conforms {
         return printed;
     }
+    output::note("open this address in a browser; Ctrl-C ends the server");
     loop {
-        // A client that is gone before it is accepted is no error; where descriptors have run out, waiting helps.
+        // The client may be gone already. If file descriptors have run out, waiting helps.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
@@ -77,20 +77,20 @@ async fn listen(explorer: Rc<Explorer>, address: SocketAddr) -> Exit {
     }
 }
 
-/// Answers the requests of one connection. No body is read: only GET is answered.
+/// Answers the requests of a connection. Only GET is accepted, so that no body is read.
 async fn talk(explorer: Rc<Explorer>, stream: TcpStream) {
     let service = service_fn(|request: Request<Incoming>| {
         let target = request.uri().path_and_query().map_or("/", |it| it.as_str());
         let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or("?"));
         let response = response(match host.is_none_or(is_this_machine) {
             true => answer(&explorer, request.method(), target),
-            false => failed(403, "this page is for this machine alone: ask for it by its address"),
+            false => failed(403, "this page is for this machine only; use its address"),
         });
         async { Ok::<_, Infallible>(response) }
     });
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
-    // A browser that has gone away is no error.
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).keep_alive(false);
+    // A closed connection is no error.
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -106,7 +106,8 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
         .expect("the headers are constants, and the codes are three digits")
 }
 
-/// Whether a Host header names an address, or this machine: a name of somebody else's may be made to lead here.
+/// Returns whether a Host header has an address, or the name of this machine. Any other name may be part of a DNS rebinding
+/// attack.
 fn is_this_machine(host: &str) -> bool {
     let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|it| it.is_ascii_digit()));
     let name = name.map_or(host, |(name, _)| name);
@@ -114,10 +115,10 @@ fn is_this_machine(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok()
 }
 
-/// The answer to a request for this address.
+/// The response to a request for this URL.
 fn answer(explorer: &Explorer, method: &Method, url: &str) -> Reply {
     if method != Method::GET {
-        return failed(405, "only GET is answered");
+        return failed(405, "only GET is allowed");
     }
     let (resource, query) = url.split_once('?').unwrap_or((url, ""));
     let path = query.split('&').find_map(|pair| pair.strip_prefix("path=")).unwrap_or_default();
@@ -126,11 +127,11 @@ fn answer(explorer: &Explorer, method: &Method, url: &str) -> Reply {
         "/api/scope" => found(&explorer.about()),
         "/api/state" => match explorer.state(path) {
             Some(state) => found(&state),
-            None => failed(404, "there is no such way through this scope"),
+            None => failed(404, "there is no such path through this scope"),
         },
         "/api/trace" => match explorer.trace(path) {
             Some(body) => Reply { code: 200, kind: "application/x-ndjson", body },
-            None => failed(404, "there is no such way through this scope"),
+            None => failed(404, "there is no such path through this scope"),
         },
         _ => failed(404, "there is no such page"),
     }
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_somebody_elses_are_not_answered() {
+    fn requests_with_a_foreign_host_name_are_refused() {
         for host in ["127.0.0.1:8080", "localhost", "LOCALHOST:1", "[::1]:80", "10.0.0.1"] {
             assert!(is_this_machine(host), "{host}");
         }
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_offers_steps_and_each_leads_on() {
+    fn the_initial_state_offers_steps_and_each_of_them_can_be_taken() {
         let explorer = plain();
         let (code, state) = get(&explorer, "/api/state?path=");
         assert_eq!((code, state["story"].as_array().unwrap().len()), (200, 0));
@@ -200,7 +201,7 @@ mod tests {
         let (_, end) = get(&explorer, &format!("/api/state?path={start}"));
         assert_eq!(end["story"].as_array().unwrap().len(), length);
         assert!(!end["broken"].as_array().unwrap().is_empty());
-        // The step before the last offers it, and says what it breaks.
+        // The state before the last one offers the last step, with the requirement that it breaks.
         let (before, _) = start.rsplit_once('.').unwrap();
         let (_, state) = get(&explorer, &format!("/api/state?path={before}"));
         let last = state["next"].as_array().unwrap().iter().find(|step| step["path"] == start).unwrap();
@@ -212,21 +213,21 @@ mod tests {
         assert_eq!((&process["syncing"], &process["next"]), (&json!(true), &json!([last["what"]])));
     }
 
-    /// What is said of progress at the end of a way.
-    fn cycles(explorer: &Explorer, way: &[&str]) -> (Value, Value, Vec<String>) {
-        let (code, state) = get(explorer, &format!("/api/state?path={}", way.join(".")));
-        assert_eq!(code, 200, "{way:?}");
+    /// The broken progress property at the end of a path, the mark, and the steps that continue the cycle.
+    fn progress(explorer: &Explorer, path: &[&str]) -> (Value, Value, Vec<String>) {
+        let (code, state) = get(explorer, &format!("/api/state?path={}", path.join(".")));
+        assert_eq!(code, 200, "{path:?}");
         let of_progress = |it: &&Value| it["property"] == PROGRESS;
         let broken = state["broken"].as_array().unwrap().iter().find(of_progress).cloned();
-        let next = state["next"].as_array().unwrap().iter().filter(|step| step["goesOn"] == true);
+        let next = state["next"].as_array().unwrap().iter().filter(|step| step["continues"] == true);
         let next = next.map(|step| step["path"].as_str().unwrap().to_owned()).collect();
         (broken.unwrap_or_default(), state["mark"].clone(), next)
     }
 
-    /// Of each defect that breaks no single write: the way, the mark, and the round, which is gone twice.
+    /// For each defect that breaks no single write, the page marks the cycle, which can be taken twice.
     #[test]
-    fn where_a_job_strays_the_round_is_marked_and_can_be_gone() {
-        let (mut rounds, mut rests) = (0, 0);
+    fn the_cycle_of_a_job_that_never_finishes_is_marked_and_can_be_taken() {
+        let (mut cycles, mut quiescent) = (0, 0);
         for mutant in MUTANTS.iter().filter(|mutant| !mutant.breaks_a_safety_property()) {
             let found = mutant.hunt().found().unwrap().clone();
             let turn = found.cycle_start.unwrap();
@@ -234,25 +235,25 @@ mod tests {
             let start = explorer.start();
             let start: Vec<&str> = start.split('.').collect();
             assert_eq!(start.len(), found.path.len(), "{}", mutant.id);
-            let (prefix, round) = start.split_at(turn);
-            let twice = [prefix, round, round].concat();
+            let (prefix, cycle) = start.split_at(turn);
+            let twice = [prefix, cycle, cycle].concat();
             for length in turn..=twice.len() {
-                let (broken, mark, next) = cycles(&explorer, &twice[..length]);
+                let (broken, mark, next) = progress(&explorer, &twice[..length]);
                 assert_eq!(broken["requirement"], mutant.requirement().id(), "{}", mutant.id);
                 assert_eq!(mark["after"], turn, "{}", mutant.id);
-                let goes_on = twice.get(..=length).map(|way| way.join("."));
-                assert!(goes_on.is_none_or(|way| next == [way]), "{}: {next:?}", mutant.id);
-                assert_eq!(next.is_empty(), round.is_empty(), "{}", mutant.id);
+                let continued = twice.get(..=length).map(|path| path.join("."));
+                assert!(continued.is_none_or(|path| next == [path]), "{}: {next:?}", mutant.id);
+                assert_eq!(next.is_empty(), cycle.is_empty(), "{}", mutant.id);
             }
             let nothing = (Value::Null, Value::Null, Vec::new());
-            assert_eq!(cycles(&explorer, &prefix[..turn - 1]), nothing, "{}", mutant.id);
-            if round.is_empty() { rests += 1 } else { rounds += 1 }
+            assert_eq!(progress(&explorer, &prefix[..turn - 1]), nothing, "{}", mutant.id);
+            if cycle.is_empty() { quiescent += 1 } else { cycles += 1 }
         }
-        assert!(rounds > 0 && rests > 0, "{rounds} rounds, {rests} rests");
+        assert!(cycles > 0 && quiescent > 0, "{cycles} cycles, {quiescent} quiescent");
     }
 
     #[test]
-    fn a_step_that_the_specification_forbids_is_marked_where_its_guard_is_off() {
+    fn a_step_that_the_specification_forbids_is_marked_if_its_guard_is_off() {
         let scope = scopes::named("non-indexed").unwrap().without(Req::PC04);
         let explorer = Explorer::new(scope, None, None);
         let mut path = String::new();
@@ -271,14 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn a_way_is_saved_as_a_trace() {
+    fn a_path_is_saved_as_a_trace() {
         let reply = answer(&plain(), &Method::GET, "/api/trace?path=0");
         let text = String::from_utf8(reply.body).unwrap();
         assert!(text.starts_with("{\"format\":\"jobcheck.dev/trace\""), "{text}");
     }
 
     #[test]
-    fn what_does_not_exist_is_not_found() {
+    fn unknown_paths_and_pages_are_not_found() {
         let explorer = plain();
         for url in ["/api/state?path=99999", "/api/state?path=x", "/api/trace?path=-1", "/favicon.ico"] {
             assert_eq!(get(&explorer, url).0, 404, "{url}");

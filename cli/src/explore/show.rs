@@ -1,4 +1,4 @@
-//! What the page shows: a way, the world at its end, and the steps that may follow.
+//! The content of the page as JSON: a path, the state at its end, and the enabled steps.
 
 use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
@@ -22,31 +22,33 @@ use serde_json::{Value, json};
 
 use super::cycles::Cycle;
 
-/// A scope that is stepped through. A way is the numbers of the steps that were chosen, each among those that were
-/// enabled then; their order is always the same.
+/// A scope that is stepped through.
+///
+/// A path is a list of numbers. Each number is the position of the step that was taken among the steps that were enabled
+/// in its state. The order of enabled steps never changes.
 pub struct Explorer {
     scope: Scope,
-    /// The scope with all its guards, by which steps are judged.
+    /// The scope with all its guards, which judge the steps.
     strict: Scope,
     mutant: Option<&'static Mutant>,
     start: Vec<usize>,
-    /// Where the way to begin with is one to where a Job strays.
-    cycles: Option<Cycle>,
+    /// The cycle, if the page begins at a counterexample to progress.
+    cycle: Option<Cycle>,
 }
 
-/// Numbers, joined by dots: `0.3.1`.
+/// A path as the address of the page has it: `0.3.1`.
 fn joined(path: &[usize]) -> String {
     path.iter().map(usize::to_string).collect::<Vec<_>>().join(".")
 }
 
-/// The numbers of a way, as an address holds them.
+/// The path in an address; `None` if it is no path.
 fn parsed(text: &str) -> Option<Vec<usize>> {
     let parts = text.split('.').filter(|part| !part.is_empty());
     parts.map(|part| part.parse().ok()).collect()
 }
 
 impl Explorer {
-    /// Begins with what was found, or with nothing done.
+    /// Begins at the end of a counterexample, or in the initial state.
     pub fn new(scope: Scope, mutant: Option<&'static Mutant>, found: Option<&Counterexample>) -> Explorer {
         let mut world = initial(&scope);
         let mut start = Vec::new();
@@ -58,16 +60,16 @@ impl Explorer {
             world = world.apply(step, &scope);
         }
         let strict = Scope { without: Vec::new(), ..scope.clone() };
-        let cycles = found.and_then(|found| Cycle::of(&scope, found, &start));
-        Explorer { scope, strict, mutant, start, cycles }
+        let cycle = found.and_then(|found| Cycle::of(&scope, found, &start));
+        Explorer { scope, strict, mutant, start, cycle }
     }
 
-    /// The way to begin with, as an address holds it.
+    /// The path to begin with, as an address has it.
     pub fn start(&self) -> String {
         joined(&self.start)
     }
 
-    /// What does not change.
+    /// The facts that are the same in every state.
     pub fn about(&self) -> Value {
         let manager = match self.scope.subject.name() {
             "specification" => "the specification",
@@ -85,7 +87,7 @@ impl Explorer {
         })
     }
 
-    /// The steps of a way; `None` where there is no such way.
+    /// The steps of a path, and the state at its end; `None` if there is no such path.
     fn steps(&self, path: &[usize]) -> Option<(Vec<Step>, World)> {
         let mut world = initial(&self.scope);
         let mut steps = Vec::new();
@@ -97,7 +99,7 @@ impl Explorer {
         Some((steps, world))
     }
 
-    /// The way, the world at its end, and what may follow; `None` where there is no such way.
+    /// The path, the state at its end, and the enabled steps; `None` if there is no such path.
     pub fn state(&self, path: &str) -> Option<Value> {
         let path = parsed(path)?;
         let (steps, world) = self.steps(&path)?;
@@ -106,41 +108,41 @@ impl Explorer {
             .iter()
             .enumerate()
             .map(|(number, line)| {
-                let mut told = told(line);
-                told["path"] = json!(joined(&path[..=number]));
-                told
+                let mut step = step_line(line);
+                step["path"] = json!(joined(&path[..=number]));
+                step
             })
             .collect();
         let enabled = world.enabled(&self.scope);
         let next = enabled.iter().enumerate().map(|(number, step)| {
-            let mut told = self.offered(step, &world);
-            told["path"] = json!(joined(&[&path[..], &[number]].concat()));
-            told["goesOn"] = json!(self.cycles.as_ref().is_some_and(|it| it.goes_on(&path, number)));
-            told
+            let mut step = self.offered(step, &world);
+            step["path"] = json!(joined(&[&path[..], &[number]].concat()));
+            step["continues"] = json!(self.cycle.as_ref().is_some_and(|it| it.continues(&path, number)));
+            step
         });
         let mut broken = self.broken(&world, &enabled);
-        broken.extend(self.cycles.as_ref().and_then(|it| it.broken(&path)).cloned());
+        broken.extend(self.cycle.as_ref().and_then(|it| it.broken(&path)).cloned());
         Some(json!({
             "path": joined(&path),
             "story": story,
             "now": world.now.0,
             "jobs": world.numbered().map(|(id, job_state)| self.job(id, job_state, &world)).collect::<Vec<_>>(),
             "broken": broken,
-            "mark": self.cycles.as_ref().and_then(|it| it.mark(&path)),
+            "mark": self.cycle.as_ref().and_then(|it| it.mark(&path)),
             "next": next.collect::<Vec<_>>(),
         }))
     }
 
-    /// The way as a native trace.
+    /// The path as a native trace; `None` if there is no such path.
     pub fn trace(&self, path: &str) -> Option<Vec<u8>> {
         let (steps, _) = self.steps(&parsed(path)?)?;
         native(&self.scope, &steps, None).ok()
     }
 
-    /// A step that may be taken, and what the specification says of it.
+    /// An enabled step with the verdict of the specification, and the properties that it breaks.
     fn offered(&self, step: &Step, world: &World) -> Value {
         let line = narrative::line(step, world, &self.scope);
-        let mut told = told(&line);
+        let mut offered = step_line(&line);
         let after = world.apply(step, &self.scope);
         let verdict = match (admits(world, step, &self.strict), step) {
             (Err(broken), _) => refused(&broken),
@@ -149,14 +151,14 @@ impl Explorer {
                 Ok(()),
                 Step::Process(_, _, ProcessStep::Call(..) | ProcessStep::Orphan(..))
                 | Step::Ttl(_, TtlStep::Delete(_)),
-            ) => of_a_call(&line),
+            ) => request_verdict(&line),
             (Ok(()), _) => json!({ "kind": "environment" }),
         };
-        told["verdict"] = verdict;
+        offered["verdict"] = verdict;
         let (before, then) =
             (self.broken(world, &[Step::Tick]), self.broken(&after, &after.enabled(&self.scope)));
-        told["breaks"] = json!(then.into_iter().filter(|it| !before.contains(it)).collect::<Vec<_>>());
-        told
+        offered["breaks"] = json!(then.into_iter().filter(|it| !before.contains(it)).collect::<Vec<_>>());
+        offered
     }
 
     fn broken(&self, world: &World, enabled: &[Step]) -> Vec<Value> {
@@ -197,11 +199,11 @@ impl Explorer {
     fn process(&self, id: JobId, number: usize, process: &Process, world: &World) -> Value {
         let by = u8::try_from(number).unwrap_or(u8::MAX);
         let waiting = process.sync.iter().flat_map(|sync| sync.calls());
-        let told = waiting.map(|call| {
+        let requests = waiting.map(|call| {
             let call = Step::Process(id, by, ProcessStep::Call(call.name(), RequestOutcome::Handled));
             narrative::line(&call, world, &self.scope).what
         });
-        let next: Vec<String> = told.collect();
+        let next: Vec<String> = requests.collect();
         let old = process.job_behind.first().and_then(|unseen| unseen.before.as_ref());
         let old = old.map(|job| status_text(&job.status));
         json!({
@@ -220,13 +222,13 @@ impl Explorer {
     }
 }
 
-/// A line with what is said below it.
-fn told(line: &Line) -> Value {
+/// A step with its notes.
+fn step_line(line: &Line) -> Value {
     json!({ "who": line.who, "what": line.what, "notes": line.notes(None) })
 }
 
-/// What the guards and the server say of a request of the algorithm.
-fn of_a_call(line: &Line) -> Value {
+/// The verdict of the guards and the server on a request of a controller.
+fn request_verdict(line: &Line) -> Value {
     match line.objections.first().or(line.refusal.as_ref()) {
         Some(Objection { req, text }) => {
             let sentence = format!("{} ({text})", req.entry().sentence);
@@ -248,7 +250,7 @@ fn pods(uids: impl Iterator<Item = Uid>) -> Vec<String> {
     uids.map(|uid| format!("pod {}", uid.0)).collect()
 }
 
-/// What the specification, as the manager, has not seen.
+/// The changes that the specification, as the manager, has not seen.
 fn manager(job_state: &JobState) -> Option<Value> {
     let Driver::Specification(knowledge) = &job_state.driver else { return None };
     Some(json!({
@@ -277,7 +279,7 @@ fn pod(pod: &Pod, job_state: &JobState) -> Value {
     })
 }
 
-/// What is set in a specification, in the order of the API.
+/// The fields of a spec that are set, in the order of the API.
 fn spec(spec: &JobSpec) -> Vec<Value> {
     let number = |value: Option<i32>| value.map(|value| value.to_string());
     let pairs = [

@@ -4,97 +4,108 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use jobcheck_cluster::Version;
-use jobcheck_traces::parse_duration;
-
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_sim::fuzz::Menu;
+use jobcheck_spec::apiserver::Version;
+#[cfg(feature = "cluster")]
+use jobcheck_traces::parse_duration;
 
-use crate::check::{mutant, processors, threads};
-use crate::real::PaceArgs;
+use crate::format::Format;
+use crate::parse::{defect, processors, threads};
+#[cfg(feature = "cluster")]
+use crate::real_cluster::{HEADING, LimitArgs};
 use crate::run::Target;
 
-/// How long it searches, where neither time nor number is given.
-const USUAL: Duration = Duration::from_secs(60);
+/// The time of a search without `--budget` and `--runs`.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 
-/// Between two restarts controllers wait before they try again, and rest is waited for.
-const LEAST_CALM: Duration = Duration::from_secs(15);
+/// The shortest time between two restarts: controllers wait before they retry, and scenarios wait for quiescence.
+#[cfg(feature = "cluster")]
+const SHORTEST_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Arguments of `jobcheck fuzz`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct FuzzArgs {
-    /// What runs them: sim the decisions of the shipped controllers on the embedded API server, under virtual time; live
-    /// the shipped controllers on a real control plane of the runs' own, builtin kube-controller-manager there.
+    /// Run the scenarios on this target: sim, live or builtin.
+    ///
+    /// sim: the shipped controllers on the embedded API server, under virtual time. live: the shipped controllers on
+    /// a real control plane that is started for the runs. builtin: kube-controller-manager there.
     #[arg(long, value_name = "TARGET", default_value = "sim", value_parser = target, conflicts_with_all = ["generated"])]
     pub target: Target,
-    /// What happens to the controllers: all, or none of crashes, requests that fail or are answered to nobody, and watches
-    /// that stand still or expire.
-    #[arg(long, value_enum, default_value_t = Faults::All, conflicts_with_all = ["generated"])]
+    /// Inject faults into the controllers: crashes, failed requests, lost responses, lagging watches.
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Faults::All, conflicts_with_all = ["generated"])]
     pub faults: Faults,
-    /// Replay paths of the model's scopes instead, step by step; of all scopes, if none is named.
+    /// Replay paths through the scopes of the model, step by step. Without a name, all scopes.
     #[arg(long, value_name = "SCOPE", num_args = 0.., conflicts_with = "runs")]
     pub generated: Option<Vec<String>>,
-    /// With --generated: take at most so many steps in each scope, whatever the time.
+    /// With --generated: take at most this many steps in each scope.
     #[arg(long, value_name = "N", requires = "generated", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub steps: Option<u64>,
-    /// End after this time, such as 90s or 10m; without --runs, after a minute if not given.
+    /// End after this time, such as 90s or 10m; without --runs, 1m by default.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
-    /// End after so many runs.
+    /// End after this many runs.
     #[arg(long, value_name = "N")]
     pub runs: Option<u64>,
-    /// The first seed; a new one if none is given. It is printed. Each run has the next one.
+    /// Seed of the first run; by default a new one. It is printed. Each run has the next seed.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// On sim: threads; as many as there are processors if not given. What a seed gives does not depend on them.
+    /// On sim: number of threads; by default one for each processor. The results do not depend on it.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Write the scenario of each that is wrong, on sim the shortest, and its trace, to this directory; and what cannot be
-    /// judged. On builtin, the first of each documented deviation, too.
+    /// Write the scenario and the trace of each failure to this directory.
+    ///
+    /// On sim, the scenario is the shortened one. Runs without a verdict are written, too, and on builtin the first
+    /// run that shows each known deviation.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
-    /// Look for a known defect of `jobcheck mutants`, such as B18, in the plan of the controllers.
-    #[arg(long, value_name = "ID", value_parser = mutant)]
+    /// Give the shipped controllers this known defect, such as B18, and look for it.
+    #[arg(long, value_name = "DEFECT", value_parser = defect)]
     pub mutant: Option<&'static Mutant>,
-    /// Version of Kubernetes, 1.36 or 1.35: on sim that of the embedded API server, on live and builtin that of the control
-    /// plane. Its rules are judged by.
+    /// Use this version of Kubernetes, 1.36 or 1.35, and judge by its rules; by default 1.36.
     #[arg(long, value_name = "VERSION", conflicts_with = "generated")]
     pub kubernetes: Option<Version>,
-    /// Form of the report.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    /// Form of the report. Schemas: fuzz and generated.schema.json in docs/reference/schemas.
+    #[arg(short, long, value_name = "FORM", value_parser = Format::without_junit(), default_value = "text")]
     pub output: Format,
-    /// How runs go on live and builtin.
+    /// The limits of runs on live and builtin.
+    #[cfg(feature = "cluster")]
     #[command(flatten)]
-    pub pace: PaceArgs,
-    /// Restart this meanwhile, in turn where there are several: apiserver, etcd. What is stored stays.
-    #[arg(long, value_name = "PART", value_enum, value_delimiter = ',', help_heading = ON_REAL)]
-    pub disturb: Vec<Part>,
-    /// Time from one restart to the next, from 15s on: controllers are given time to go on.
-    #[arg(long, value_name = "DURATION", default_value = "40s", value_parser = parse_duration, help_heading = ON_REAL)]
+    pub limits: LimitArgs,
+    /// Restart these components during the runs, in turn: apiserver, etcd. Their data is kept.
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "COMPONENT", value_enum, value_delimiter = ',', help_heading = HEADING)]
+    pub disturb: Vec<Component>,
+    /// Time from one restart to the next, at least 15s.
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DURATION", default_value = "40s", value_parser = parse_duration, help_heading = HEADING)]
     pub disturb_every: Duration,
 }
 
-const ON_REAL: &str = "On live, builtin and external";
-
 fn target(name: &str) -> Result<Target, String> {
-    let found = [Target::Sim, Target::Live, Target::BuiltIn].into_iter().find(|it| it.name() == name);
-    found.ok_or_else(|| format!("fuzz has no target {name:?}: write one of sim, live, builtin"))
+    let known = Target::available().filter(|it| !matches!(it, Target::Model | Target::External));
+    let names: Vec<&str> = known.clone().map(Target::name).collect();
+    known
+        .into_iter()
+        .find(|it| it.name() == name)
+        .ok_or_else(|| format!("fuzz has no target {name:?}: write one of {}", names.join(", ")))
 }
 
-/// What happens to the controllers.
+/// The faults that are injected into the controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Faults {
-    /// Everything.
+    /// All kinds.
     All,
-    /// Nothing.
+    /// None.
     None,
 }
 
-/// A part of a control plane that may be restarted.
+/// A component of a control plane that can be restarted.
+#[cfg(feature = "cluster")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Part {
+pub enum Component {
     /// kube-apiserver.
     #[value(name = "apiserver")]
     ApiServer,
@@ -102,94 +113,109 @@ pub enum Part {
     Etcd,
 }
 
-impl Part {
-    /// The program.
+#[cfg(feature = "cluster")]
+impl Component {
+    /// The name of the program.
     pub fn program(self) -> &'static str {
         match self {
-            Part::ApiServer => "kube-apiserver",
-            Part::Etcd => "etcd",
+            Component::ApiServer => "kube-apiserver",
+            Component::Etcd => "etcd",
         }
     }
 }
 
 impl FuzzArgs {
-    /// How long it searches.
+    /// The time of the search.
     pub fn budget(&self) -> Duration {
-        let unbounded = if self.runs.is_some() || self.steps.is_some() { Duration::MAX } else { USUAL };
-        self.budget.unwrap_or(unbounded)
+        let is_bounded = self.runs.is_some() || self.steps.is_some();
+        self.budget.unwrap_or(if is_bounded { Duration::MAX } else { DEFAULT_BUDGET })
     }
 
-    /// What does not go together.
+    /// The reason why the arguments exclude each other.
+    #[cfg(feature = "cluster")]
     pub fn objection(&self) -> Option<String> {
         match (self.target.is_real(), self.mutant) {
             (true, Some(mutant)) => {
                 let name = self.target.name();
-                Some(format!("--mutant {} is for sim: {name} runs what it finds", mutant.id))
+                Some(format!(
+                    "--mutant {} works on sim only: {name} runs the controllers as they are",
+                    mutant.id
+                ))
             }
-            (true, None) if self.threads.is_some() => {
-                Some("--threads is for sim: --parallel says how many scenarios run at a time".to_owned())
+            (true, None) if self.threads.is_some() => Some(
+                "--threads works on sim only; use --parallel for the number of concurrent runs".to_owned(),
+            ),
+            (true, None) if !self.disturb.is_empty() && self.disturb_every < SHORTEST_INTERVAL => {
+                Some(format!(
+                    "--disturb-every {:?} is too short: no run would become quiescent; give 15s or more",
+                    self.disturb_every
+                ))
             }
-            (true, None) if !self.disturb.is_empty() && self.disturb_every < LEAST_CALM => Some(format!(
-                "--disturb-every {:?}: nobody would ever be at rest; give 15s or more",
-                self.disturb_every
-            )),
             (false, _) if !self.disturb.is_empty() => {
-                Some("--disturb is for live and builtin: on sim there is nothing to restart".to_owned())
+                Some("--disturb works on live and builtin only: sim has nothing to restart".to_owned())
             }
             _ => None,
         }
     }
 
-    /// What scenarios are made of.
+    /// The reason why the arguments exclude each other.
+    #[cfg(not(feature = "cluster"))]
+    pub fn objection(&self) -> Option<String> {
+        None
+    }
+
+    /// The steps and faults of which scenarios are made.
     pub fn menu(&self) -> Menu {
         Menu { faults: self.faults == Faults::All, real_time: self.target.is_real() }
     }
 
-    /// Known defects that the controllers have.
+    /// The known defects of the controllers.
     pub fn mutations(&self) -> Mutations {
         Mutations::of(self.mutant.map_or(&[], |mutant| mutant.mutations))
     }
 
-    /// Version of Kubernetes.
+    /// The version of Kubernetes.
     pub fn version(&self) -> Version {
         self.kubernetes.unwrap_or_default()
     }
 
-    /// How many threads search.
+    /// The number of threads.
     pub fn threads(&self) -> usize {
         self.threads.unwrap_or_else(processors)
     }
 }
 
-/// Form of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people. It is no interface: json is.
-    Text,
-    /// docs/reference/schemas/fuzz.schema.json; with --generated docs/reference/schemas/generated.schema.json.
-    Json,
-    /// The same as YAML.
-    Yaml,
-}
-
 const AFTER_HELP: &str = "\
-Each run has a random Job and random steps: pods that run, end, and are evicted, edits, crashes, requests that fail or
-whose answer is lost, watches that lag. The shipped controllers run it on the embedded API server under virtual time, and
-the trace is judged. What is wrong is shortened, and told as a scenario for `jobcheck run --target sim`.
+Each run has a random Job and random steps: pods that run, end and are evicted,
+edits, and faults of the controllers. The trace is judged. On sim, a failing
+scenario is shortened to the steps that are needed, and printed for
+`jobcheck run --target sim`.
 
-On live and builtin a real clock is waited for: the scenarios let less time pass, and end with the deletion of the Job and
-no finalizer left. Many run side by side. Each is recorded and judged, none is shortened; one that is wrong is repeated, and
-how often it is so again is told. A documented deviation of the built-in is KNOWN. `jobcheck run --target live --seed N`
-runs a scenario again, N being what the report says.
+On live and builtin, a real clock runs: less time passes in the scenarios, and
+they end with the deletion of the Job. Many run side by side. A failing run is
+repeated, and the number of repetitions that fail is printed, but it is not
+shortened. Known deviations of the built-in controllers are KNOWN.
+`jobcheck run --target live --seed N` repeats a run with the N of the report.
 
-With --generated nothing is random but the order: paths of the graphs that `jobcheck check --subject controller` explores
-are replayed on the embedded API server, each request made by the shipped code. After each step its answer, what the
-server holds, and what the controllers want next must be what the path says. Kinds of steps that no path took are listed.
+With --generated, only the order is random. The paths are those that `jobcheck
+check --subject controller` explores. The shipped code makes each request on the
+embedded API server. After each step, the response, the stored objects, and the
+next requests of the controllers must be those of the path.
+
+Examples:
+  jobcheck fuzz                              searches for a minute on sim
+  jobcheck fuzz --seed 7 --runs 1            repeats a run
+  jobcheck fuzz --target builtin --budget 10m --save found
+  jobcheck fuzz --generated stale-caches/non-indexed --seed 1
+
+Ctrl-C ends the search, and the report of the runs so far is printed.
 
 Exit codes:
-  0  every trace conforms; with --generated every step came to what its path says
-  1  something is wrong
+  0  every trace conforms; with --generated, every step was as in its path
+  1  a trace violates a requirement, or a step was not as in its path
   2  wrong usage, or a defect that these controllers cannot have
-  3  nothing was run, or a run could not be judged, or not be made; with --generated a scope was not begun
-  4  a file cannot be written; no control plane, Go is missing, or interrupted
+  3  nothing was run, a run has no verdict, a scope was not begun, or the search
+     was interrupted
+  4  a file cannot be written; on live and builtin: no control plane, Go is
+     missing, or interrupted
   5  internal error: please report it, with the seed";

@@ -1,4 +1,4 @@
-//! `jobcheck record`: what happens to Jobs and pods on a cluster, as a native trace.
+//! `jobcheck record`: records the Jobs and pods of a cluster as a native trace.
 
 mod args;
 mod progress;
@@ -16,24 +16,21 @@ use jobcheck_traces::Header;
 use tokio_util::sync::CancellationToken;
 
 pub use self::args::RecordArgs;
-use self::progress::{Progress, told};
-use crate::args::Global;
-use crate::internal_error::quoted;
-use crate::output;
+use self::progress::{Progress, summary};
+use crate::global::Global;
+use crate::output::{self, quoted};
+use crate::runtime;
 
-/// Records until it is to end; returns what it comes to.
+/// Records until the recording ends. Returns the exit code.
 pub fn run(args: &RecordArgs, global: &Global) -> Exit {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime::start() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("error: cannot start threads: {error}");
-            return Exit::Environment;
-        }
+        Err(exit) => return exit,
     };
     match runtime.block_on(until_stopped(args, global)) {
         Ok(Some(tally)) => announce(args, &tally),
         Ok(None) => {
-            eprintln!("error: interrupted: nothing was recorded");
+            output::error("interrupted: nothing was recorded");
             Exit::Environment
         }
         Err(error) => failed(&error),
@@ -42,7 +39,7 @@ pub fn run(args: &RecordArgs, global: &Global) -> Exit {
 
 fn failed(error: &Error) -> Exit {
     let exit = match error {
-        // A reader that has seen enough, such as `head`, is no error.
+        // A closed pipe is no failure: `head` closes it when it has read enough.
         Error::Output { source, .. } if source.kind() == ErrorKind::BrokenPipe => return Exit::Conforms,
         Error::Exists(_) | Error::AuditLog { .. } => Exit::Unreadable,
         Error::Internal(_) => Exit::Internal,
@@ -52,25 +49,25 @@ fn failed(error: &Error) -> Exit {
         | Error::Output { .. }
         | Error::Listen { .. } => Exit::Environment,
     };
-    eprintln!("error: {}", error.to_string().lines().map(output::clean).collect::<Vec<_>>().join("\n"));
+    output::error(output::clean_lines(&error.to_string()));
     exit
 }
 
-/// One line: what was recorded, and how it is judged.
+/// Prints the extent of the recording, and the command that judges it.
 fn announce(args: &RecordArgs, tally: &Tally) -> Exit {
     let exit = if tally.gaps.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
     let file = quoted(&args.output.to_string_lossy());
-    let line = format!("recorded {}; judge it: jobcheck replay {file}\n", told(tally));
+    let line = format!("recorded {}; judge it: jobcheck replay {file}\n", summary(tally));
     if args.target() == Target::Stdout {
-        eprintln!("recorded {}", told(tally));
+        eprintln!("recorded {}", summary(tally));
         return exit;
     }
     output::print(&line, exit)
 }
 
-/// What was recorded; nothing if it was to stop before it began.
+/// Records. Returns the extent, or `None` if the signal came before the recording had begun.
 async fn until_stopped(args: &RecordArgs, global: &Global) -> Result<Option<Tally>, Error> {
-    let internal = |error: std::io::Error| Error::Internal(format!("cannot take signals: {error}"));
+    let internal = |error: std::io::Error| Error::Internal(format!("cannot listen to signals: {error}"));
     let stop = signals::listen().map_err(internal)?;
     let progress = Progress::new(!global.quiet);
     let source = tokio::select! {
@@ -78,7 +75,7 @@ async fn until_stopped(args: &RecordArgs, global: &Global) -> Result<Option<Tall
         () = stop.cancelled() => return Ok(None),
         source = Source::open(args, &progress) => source?,
     };
-    // A file that is there means that the recording has begun.
+    // Scripts take the existence of the file as a sign that the recording has begun.
     let mut trace = Trace::begin(&args.target(), source.header())?;
     if let Some(time) = args.time {
         let stop = stop.clone();
@@ -91,7 +88,7 @@ async fn until_stopped(args: &RecordArgs, global: &Global) -> Result<Option<Tall
     trace.end().map(Some)
 }
 
-/// Where a recording comes from.
+/// The source of a recording.
 enum Source {
     Watches { client: kube::Client, what: Watching, header: Header },
     Audit(AuditLog, Header),
@@ -118,9 +115,7 @@ impl Source {
         let what = Watching { namespaces, labels: args.selector.clone() };
         what.check(&client).await?;
         for name in what.missing(&client).await {
-            progress.note(&format!(
-                "there is no namespace {name} yet: what happens there once it is made is recorded"
-            ));
+            progress.note(&format!("there is no namespace {name} yet; it is recorded once it exists"));
         }
         let header = header(Some(version).filter(|it| rules(it).is_ok()));
         Ok(Source::Watches { client, what, header })

@@ -1,41 +1,33 @@
-//! How far a recording is, on standard error.
+//! The progress of a recording on standard error, if that is a terminal.
 
-use std::io::IsTerminal;
-
-use anstream::eprintln;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use jobcheck_record::{News, Tally};
 
-use crate::output::clean;
+use crate::output::{self, clean, count};
+use crate::progress::line;
 
-/// A line that is kept up to date, if anybody is there to see it.
+/// A line with the extent of the recording so far.
 pub struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// Hidden unless it is wanted and standard error is a terminal.
+    /// A line. Hidden unless it is wanted and standard error is a terminal.
     pub fn new(is_wanted: bool) -> Progress {
-        let is_seen = is_wanted && std::io::stderr().is_terminal();
-        let target = if is_seen { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{elapsed} {msg}; Ctrl-C ends it") {
-            bar.set_style(style);
-        }
-        Progress { bar }
+        Progress { bar: line(is_wanted, "{elapsed} {msg}; Ctrl-C ends it") }
     }
 
-    /// Shows what is new.
+    /// Shows the news of the recorder.
     pub fn hear(&self, news: &News<'_>) {
         match news {
-            News::Progress(tally) => self.bar.set_message(told(tally)),
+            News::Progress(tally) => self.bar.set_message(summary(tally)),
             News::Note(note) => self.note(note),
         }
     }
 
-    /// Says what a user should know.
+    /// Prints a note above the line.
     pub fn note(&self, note: &str) {
-        self.bar.suspend(|| eprintln!("note: {}", clean(note)));
+        self.bar.suspend(|| output::note(clean(note)));
     }
 }
 
@@ -45,15 +37,12 @@ impl Drop for Progress {
     }
 }
 
-/// What was recorded.
-pub fn told(tally: &Tally) -> String {
-    let many = |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-    let [jobs, pods] = [tally.jobs(), tally.pods()].map(|count| u64::try_from(count).unwrap_or(u64::MAX));
-    let mut text =
-        format!("{} and {} in {}", many(jobs, "Job"), many(pods, "pod"), many(tally.records, "record"));
-    let gaps = u64::try_from(tally.gaps.len()).unwrap_or(u64::MAX);
-    if gaps > 0 {
-        text += &format!(", {}", many(gaps, "gap"));
+/// The extent of a recording: `1 Job and 2 pods in 20 records, 1 gap`.
+pub fn summary(tally: &Tally) -> String {
+    let (jobs, pods) = (count(tally.jobs(), "Job"), count(tally.pods(), "pod"));
+    let mut text = format!("{jobs} and {pods} in {}", count(tally.records, "record"));
+    if !tally.gaps.is_empty() {
+        text += &format!(", {}", count(tally.gaps.len(), "gap"));
     }
     text
 }

@@ -10,58 +10,61 @@ use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::Input;
 
-use crate::check::requirement;
+use crate::format::Format;
+use crate::parse::requirement;
 
 /// Arguments of `jobcheck replay`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ReplayArgs {
-    /// Audit logs, watch streams or native traces, plain or gzip; - is standard input, and a
-    /// named pipe is read once something writes to it.
-    /// Files that show the same Jobs are merged, whatever their order: a rotated log, or
-    /// one watch for each resource.
-    #[arg(required = true, value_name = "FILE", verbatim_doc_comment)]
+    /// Audit logs, watch streams or native traces, plain or gzip; - is standard input.
+    ///
+    /// Files that show the same Jobs are merged in any order: a rotated log, or one watch for each resource. A named
+    /// pipe is read once something writes to it.
+    #[arg(required = true, value_name = "FILE")]
     pub files: Vec<OsString>,
-    /// Which files are parts of one trace.
+    /// Choose the files that are parts of one trace.
     #[arg(long, value_enum, default_value_t = Group::Auto, value_name = "HOW")]
     pub group: Group,
-    /// Tell the story of each violation: the lines, the world before, the views that were tried.
+    /// Explain each violation: the events and the state before it, and the views that were tried.
     #[arg(long)]
     pub explain: bool,
-    /// Judge by this requirement alone, such as FT-02; can be repeated.
-    #[arg(long, value_name = "ID", value_parser = requirement)]
+    /// Judge by this requirement only, such as FT-02. Can be repeated.
+    #[arg(long, value_name = "REQUIREMENT", value_parser = requirement)]
     pub requirement: Vec<Req>,
-    /// Kubernetes version whose rules apply, 1.34 to 1.37; else what the header of a native trace
-    /// says, else 1.36.
-    #[arg(long, verbatim_doc_comment, value_name = "VERSION", value_parser = rules)]
+    /// Apply the rules of this version of Kubernetes, 1.34 to 1.37.
+    ///
+    /// By default the version in the header of a native trace, else 1.36.
+    #[arg(long, value_name = "VERSION", value_parser = rules)]
     pub kubernetes: Option<RuleSet>,
-    /// Exit with 0 where every violation is a documented deviation of the built-in controller.
+    /// Exit with 0 if every violation is a known deviation of the built-in controller.
     #[arg(long)]
     pub allow_known: bool,
-    /// Take broken advice (SHOULD) and other warnings for violations.
+    /// Treat warnings, such as broken advice (SHOULD), as violations.
     #[arg(long)]
     pub strict: bool,
-    /// Constants that the controller was started with: pod-failure-backoff=10s,
-    /// pod-failure-backoff-max=10m, max-uncounted-pods=500; several with commas.
-    /// Feature gates, too: JobManagedBy=false; apiserver/JobManagedBy=false for the API server's.
-    #[arg(long, verbatim_doc_comment, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = Assumption::parse)]
+    /// Assume these settings of the controller, separated by commas.
+    ///
+    /// Keys: pod-failure-backoff=10s, pod-failure-backoff-max=10m, max-uncounted-pods=500, and feature gates:
+    /// JobManagedBy=false for the controller, apiserver/JobManagedBy=false for the API server.
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = Assumption::parse)]
     pub assume: Vec<Assumption>,
-    /// Who plays a role, where names do not tell: job-controller=USER; can be repeated.
+    /// Give a role to a user whose name does not show it: job-controller=USER. Can be repeated.
     #[arg(long, value_name = "ROLE=USER", value_parser = actor)]
     pub actor: Vec<(Role, String)>,
-    /// Form of the report.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    /// Form of the report. Schema: docs/reference/schemas/report.schema.json.
+    #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub output: Format,
 }
 
 /// Which files are parts of one trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Group {
-    /// Those that show the same Jobs; copies are judged apart.
+    /// Files that show the same Jobs; copies are judged separately.
     Auto,
-    /// All.
+    /// All files.
     One,
-    /// None: each is a trace of its own.
+    /// None: each file is a trace of its own.
     Each,
 }
 
@@ -75,49 +78,43 @@ impl From<Group> for Grouping {
     }
 }
 
-/// Form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people; may change.
-    Text,
-    /// docs/reference/schemas/report.schema.json.
-    Json,
-    /// The same as YAML.
-    Yaml,
-    /// JUnit XML: one suite for each trace, one case for each Job.
-    Junit,
-}
-
 const AFTER_HELP: &str = "\
 Examples:
-  jobcheck replay audit.log                      verdict on every Job in an audit log
-  jobcheck replay audit.log audit-*.log.gz       a rotated log is one trace
-  jobcheck replay jobs.jsonl pods.jsonl          two watches of one cluster are one trace
-  jobcheck replay traces/*.jsonl                 files that share no Job are judged one by one
-  zcat log.gz | jobcheck replay --explain -      the story of each violation
-  jobcheck replay --requirement FT-02 audit.log  one requirement; 3 if nothing in the log touches it
+  jobcheck replay audit.log                judges every Job in an audit log
+  jobcheck replay audit.log audit-*.gz     a rotated log is one trace
+  jobcheck replay jobs.jsonl pods.jsonl    two watches of a cluster are one trace
+  jobcheck replay traces/*.jsonl           files that share no Job are separate
+  zcat log.gz | jobcheck replay --explain -
+                                           explains each violation
+  jobcheck replay --requirement FT-02 audit.log
+                                           judges by one requirement
   jobcheck replay -o junit audit.log > junit.xml
 
 How to record:
-  kubectl get jobs -A -w --output-watch-events -o json > jobs.jsonl    (the same for pods)
-  kube-apiserver --audit-log-path, with Jobs and Pods at level RequestResponse, shows more: who wrote,
-  and what was refused.
+  kubectl get jobs -A -w --output-watch-events -o json > jobs.jsonl
+  kubectl get pods -A -w --output-watch-events -o json > pods.jsonl
+An audit log shows more: the senders, and refused requests. Record Jobs and Pods
+at level RequestResponse (kube-apiserver --audit-log-path).
 
-Of each Job the report says how its manager is judged:
-  executor  it has created or adopted a pod of the Job, or is the built-in controller at work
-  mirror    any other: it writes the status alone, and the rules about pods do not bind it
+The report names how the manager of each Job is judged:
+  executor  has created or adopted a pod of the Job, or is the built-in
+            controller
+  mirror    any other manager: it writes the status only, and the rules about
+            pods do not bind it
 
 Exit codes:
-  0  all that was judged conforms
+  0  everything that was judged conforms
   1  a requirement is violated
-  2  wrong usage, or an unreadable input: file, line and why; what was readable is judged all the same
-  3  inconclusive: nothing to judge, a gap, a level that shows too little, a premise never met
-  4  something is missing in the environment: the output cannot be written
+  2  wrong usage, or an unreadable input; the message names file and line, and
+     the readable part is judged all the same
+  3  inconclusive: nothing to judge, a gap, a level of recording that shows too
+     little, or a premise that was never met
+  4  the output cannot be written
   5  internal error: please report it
-With several traces, the first that occurs of 5, 4, 2, 1, 3, 0.";
+Several traces have the first exit code that occurs in 5, 4, 2, 1, 3, 0.";
 
 impl ReplayArgs {
-    /// The inputs.
+    /// The inputs, in the order of the arguments.
     pub fn inputs(&self) -> Vec<Input> {
         let input = |file: &OsString| match file.to_str() {
             Some("-") => Input::Stdin,
@@ -138,7 +135,7 @@ impl ReplayArgs {
         self.files.iter().filter(is_pipe).map(|file| file.to_string_lossy().into_owned())
     }
 
-    /// What is asked of the replay.
+    /// The settings of the judge.
     pub fn judging(&self) -> Judging {
         Judging {
             kubernetes: self.kubernetes,

@@ -1,17 +1,17 @@
-//! Lists of requirement ids, short enough to be read.
+//! Short lists of requirement ids.
 
 use std::collections::BTreeMap;
 
 use jobcheck_judge::report::Id;
 
-/// `FT-01..03,07 PC-02`.
+/// The ids by family, with ranges: `FT-01..03,07 PC-02`.
 pub fn compact(ids: impl Iterator<Item = Id>) -> String {
     let words: Vec<String> =
         families(ids).into_iter().map(|(family, numbers)| format!("{family}{}", ranges(&numbers))).collect();
     words.join(" ")
 }
 
-/// `FT×4 PC×1`.
+/// The number of ids in each family: `FT×4 PC×1`.
 pub fn by_family(ids: impl Iterator<Item = Id>) -> String {
     let words: Vec<String> = families(ids)
         .into_iter()
@@ -20,7 +20,7 @@ pub fn by_family(ids: impl Iterator<Item = Id>) -> String {
     words.join(" ")
 }
 
-/// Ids as they differ: `FT-` of `FT-02`, `H` of `H2`, with the digits.
+/// The numbers of each family. A family is an id without its digits: `FT-` for `FT-02`, `H` for `H2`.
 fn families(ids: impl Iterator<Item = Id>) -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut families: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
     for id in ids {

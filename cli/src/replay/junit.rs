@@ -1,85 +1,80 @@
-//! The report as JUnit XML: one suite for each trace, one case for each Job.
+//! The report as JUnit XML: a suite for each trace, and a case for each Job.
 
 use jobcheck_judge::report::{Exit, Finding, JobReport, ReplayReport, TraceReport};
-use jobcheck_judge::validate::Outcome;
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use jobcheck_judge::validate;
+
+use crate::junit::{Case, Outcome, Problem, Report, Suite};
 
 /// The report as XML.
-pub fn render(report: &ReplayReport) -> Result<String, quick_junit::SerializeError> {
-    let mut xml = Report::new("jobcheck replay");
-    xml.add_test_suites(report.traces.iter().map(|trace| suite(report, trace)));
+pub fn render(report: &ReplayReport) -> String {
+    let mut suites: Vec<Suite> = report.traces.iter().map(|trace| suite(report, trace)).collect();
     if !report.doubts.is_empty() {
-        let status = failed(NonSuccessKind::Error, "inconclusive", &report.doubts.join("\n"));
-        let mut suite = TestSuite::new("requirements");
-        suite.add_test_case(TestCase::new("premises", status));
-        xml.add_test_suite(suite);
+        let case = Case::errored("premises", "inconclusive", report.doubts.join("\n"));
+        suites.push(Suite { name: "requirements".to_owned(), cases: vec![case], ..Suite::default() });
     }
-    xml.to_string()
+    Report { name: "jobcheck replay", suites }.render()
 }
 
-fn suite(report: &ReplayReport, trace: &TraceReport) -> TestSuite {
-    let mut suite = TestSuite::new(trace.files.join(", "));
-    suite.add_property(("kubernetes", &*trace.kubernetes));
-    suite.add_property(("verdict", &*trace.verdict.to_string()));
-    suite.add_property(("judgedWrites", &*trace.judged_writes.to_string()));
-    suite.add_test_cases(report.jobs_of(trace).iter().map(case));
+fn suite(report: &ReplayReport, trace: &TraceReport) -> Suite {
+    let mut cases: Vec<Case> = report.jobs_of(trace).iter().map(case).collect();
     for error in report.errors_of(trace) {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let name = format!("{}{line}", error.file);
-        suite.add_test_case(TestCase::new(name, failed(NonSuccessKind::Error, "unreadable", &error.message)));
+        cases.push(Case::errored(format!("{}{line}", error.file), "unreadable", &*error.message));
     }
     if !trace.doubts.is_empty() {
-        let status = failed(NonSuccessKind::Error, "inconclusive", &trace.doubts.join("\n"));
-        suite.add_test_case(TestCase::new("the trace as a whole", status));
+        cases.push(Case::errored("the trace as a whole", "inconclusive", trace.doubts.join("\n")));
     }
-    suite
+    Suite {
+        name: trace.files.join(", "),
+        properties: vec![
+            ("kubernetes", trace.kubernetes.to_string()),
+            ("verdict", trace.verdict.to_string()),
+            ("judgedWrites", trace.judged_writes.to_string()),
+        ],
+        cases,
+    }
 }
 
-fn case(job: &JobReport) -> TestCase {
-    let mut case = TestCase::new(job.job.clone(), status(job));
-    case.set_classname(format!("jobcheck.{}", job.profile));
-    case.add_property(("uid", &*job.uid));
-    case.add_property(("judgedWrites", &*job.judged_writes.to_string()));
+fn case(job: &JobReport) -> Case {
     let mut ids: Vec<String> = job.violations.iter().map(id).collect();
     ids.sort_unstable();
     ids.dedup();
-    for id in &ids {
-        case.add_property(("requirement", &**id));
+    let mut properties = vec![("uid", job.uid.clone()), ("judgedWrites", job.judged_writes.to_string())];
+    properties.extend(ids.into_iter().map(|id| ("requirement", id)));
+    let is_excused = !job.violations.is_empty() && job.exit == Exit::Conforms;
+    if is_excused {
+        properties.push(("excused", "by --allow-known".to_owned()));
     }
-    if !job.violations.is_empty() && job.exit == Exit::Conforms {
-        case.add_property(("excused", "by --allow-known"));
-        let stories: Vec<String> = job.violations.iter().map(description).collect();
-        case.set_system_out(format!("Excused by --allow-known:\n\n{}", stories.join("\n\n")));
+    let warnings: Vec<&str> = job.warnings.iter().map(|warning| &*warning.text).collect();
+    Case {
+        name: job.job.clone(),
+        class: Some(format!("jobcheck.{}", job.profile)),
+        time: None,
+        properties,
+        outcome: outcome(job),
+        output: is_excused.then(|| format!("Excused by --allow-known:\n\n{}", descriptions(job))),
+        warnings: (!warnings.is_empty()).then(|| warnings.join("\n")),
     }
-    if !job.warnings.is_empty() {
-        let lines: Vec<&str> = job.warnings.iter().map(|warning| &*warning.text).collect();
-        case.set_system_err(lines.join("\n"));
-    }
-    case
 }
 
-fn status(job: &JobReport) -> TestCaseStatus {
+fn outcome(job: &JobReport) -> Outcome {
     match (job.verdict, job.violations.first()) {
-        (Outcome::Conforms, _) => TestCaseStatus::success(),
-        // What --allow-known excuses must not fail a build.
-        (Outcome::Violates, _) if job.exit == Exit::Conforms => TestCaseStatus::success(),
-        (Outcome::Violates, Some(finding)) if job.exit == Exit::Violates => {
-            let mut status = failed(NonSuccessKind::Failure, &id(finding), &headline(finding));
-            let stories: Vec<String> = job.violations.iter().map(description).collect();
-            status.set_description(stories.join("\n\n"));
-            status
+        (validate::Outcome::Conforms, _) => Outcome::Passed,
+        // A violation that --allow-known excuses must not fail a build.
+        (validate::Outcome::Violates, _) if job.exit == Exit::Conforms => Outcome::Passed,
+        (validate::Outcome::Violates, Some(finding)) if job.exit == Exit::Violates => {
+            Outcome::Failed(Problem {
+                kind: id(finding),
+                message: headline(finding),
+                detail: Some(descriptions(job)),
+            })
         }
-        (Outcome::Violates | Outcome::Inconclusive, _) => {
-            failed(NonSuccessKind::Error, "inconclusive", &job.doubts.join("\n"))
-        }
+        (validate::Outcome::Violates | validate::Outcome::Inconclusive, _) => Outcome::Errored(Problem {
+            kind: "inconclusive".to_owned(),
+            message: job.doubts.join("\n"),
+            detail: None,
+        }),
     }
-}
-
-fn failed(kind: NonSuccessKind, type_: &str, message: &str) -> TestCaseStatus {
-    let mut status = TestCaseStatus::non_success(kind);
-    status.set_type(type_);
-    status.set_message(message);
-    status
 }
 
 fn id(finding: &Finding) -> String {
@@ -88,6 +83,10 @@ fn id(finding: &Finding) -> String {
 
 fn headline(finding: &Finding) -> String {
     format!("{}: {}: expected {}, found {}", id(finding), finding.what, finding.expected, finding.found)
+}
+
+fn descriptions(job: &JobReport) -> String {
+    job.violations.iter().map(description).collect::<Vec<_>>().join("\n\n")
 }
 
 fn description(finding: &Finding) -> String {

@@ -8,26 +8,24 @@ mod text;
 
 use std::io::IsTerminal;
 
-use anstream::eprintln;
-use anyhow::Context;
 use jobcheck_judge::replay::{consistent, group, judge};
-use jobcheck_judge::report::{Exit, ReplayReport};
+use jobcheck_judge::report::Exit;
 
-use self::args::Format;
 pub use self::args::ReplayArgs;
 use self::progress::Progress;
-use crate::args::Global;
+use crate::format::Format;
+use crate::global::Global;
 use crate::output;
 
-/// Judges, prints the report, and returns what it comes to.
+/// Judges the traces, and prints the report. Returns the exit code.
 pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
     if let Err(message) = consistent(&args.assume) {
-        eprintln!("error: --assume: {message}");
+        output::error(format!("--assume: {message}"));
         return Exit::Unreadable;
     }
     if !global.quiet && std::io::stderr().is_terminal() {
         args.pipes().for_each(|file| {
-            eprintln!("note: {} is a pipe: reading it waits for a writer", output::clean(&file));
+            output::note(format!("{} is a pipe; reading it waits for a writer", output::clean(&file)));
         });
     }
     let progress = Progress::new(!global.quiet);
@@ -37,25 +35,11 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
     progress.finish();
     for error in &report.errors {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        eprintln!("error: {}{line}: {}", output::clean(&error.file), output::clean(&error.message));
+        output::error(format!("{}{line}: {}", output::clean(&error.file), output::clean(&error.message)));
     }
-    match rendered(&report, args, global) {
-        Ok(text) => output::print(&text, report.exit_code),
-        Err(error) => {
-            eprintln!("internal error, please report it: {error:#}");
-            Exit::Internal
-        }
-    }
-}
-
-fn rendered(report: &ReplayReport, args: &ReplayArgs, global: &Global) -> anyhow::Result<String> {
-    match args.output {
-        Format::Text => Ok(text::render(report, text::Style::new(args.explain, global))),
-        Format::Json => {
-            let json = serde_json::to_string_pretty(report).context("the report as JSON")?;
-            Ok(json + "\n")
-        }
-        Format::Yaml => serde_saphyr::to_string(report).context("the report as YAML"),
-        Format::Junit => junit::render(report).context("the report as JUnit XML"),
-    }
+    let rendered = match args.output {
+        Format::Junit => Ok(junit::render(&report)),
+        other => other.render(|| text::render(&report, text::Style::new(args.explain, global)), || &report),
+    };
+    output::print_report(rendered, args.output, report.exit_code)
 }

@@ -1,46 +1,42 @@
-//! Progress on standard error, where that is a terminal.
+//! The progress of a replay on standard error, if that is a terminal.
 
-use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
-/// How long a replay may take before a bar appears.
-const PATIENCE: Duration = Duration::from_millis(300);
+use crate::progress::line;
 
-/// A bar of bytes read, if anybody is there to see it.
+/// The time after which the bar appears.
+const DELAY: Duration = Duration::from_millis(300);
+
+/// A bar with the bytes that have been read.
 pub struct Progress {
     bar: ProgressBar,
-    began: std::time::Instant,
+    began: Instant,
 }
 
 impl Progress {
-    /// A bar, hidden unless it is wanted and standard error is a terminal.
-    pub fn new(wanted: bool) -> Progress {
-        let is_seen = wanted && std::io::stderr().is_terminal();
-        let target = if is_seen { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        Progress { bar: ProgressBar::with_draw_target(None, target), began: std::time::Instant::now() }
+    /// A bar. Hidden unless it is wanted and standard error is a terminal.
+    pub fn new(is_wanted: bool) -> Progress {
+        Progress { bar: line(is_wanted, "{spinner} {bytes}"), began: Instant::now() }
     }
 
-    /// Bytes read, and bytes there are.
+    /// Shows the bytes that have been read, and the bytes of all inputs if they are known.
     pub fn show(&self, read: u64, total: Option<u64>) {
-        if self.bar.is_hidden() || self.began.elapsed() < PATIENCE {
+        if self.bar.is_hidden() || self.began.elapsed() < DELAY {
             return;
         }
-        let template = match total {
-            Some(total) => {
-                self.bar.set_length(total);
-                "[{bar:30}] {bytes} of {total_bytes}, {eta} left"
+        if let Some(total) = total {
+            self.bar.set_length(total);
+            if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {bytes} of {total_bytes}, {eta} left")
+            {
+                self.bar.set_style(style);
             }
-            None => "{spinner} {bytes}",
-        };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style);
         }
         self.bar.set_position(read);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

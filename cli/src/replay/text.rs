@@ -1,26 +1,24 @@
-//! The report for people. It is no interface: its JSON is.
+//! The report for people. Its text may change; the JSON report is stable.
 
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style as Paint};
+use anstyle::AnsiColor;
 use jobcheck_judge::report::{Exit, Finding, JobReport, Line, ReplayReport, TraceReport, View};
 use jobcheck_judge::validate::Outcome;
 
 use super::ids;
-use crate::args::Global;
-use crate::output::clean;
+use crate::global::Global;
+use crate::output::{clean, count, width};
+use crate::styles::{BAD, BOLD, DIM, OPEN};
 
-/// Jobs up to which all are shown, also those that conform.
+/// The number of Jobs up to which all of them are shown without `-v`, those that conform included.
 const FEW_JOBS: usize = 20;
-/// Pending items that are shown without `-v`.
+/// The number of pending obligations that are shown without `-v`.
 const FEW_PENDING: usize = 3;
-/// Columns that a list of ids fills.
+/// The columns that a list of ids fills on a wide terminal.
 const WIDTH: usize = 100;
 
-const BOLD: Paint = Paint::new().bold();
-const DIM: Paint = Paint::new().dimmed();
-
-/// How much is told.
+/// The level of detail of the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     explain: bool,
@@ -29,19 +27,21 @@ pub struct Style {
 }
 
 impl Style {
-    /// As the command line says.
+    /// The style that the flags choose.
     pub fn new(explain: bool, global: &Global) -> Style {
         Style { explain, verbose: global.verbose, quiet: global.quiet }
     }
 }
 
-/// The report as a text.
+/// The report as text.
 pub fn render(report: &ReplayReport, style: Style) -> String {
-    let mut text = Text { out: String::new(), style, many: report.traces.len() > 1 };
+    let many = report.traces.len() > 1;
+    let concerns_none = report.requirements.judged.is_empty() && !report.doubts.is_empty();
+    let mut text = Text { out: String::new(), style, many, concerns_none };
     // The first line agrees with the exit code.
-    let decides = report.exit_code == Exit::Inconclusive;
-    if decides {
-        text.doubts(report);
+    let comes_first = report.exit_code == Exit::Inconclusive;
+    if comes_first {
+        text.reasons(report);
     }
     for trace in &report.traces {
         text.trace(report, trace);
@@ -49,8 +49,8 @@ pub fn render(report: &ReplayReport, style: Style) -> String {
     if text.many {
         text.total(report);
     }
-    if !decides {
-        text.doubts(report);
+    if !comes_first {
+        text.reasons(report);
     }
     if !style.quiet && report.events > 0 {
         text.summary(report);
@@ -61,19 +61,30 @@ pub fn render(report: &ReplayReport, style: Style) -> String {
 struct Text {
     out: String,
     style: Style,
-    /// Whether there are several traces: then one line says enough of a trace that conforms.
+    /// True if there are several traces. Then a trace that conforms takes one line.
     many: bool,
+    /// True if no write concerns the requirements of `--requirement`. Then nothing conforms, either.
+    concerns_none: bool,
 }
 
 impl Text {
+    /// The word for a verdict.
+    fn verdict(&self, outcome: Outcome) -> String {
+        if self.concerns_none && outcome == Outcome::Conforms {
+            return format!("{OPEN}{:<12}{OPEN:#}", "not judged");
+        }
+        verdict(outcome)
+    }
+
     fn line(&mut self, line: &str) {
         self.out.push_str(line);
         self.out.push('\n');
     }
 
-    fn doubts(&mut self, report: &ReplayReport) {
-        for doubt in &report.doubts {
-            self.line(&format!("{}  {}", verdict(Outcome::Inconclusive), clean(doubt)));
+    /// The reasons why the report as a whole is inconclusive.
+    fn reasons(&mut self, report: &ReplayReport) {
+        for reason in &report.doubts {
+            self.line(&format!("{}  {}", verdict(Outcome::Inconclusive), clean(reason)));
         }
     }
 
@@ -82,8 +93,8 @@ impl Text {
         if self.style.quiet {
             return;
         }
-        for doubt in &trace.doubts {
-            self.line(&format!("  {}", clean(doubt)));
+        for reason in &trace.doubts {
+            self.line(&format!("  {}", clean(reason)));
         }
         let is_settled = self.many && trace.verdict == Outcome::Conforms;
         if !is_settled || self.style.verbose {
@@ -104,15 +115,15 @@ impl Text {
         let unread = match errors {
             0 => String::new(),
             _ if trace.files.len() == 1 => {
-                format!("; not read to its end: what was read {}", says(trace.verdict))
+                format!("; not read to its end: the part that was read {}", predicate(trace.verdict))
             }
             unread => format!(
-                "; {} not read to the end: what was read {}",
-                count(unread as u64, "file"),
-                says(trace.verdict)
+                "; {} not read to the end: the part that was read {}",
+                count(unread, "file"),
+                predicate(trace.verdict)
             ),
         };
-        let head = if errors == 0 { verdict(trace.verdict) } else { unreadable() };
+        let head = if errors == 0 { self.verdict(trace.verdict) } else { unreadable() };
         let excused = if trace.verdict == Outcome::Violates && trace.exit_code == Exit::Conforms {
             "; known deviations only, which --allow-known excuses"
         } else {
@@ -125,7 +136,7 @@ impl Text {
         };
         self.line(&format!(
             "{head}  {files}{forms}: {}, {}, {}{rules}{unread}{excused}",
-            count(report.jobs_of(trace).len() as u64, "Job"),
+            count(report.jobs_of(trace).len(), "Job"),
             judged(trace.judged_writes),
             count(trace.events, "event"),
         ));
@@ -139,10 +150,7 @@ impl Text {
         }
         let hidden = jobs.iter().filter(|job| !shown(job)).count();
         if hidden > 0 {
-            self.line(&format!(
-                "  {DIM}… and {} that conform; -v shows them{DIM:#}",
-                count(hidden as u64, "Job")
-            ));
+            self.line(&format!("  {DIM}… and {} that conform; -v shows them{DIM:#}", count(hidden, "Job")));
         }
     }
 
@@ -155,14 +163,14 @@ impl Text {
         };
         self.line(&format!(
             "  {}  {BOLD}{}{BOLD:#}  {DIM}{}{}, {}{files}{DIM:#}",
-            verdict(job.verdict),
+            self.verdict(job.verdict),
             clean(&job.job),
             job.profile,
             manager.unwrap_or_default(),
             judged(job.judged_writes),
         ));
-        for doubt in &job.doubts {
-            self.line(&format!("    {}", clean(doubt)));
+        for reason in &job.doubts {
+            self.line(&format!("    {}", clean(reason)));
         }
         let every = self.style.verbose || self.style.explain;
         let listed = if every { job.violations.len() } else { 1 };
@@ -185,14 +193,13 @@ impl Text {
         ids.dedup();
         ids.truncate(8);
         self.line(&format!(
-            "    {DIM}{} after it, perhaps consequences: {}; -v shows them{DIM:#}",
-            count(findings.len() as u64, "violation"),
+            "    {DIM}{} after it, possibly consequences: {}; -v shows them{DIM:#}",
+            count(findings.len(), "violation"),
             ids.join(", ")
         ));
     }
 
     fn finding(&mut self, finding: &Finding) {
-        let red = AnsiColor::Red.on_default().bold();
         let also = if finding.also.is_empty() {
             String::new()
         } else {
@@ -201,7 +208,7 @@ impl Text {
         let known =
             finding.known.map(|known| format!(", KNOWN deviation {known} of the built-in controller"));
         self.line(&format!(
-            "    {red}{}{red:#}{also}  {}{}{}",
+            "    {BAD}{}{BAD:#}{also}  {}{}{}",
             id(finding),
             at(finding.file.as_deref(), finding.line),
             if finding.level == "MUST" { "" } else { ", advice" },
@@ -219,11 +226,11 @@ impl Text {
             self.line(&format!("      {DIM}{name:<8}{DIM:#}  {value}"));
         }
         if self.style.explain {
-            self.story(finding);
+            self.explanation(finding);
         }
     }
 
-    fn story(&mut self, finding: &Finding) {
+    fn explanation(&mut self, finding: &Finding) {
         if !finding.story.is_empty() {
             self.line(&format!("      {DIM}before it{DIM:#}"));
         }
@@ -231,13 +238,13 @@ impl Text {
             self.line(&format!("        {}{}", nearby(line, finding), clean(&line.text)));
         }
         if !finding.world.is_empty() {
-            self.line(&format!("      {DIM}the world before it{DIM:#}"));
+            self.line(&format!("      {DIM}the state before it{DIM:#}"));
         }
         for line in &finding.world {
             self.line(&format!("        {}", clean(line)));
         }
         if !finding.views.is_empty() {
-            self.line(&format!("      {DIM}no view of the caches allows it; those that come closest{DIM:#}"));
+            self.line(&format!("      {DIM}no view of the caches allows it; the closest ones{DIM:#}"));
         }
         for view in &finding.views {
             self.view(view);
@@ -280,15 +287,16 @@ impl Text {
         }
     }
 
-    /// A list of ids, in lines of a readable length.
+    /// A list of ids, in lines of readable length.
     fn ids(&mut self, title: &str, count: usize, words: &str) {
         if count == 0 {
             return;
         }
+        let columns = width().map_or(WIDTH, |columns| columns.min(WIDTH));
         let mut line = format!("{title:<12}  {count}: ");
         let mut used = line.len();
         for (position, word) in words.split(' ').enumerate() {
-            if used + word.len() + 1 > WIDTH {
+            if used + word.len() + 1 > columns {
                 line.push_str("\n              ");
                 used = 14;
             } else if position > 0 {
@@ -329,16 +337,16 @@ impl Text {
             let _ = write!(parts, ", {} {word}", of(outcome));
         }
         if !report.errors.is_empty() {
-            let _ = write!(parts, ", {} not read to the end", count(report.errors.len() as u64, "file"));
+            let _ = write!(parts, ", {} not read to the end", count(report.errors.len(), "file"));
         }
-        let traces = count(report.traces.len() as u64, "trace");
-        let jobs = count(report.jobs.len() as u64, "Job");
-        let head = if report.errors.is_empty() { verdict(report.verdict) } else { unreadable() };
+        let traces = count(report.traces.len(), "trace");
+        let jobs = count(report.jobs.len(), "Job");
+        let head = if report.errors.is_empty() { self.verdict(report.verdict) } else { unreadable() };
         self.line(&format!("{head}  {traces}{parts}; {jobs}, {}", judged(report.judged_writes)));
     }
 }
 
-/// A verdict in its colour, padded so that what follows is aligned.
+/// A verdict in its colour, padded to the width of the longest one.
 fn verdict(outcome: Outcome) -> String {
     let color = match outcome {
         Outcome::Conforms => AnsiColor::Green,
@@ -349,13 +357,12 @@ fn verdict(outcome: Outcome) -> String {
     format!("{paint}{outcome:<12}{paint:#}")
 }
 
-/// What stands in the place of the verdict where an input could not be read to its end: nothing can conform then.
+/// The word in place of the verdict if an input could not be read to its end.
 fn unreadable() -> String {
-    let paint = AnsiColor::Red.on_default().bold();
-    format!("{paint}{:<12}{paint:#}", "unreadable")
+    format!("{BAD}{:<12}{BAD:#}", "unreadable")
 }
 
-fn says(outcome: Outcome) -> &'static str {
+fn predicate(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Conforms => "conforms",
         Outcome::Inconclusive => "is inconclusive",
@@ -381,7 +388,7 @@ fn place(line: &Line) -> String {
     }
 }
 
-/// The place of a line of a story: of the finding's own file, the number is enough.
+/// The place of a line before a finding. The file is left out if it is the finding's own.
 fn nearby(line: &Line, finding: &Finding) -> String {
     match line.line {
         Some(number) if line.file == finding.file => format!("{number:>6}  "),
@@ -391,8 +398,4 @@ fn nearby(line: &Line, finding: &Finding) -> String {
 
 fn judged(writes: u64) -> String {
     format!("{} judged", count(writes, "write"))
-}
-
-fn count(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

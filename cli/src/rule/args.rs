@@ -1,6 +1,8 @@
 //! The arguments of `jobcheck rule`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use crate::format::Format;
 
 /// Arguments of `jobcheck rule`.
 #[derive(Debug, Args)]
@@ -9,28 +11,18 @@ pub struct RuleArgs {
     /// Ids of requirements, such as FT-03, or letters of a family, such as FT. Without any, list all requirements.
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// Print as text, or for machines.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    /// Form of the report. Schema: rule.schema.json in docs/reference/schemas.
+    #[arg(short, long, value_name = "FORM", value_parser = Format::without_junit(), default_value = "text")]
     pub output: Format,
-}
-
-/// The form of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// docs/reference/schemas/rule.schema.json.
-    Json,
-    /// The same as YAML.
-    Yaml,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
-  jobcheck rule FT-03
-  jobcheck rule ft03 tc4 s05
-  jobcheck rule BI
-  jobcheck rule FT-03 -o json
+  jobcheck rule                         lists all requirements
+  jobcheck rule BI                      lists a family
+  jobcheck rule FT-03                   prints a requirement
+  jobcheck rule ft03 tc4 kd5            prints several; ids are found as people write them
+  jobcheck rule 123775                  prints the requirements that an upstream issue concerns
 
 Exit codes:
   0  the rules are printed

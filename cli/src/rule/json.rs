@@ -1,13 +1,14 @@
 //! Rules for machines (docs/reference/schemas/rule.schema.json).
 
-use jobcheck_judge::report::{Id, aliases};
+use jobcheck_judge::report::{API_VERSION, Id, aliases};
 use jobcheck_rulebook::{Rule, rule};
 use jobcheck_spec::{Binds, Judged, Level, Req};
 use serde::Serialize;
 
+/// The report of `jobcheck rule`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Rules {
+pub struct Rules {
     api_version: &'static str,
     kind: &'static str,
     rules: Vec<OneRule>,
@@ -41,9 +42,10 @@ struct Item {
     file: &'static str,
 }
 
-fn rules(reqs: &[Req]) -> Rules {
+/// The report for programs.
+pub fn report(reqs: &[Req]) -> Rules {
     let rules = reqs.iter().map(|req| one(&rule(*req))).collect();
-    Rules { api_version: "jobcheck.dev/v1", kind: "RuleList", rules }
+    Rules { api_version: API_VERSION, kind: "RuleList", rules }
 }
 
 fn one(rule: &Rule) -> OneRule {
@@ -82,16 +84,4 @@ fn one(rule: &Rule) -> OneRule {
             .map(|it| Item { kind: it.kind.word(), name: it.name, file: it.file })
             .collect(),
     }
-}
-
-/// As JSON.
-pub fn json(reqs: &[Req]) -> String {
-    let text =
-        serde_json::to_string_pretty(&rules(reqs)).expect("strings and lists of strings have a JSON form");
-    format!("{text}\n")
-}
-
-/// As YAML.
-pub fn yaml(reqs: &[Req]) -> String {
-    serde_saphyr::to_string(&rules(reqs)).expect("strings and lists of strings have a YAML form")
 }

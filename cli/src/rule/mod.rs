@@ -6,31 +6,31 @@ mod text;
 
 pub use args::RuleArgs;
 
-use anstream::eprintln;
-use jobcheck_judge::report::{Exit, UnknownId, find};
+use jobcheck_judge::report::{Exit, UnknownId};
 use jobcheck_rulebook::rule;
 use jobcheck_spec::{CATALOGUE, Req};
 
-use crate::output;
-use args::Format;
+use crate::{output, parse};
 
 /// Prints the requirements that are asked for.
 pub fn run(args: &RuleArgs) -> Exit {
     let reqs = match wanted(args) {
         Ok(reqs) => reqs,
-        Err(unknown) => {
-            eprintln!("error: {unknown}");
+        Err(error) => {
+            output::error(error);
             return Exit::Unreadable;
         }
     };
     let is_list = args.ids.iter().any(|id| !family(id).is_empty()) || args.ids.is_empty();
-    let text = match args.output {
-        Format::Text if is_list => text::list(&reqs),
-        Format::Text => reqs.iter().map(|req| text::one(&rule(*req))).collect::<Vec<_>>().join("\n"),
-        Format::Json => json::json(&reqs),
-        Format::Yaml => json::yaml(&reqs),
+    let text = || {
+        if is_list {
+            text::list(&reqs)
+        } else {
+            reqs.iter().map(|req| text::one(&rule(*req))).collect::<Vec<_>>().join("\n")
+        }
     };
-    output::print(&text, Exit::Conforms)
+    let rendered = args.output.render(text, || json::report(&reqs));
+    output::print_report(rendered, args.output, Exit::Conforms)
 }
 
 /// The requirements of the arguments: all without any, and those of a family by its letters.
@@ -42,7 +42,7 @@ fn wanted(args: &RuleArgs) -> Result<Vec<Req>, String> {
     for id in &args.ids {
         let members = family(id);
         if members.is_empty() {
-            match find(id) {
+            match parse::find(id) {
                 Ok(req) => reqs.push(req),
                 Err(UnknownId::Ambiguous { requirements, .. }) => reqs.extend(requirements),
                 Err(error @ UnknownId::Unknown { .. }) => return Err(error.to_string()),

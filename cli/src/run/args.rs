@@ -4,178 +4,197 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use clap::ValueEnum;
-use jobcheck_cluster::Version;
 use jobcheck_explorer::mutants::Mutant;
-use jobcheck_traces::parse_duration;
+use jobcheck_spec::apiserver::Version;
 
 use super::target::{Target, target};
-use crate::args::usual;
-use crate::check::size;
-use crate::real::{PaceArgs, WayArgs};
+use crate::format::Format;
+use crate::global::defaults;
+use crate::parse::{defect, size};
+#[cfg(feature = "cluster")]
+use crate::real_cluster::{ConnectionArgs, LimitArgs};
+use jobcheck_traces::parse_duration;
 
 /// Arguments of `jobcheck run`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct RunArgs {
-    /// Scenarios: files, directories that are searched for *.yaml and *.yml, or - for standard input.
-    #[arg(value_name = "SCENARIO", default_value = "tests/scenarios")]
+    /// Scenarios: files, directories, names in the library, or - for standard input. By default, the whole library.
+    ///
+    /// A directory is searched for *.yaml and *.yml. A file or directory takes precedence over a name.
+    #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<PathBuf>,
-    /// What runs them: model explores every interleaving with the reference algorithm; sim runs the decisions of the
-    /// shipped controllers on the embedded API server, under virtual time; live runs the shipped controllers on a real
-    /// API server; builtin has kube-controller-manager there, and external a controller that you have started. Give
-    /// several, and they are compared.
+    /// Run the scenarios on these targets: model, sim, live, builtin, external. Several are compared.
+    ///
+    /// model: every interleaving with the reference algorithm. sim: the shipped controllers on the embedded API
+    /// server, under virtual time. live: the shipped controllers on a real API server. builtin:
+    /// kube-controller-manager. external: a controller that you have started.
     #[arg(long = "target", value_name = "TARGET", default_value = "model", value_delimiter = ',', value_parser = target)]
     pub targets: Vec<Target>,
-    /// On sim: run each scenario so many times, each with a seed of its own.
+    /// On sim: number of runs of each scenario, with consecutive seeds.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub runs: u64,
-    /// On sim: the first seed. Seed 0 goes step by step; with others chance decides whose turn it is. On live, builtin
-    /// and external: the steps that happen as soon as they are possible, a bit for each (1 is the first step, 2 the
-    /// second, 3 both); the others happen once everybody is at rest.
+    /// On sim: the first seed. On clusters: the steps that happen as soon as possible, as a bit mask.
+    ///
+    /// On sim, seed 0 goes step by step. Any other seed chooses the order of events at random.
+    ///
+    /// On live, builtin and external, the seed is a bit mask: 1 for the first step, 2 for the second, 3 for both. A step
+    /// whose bit is set happens as soon as it is possible. The other steps wait for quiescence.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Run with a known defect of `jobcheck mutants`, such as B18: on model in the reference algorithm, on sim in the plan
-    /// of the shipped controllers.
-    #[arg(long, value_name = "ID", value_parser = mutant)]
+    /// On model and sim: give the controllers this known defect, such as B18.
+    #[arg(long, value_name = "DEFECT", value_parser = defect)]
     pub mutant: Option<&'static Mutant>,
-    /// On model: give up a scenario after looking at this many states.
+    /// On model: stop the search of a scenario after this many states.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub max_states: usize,
-    /// On model: give up after this time, such as 90s or 10m; scenarios that are left then are not finished.
+    /// On model: stop after this time, such as 90s or 10m. Scenarios that are left then are not finished.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
-    /// On model: give up a scenario once this much memory is in use, such as 512MB or 4GB.
+    /// On model: stop the search of a scenario once this much memory is used, such as 512MB or 4GB.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
-    /// Write native traces that `jobcheck replay` judges to this directory: on model and sim the counterexample of each
-    /// scenario that is broken, on live, builtin and external the recording of each.
+    /// Write native traces for `jobcheck replay` to this directory.
+    ///
+    /// On model and sim, the counterexample of each broken scenario is written. On live, builtin and external, every
+    /// recording is.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
-    /// Form of the report.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    /// Form of the report. Schema: docs/reference/schemas/run.schema.json.
+    #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub output: Format,
-    /// Version of Kubernetes, 1.36 or 1.35: on sim that of the embedded API server, on live and builtin that of the control
-    /// plane that is started. Its rules are judged by. Clusters that are there have the version that they have.
+    /// Use this version of Kubernetes, 1.36 or 1.35, and judge by its rules; by default 1.36.
+    ///
+    /// It applies to sim, and to clusters that the run starts. An existing cluster keeps its own version.
     #[arg(long, value_name = "VERSION")]
     pub kubernetes: Option<Version>,
-    /// The way to a cluster.
+    /// The cluster.
+    #[cfg(feature = "cluster")]
     #[command(flatten)]
-    pub way: WayArgs,
-    /// How runs go there.
+    pub connection: ConnectionArgs,
+    /// The limits of runs on it.
+    #[cfg(feature = "cluster")]
     #[command(flatten)]
-    pub pace: PaceArgs,
+    pub limits: LimitArgs,
 }
 
 impl RunArgs {
-    /// Those of scenarios on sim, each run so many times.
-    pub fn on_sim(scenarios: PathBuf, runs: u64) -> RunArgs {
-        RunArgs { scenarios: vec![scenarios], targets: vec![Target::Sim], runs, ..usual() }
+    /// The arguments for scenarios on sim. `None` stands for the library.
+    pub fn on_sim(scenarios: Option<PathBuf>, runs: u64) -> RunArgs {
+        RunArgs { scenarios: scenarios.into_iter().collect(), targets: vec![Target::Sim], runs, ..defaults() }
     }
 
-    /// What does not go together.
+    /// The reason why the arguments exclude each other.
     pub fn objection(&self) -> Option<String> {
-        let real: Vec<&Target> = self.targets.iter().filter(|target| target.is_real()).collect();
-        let twice = (1..self.targets.len()).find(|it| self.targets[..*it].contains(&self.targets[*it]));
-        let (way, is_there) = (&self.way, self.way.is_given());
-        let on_model = self.targets.contains(&Target::Model);
-        if (self.budget.is_some() || self.max_memory.is_some()) && !on_model {
-            Some("--budget and --max-memory are for the target model, the only one that searches".to_owned())
-        } else if let Some(twice) = twice {
-            Some(format!("the target {} is given twice", self.targets[twice].name()))
-        } else if let (Some(mutant), Some(target)) = (self.mutant, real.first()) {
-            let name = target.name();
-            Some(format!("--mutant {} is for model and sim: {name} runs what it finds", mutant.id))
-        } else if self.targets.contains(&Target::External) && way.managed_by.is_none() {
-            let why = "the value of spec.managedBy by which the controller knows its Jobs";
+        let repeated = (1..self.targets.len()).find(|it| self.targets[..*it].contains(&self.targets[*it]));
+        let has_model = self.targets.contains(&Target::Model);
+        let real = self.targets.iter().find(|target| target.is_real());
+        if (self.budget.is_some() || self.max_memory.is_some()) && !has_model {
+            return Some("--budget and --max-memory work on the target model only".to_owned());
+        }
+        if let Some(repeated) = repeated {
+            return Some(format!("the target {} is given twice", self.targets[repeated].name()));
+        }
+        if let (Some(mutant), Some(target)) = (self.mutant, real) {
+            let (id, name) = (mutant.id, target.name());
+            return Some(format!(
+                "--mutant {id} works on model and sim only: {name} runs the controllers as they are"
+            ));
+        }
+        self.connection_objection().or_else(|| {
+            let version = self.kubernetes.filter(|_| has_model)?;
+            Some(format!(
+                "--kubernetes {version} works on sim, live and builtin only: the target model is 1.36"
+            ))
+        })
+    }
+
+    /// The reason why the arguments do not choose a cluster.
+    #[cfg(feature = "cluster")]
+    fn connection_objection(&self) -> Option<String> {
+        let is_external = self.targets.contains(&Target::External);
+        let has_real = self.targets.iter().any(|target| target.is_real());
+        let (is_given, managed_by) = (self.connection.is_given(), &self.connection.managed_by);
+        if is_external && managed_by.is_none() {
+            let why = "the value of spec.managedBy of the Jobs that the controller manages";
             Some(format!("the target external needs --managed-by: {why}"))
-        } else if self.targets.contains(&Target::External) && !is_there {
+        } else if is_external && !is_given {
             let why = "the cluster on which the controller runs";
             Some(format!("the target external needs --cluster, --kubeconfig or --context: {why}"))
-        } else if self.kubernetes.is_some() && is_there {
+        } else if self.kubernetes.is_some() && is_given {
             let flags = "--cluster, --kubeconfig and --context";
-            Some(format!("--kubernetes is for clusters that the run starts; {flags} name one that is there"))
-        } else if let (Some(version), true) = (self.kubernetes, on_model) {
-            let why = "it is of 1.36";
-            Some(format!(
-                "--kubernetes {version} is for sim, live and builtin, and not for the target model: {why}"
-            ))
-        } else if real.is_empty() && (is_there || way.managed_by.is_some()) {
+            Some(format!("--kubernetes is for clusters that the run starts; {flags} name an existing one"))
+        } else if !has_real && (is_given || managed_by.is_some()) {
             let flags = "--cluster, --kubeconfig, --context and --managed-by";
             Some(format!("{flags} are for the targets live, builtin and external: give --target"))
         } else {
             None
         }
     }
-}
 
-/// Form of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// docs/reference/schemas/run.schema.json.
-    Json,
-    /// The same as YAML.
-    Yaml,
-    /// JUnit XML.
-    Junit,
+    #[cfg(not(feature = "cluster"))]
+    fn connection_objection(&self) -> Option<String> {
+        None
+    }
 }
 
 const AFTER_HELP: &str = "\
-docs/reference/scenario-format.md tells how scenarios are written,
-docs/guide/live.md what live, builtin and external do.
+docs/reference/scenario-format.md describes the format of scenarios, and
+docs/guide/live.md the targets live, builtin and external.
 
 Examples:
-  jobcheck run
+  jobcheck run                                 runs the library on the model
+  jobcheck run backoff-limit                   runs a scenario of the library
   jobcheck run --target sim --runs 100
-  jobcheck run --target sim,live,builtin tests/scenarios/suspend-resume.yaml
+  jobcheck run --target sim,live,builtin suspend-resume
   jobcheck run --target live,builtin --kubernetes 1.35
-  jobcheck run --target external --managed-by example.com/runner --context kind-kind
+  jobcheck run --target external --managed-by example.com/runner \\
+    --context kind-kind
+
+Ctrl-C ends the run, and the report of the scenarios so far is printed.
 
 Exit codes:
   0  every scenario holds: no requirement is broken, and every expectation is met
-  1  a requirement is broken, or an expectation is not met; the shortest way there is told
-  2  a scenario cannot be read, or the target cannot express it (the message names file and line), or wrong usage
-  3  not finished: a limit was reached, a trace cannot be judged, something did not come in time, or a scenario cannot
-     be run on a target
-  4  no cluster, no permission, Go is missing, a controller ended, interrupted, or the output cannot be written
+  1  a requirement is broken, or an expectation is not met; the shortest
+     counterexample is printed
+  2  wrong usage, an unreadable scenario, or one that the target cannot express;
+     the message names file and line
+  3  not finished: a limit or Ctrl-C, a trace without a verdict, a wait that took
+     too long, or a scenario that a target cannot run
+  4  no cluster, no permission, Go is missing, a controller ended, a run on a
+     cluster was interrupted, or the output cannot be written
   5  internal error: please report it";
 
-fn mutant(id: &str) -> Result<&'static Mutant, String> {
-    Mutant::named(id).ok_or_else(|| format!("there is no defect {id:?}: `jobcheck mutants` lists them"))
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "cluster"))]
 mod tests {
     use super::*;
 
     fn objection(targets: &[Target], change: impl FnOnce(&mut RunArgs)) -> String {
-        let mut args = RunArgs { targets: targets.to_vec(), ..usual() };
+        let mut args = RunArgs { targets: targets.to_vec(), ..defaults() };
         change(&mut args);
         args.objection().unwrap_or_default()
     }
 
     #[test]
-    fn what_does_not_go_together_is_told() {
+    fn arguments_that_exclude_each_other_are_rejected_with_a_reason() {
         assert_eq!(objection(&[Target::Model, Target::Live], |_| {}), "");
         assert!(objection(&[Target::Sim, Target::Sim], |_| {}).contains("given twice"));
         assert!(objection(&[Target::External], |_| {}).contains("needs --managed-by"));
         let budget = |args: &mut RunArgs| args.budget = Some(Duration::from_secs(1));
         assert_eq!(objection(&[Target::Sim, Target::Model], budget), "");
-        assert!(objection(&[Target::Sim], budget).contains("for the target model"));
-        let value = |args: &mut RunArgs| args.way.managed_by = Some("example.com/x".to_owned());
+        assert!(objection(&[Target::Sim], budget).contains("target model only"));
+        let value = |args: &mut RunArgs| args.connection.managed_by = Some("example.com/x".to_owned());
         assert!(objection(&[Target::External], value).contains("needs --cluster, "));
         assert!(objection(&[Target::Sim], value).contains("give --target"));
         let version = |args: &mut RunArgs| args.kubernetes = Some(Version::V1_35);
         assert_eq!(objection(&[Target::Sim, Target::Live, Target::BuiltIn], version), "");
-        assert!(objection(&[Target::Live, Target::Model], version).contains("not for the target model"));
-        let there = |args: &mut RunArgs| {
+        assert!(objection(&[Target::Live, Target::Model], version).contains("the target model is 1.36"));
+        let existing = |args: &mut RunArgs| {
             args.kubernetes = Some(Version::V1_36);
-            args.way.context = Some("kind".to_owned());
+            args.connection.context = Some("kind".to_owned());
         };
-        assert!(objection(&[Target::Live], there).contains("that the run starts"));
+        assert!(objection(&[Target::Live], existing).contains("that the run starts"));
         let mutant = |args: &mut RunArgs| args.mutant = Mutant::named("B18");
-        assert!(objection(&[Target::BuiltIn], mutant).contains("builtin runs what it finds"));
+        assert!(objection(&[Target::BuiltIn], mutant).contains("builtin runs the controllers as they are"));
     }
 }

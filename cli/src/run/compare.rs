@@ -1,10 +1,10 @@
-//! The targets side by side (judging.md 7): who holds a scenario, who does not, and where they first differ.
+//! The targets side by side: the verdict of each on a scenario, and their first difference
+//! (docs/reference/judging.md, section "7. Comparing targets").
 
+use jobcheck_scenario::runtime::Rest;
 use serde::Serialize;
 
-use super::Report;
-use super::report::Run;
-use jobcheck_scenario::runtime::Rest;
+use super::report::{Report, Run};
 
 /// A scenario on several targets.
 #[derive(Serialize)]
@@ -12,77 +12,75 @@ use jobcheck_scenario::runtime::Rest;
 pub struct Comparison<'a> {
     /// The file, or `-`.
     pub file: &'a str,
-    /// The scenario.
+    /// The name of the scenario.
     pub name: &'a str,
-    /// What each target came to, in the order in which they were asked for.
+    /// The verdicts, in the order of the targets.
     pub verdicts: Vec<Verdict>,
-    /// Where they first differ.
+    /// The first difference of each target to the first one.
     pub differences: Vec<Difference>,
 }
 
-/// What a target came to.
+/// The verdict of a target.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     /// The target.
     pub target: &'static str,
-    /// In a word, as the tables have it.
+    /// The verdict in a word, as in the tables.
     pub verdict: String,
 }
 
-/// What stood at a rest on one target, and not on another.
+/// A fact that two targets show differently at the same quiescence.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
-    /// The line of the `settle`; none for the end.
+    /// The line of the `settle` in the scenario; `None` at the end.
     pub line: Option<u64>,
     /// The Job.
     pub job: String,
-    /// What is different: `failed`, `pods.created`.
+    /// The fact, such as `failed` or `pods.created`.
     pub fact: &'static str,
-    /// The first of the targets, and what it is there.
+    /// The two targets with their values.
     pub on: [Side; 2],
-    /// Which requirement one of them breaks; where there is none, both are allowed.
+    /// The requirement that one of them breaks; `None` if both values are allowed.
     pub forbidden_by: Option<&'static str>,
 }
 
-/// One side of a difference.
+/// A value on a target.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Side {
     /// The target.
     pub target: &'static str,
-    /// What it is there.
+    /// The value.
     pub is: String,
 }
 
 impl Difference {
-    /// In words.
-    pub fn told(&self) -> String {
+    /// The difference as a sentence.
+    pub fn sentence(&self) -> String {
         let at = self.line.map_or("at the end".to_owned(), |line| format!("line {line}"));
         let [here, there] = &self.on;
         let side = |side: &Side| {
             format!("{} on {}", if side.is.is_empty() { "empty" } else { &*side.is }, side.target)
         };
-        let law = self.forbidden_by.map_or("both allowed".to_owned(), |id| format!("{id} forbids it"));
-        format!("{at}, {}: {} is {}, {}; {law}", self.job, self.fact, side(here), side(there))
+        let rule = self.forbidden_by.map_or("both allowed".to_owned(), |id| format!("{id} forbids it"));
+        format!("{at}, {}: {} is {}, {}; {rule}", self.job, self.fact, side(here), side(there))
     }
 }
 
-/// Each scenario that ran, or was to run, on several targets.
+/// The scenarios that were meant for several targets.
 pub fn compare(report: &Report) -> Vec<Comparison<'_>> {
     let mut compared: Vec<Comparison<'_>> = Vec::new();
     for run in &report.runs {
         let is_first = !compared.iter().any(|it| it.file == run.file);
         let same: Vec<&Run> = report.runs.iter().filter(|other| other.file == run.file).collect();
         if is_first && same.len() > 1 {
+            let verdict = |run: &&Run| Verdict { target: run.target.name(), verdict: run.word() };
             compared.push(Comparison {
                 file: &run.file,
                 name: &run.scenario.name,
-                verdicts: same
-                    .iter()
-                    .map(|run| Verdict { target: run.target.name(), verdict: run.word() })
-                    .collect(),
+                verdicts: same.iter().map(verdict).collect(),
                 differences: differences(&same),
             });
         }
@@ -90,16 +88,16 @@ pub fn compare(report: &Report) -> Vec<Comparison<'_>> {
     compared
 }
 
-/// The first difference of each run to the first of them that says how Jobs stood.
+/// The first difference of each run to the first run that has states at quiescence.
 fn differences(runs: &[&Run]) -> Vec<Difference> {
-    let mut told = runs.iter().filter_map(|run| Some((*run, run.rests()?)));
-    let Some((first, rests)) = told.next() else { return Vec::new() };
-    told.filter_map(|(run, others)| difference((first, rests), (run, others))).collect()
+    let mut with_states = runs.iter().filter_map(|run| Some((*run, run.rests()?)));
+    let Some((first, states)) = with_states.next() else { return Vec::new() };
+    with_states.filter_map(|(run, others)| difference((first, states), (run, others))).collect()
 }
 
 fn difference(one: (&Run, &[Rest]), other: (&Run, &[Rest])) -> Option<Difference> {
     let pairs = one.1.iter().zip(other.1);
-    // From where one has not come further, there is nothing to compare.
+    // The comparison ends at the quiescence that only one of them has reached.
     let mut same = pairs.take_while(|(here, there)| (here.line, &here.job) == (there.line, &there.job));
     let side = |run: &Run, is: &str| Side { target: run.target.name(), is: is.to_owned() };
     same.find_map(|(here, there)| {

@@ -1,149 +1,140 @@
-//! `jobcheck run`: scenarios on a target.
+//! `jobcheck run`: runs scenarios on targets, and compares the targets.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `args`, `target`, `files` | the arguments, the targets, and the scenarios |
+//! | `cluster` | runs on real API servers |
+//! | `report`, `text`, `junit`, `compare` | results and their reports |
 
 mod args;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod compare;
 mod files;
 mod junit;
-mod live;
 mod report;
 mod target;
 mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anstream::eprintln;
-use jobcheck_explorer::check::Bounds;
+use jobcheck_explorer::check::{Bounds, Cut, Outcome};
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::Exit;
 use jobcheck_scenario::{Scenario, model};
 
-use self::args::Format;
 pub use self::args::RunArgs;
-use self::live::Named;
-use self::report::{Came, InputProblem, Run, SimFound, SimRun};
+use self::report::{Execution, InputProblem, Report, Run, SimFailure, SimRun};
 pub use self::target::Target;
-use crate::args::{Color, Global};
-use crate::real::Real;
+use crate::format::Format;
+use crate::global::Global;
+use crate::interrupt::Interrupt;
+#[cfg(feature = "cluster")]
+use crate::real_cluster::Session;
 use crate::save::Saved;
 use crate::{check, output};
 
-/// Everything that a call came to.
-struct Report {
-    runs: Vec<Run>,
-    problems: Vec<InputProblem>,
-}
+/// A scenario with its file, or its name in the library.
+type Named = (String, Arc<Scenario>);
 
-impl Report {
-    /// Of several, the first of 5, 4, 2, 1, 3, 0 (judging.md 5).
-    fn exit(&self) -> Exit {
-        let problems = self.problems.iter().map(|_| Exit::Unreadable);
-        Exit::of_all(problems.chain(self.runs.iter().map(Run::exit)))
-    }
-
-    /// What a target came to.
-    fn on(&self, target: Target) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(move |run| run.target == target)
-    }
-}
-
-/// Runs scenarios, prints the report, and returns what it comes to.
+/// Runs scenarios, and prints the report. Returns the exit code.
 pub fn run(args: &RunArgs, global: &Global) -> Exit {
     let on_sim = args.mutant.filter(|_| args.targets.contains(&Target::Sim));
     if let Some(why) = args.objection().or_else(|| on_sim.and_then(check::not_in_the_plan)) {
-        eprintln!("error: {why}");
+        output::error(why);
         return Exit::Unreadable;
     }
-    let report = run_all(args, global);
+    let report = run_all(args, global, None);
     for problem in &report.problems {
-        eprintln!("error: {}", output::clean(&problem.told()));
+        output::error(output::clean(&problem.message()));
     }
-    let exit = report.exit();
     let rendered = match args.output {
-        Format::Text => Ok(text::render(&report, args, global)),
-        Format::Json => check::to_json(&report::whole(&report, args)),
-        Format::Yaml => check::to_yaml(&report::whole(&report, args)),
-        Format::Junit => junit::render(&report, args),
+        Format::Junit => Ok(junit::render(&report, args)),
+        other => other.render(|| text::render(&report, args, global), || report::whole(&report, args)),
     };
-    let exit = check::print(rendered, exit);
+    let exit = output::print_report(rendered, args.output, report.exit());
     match &args.save {
         Some(directory) if !save(directory, &report.runs) => Exit::Environment,
         Some(_) | None => exit,
     }
 }
 
-/// What the scenarios of a directory come to on sim.
+/// The results of scenarios on sim.
 pub struct OnSim {
-    /// How many there are.
+    /// The number of scenarios.
     pub scenarios: usize,
-    /// How often they ran.
+    /// The number of runs.
     pub runs: u64,
-    /// Requests of all runs.
+    /// The number of requests of all runs.
     pub requests: usize,
     /// The exit code.
     pub exit: Exit,
-    /// What is wrong, a line each.
-    pub wrong: Vec<String>,
+    /// The problems, a line each.
+    pub problems: Vec<String>,
     /// The report for programs.
     pub report: anyhow::Result<serde_json::Value>,
 }
 
-/// Runs the scenarios of a directory on sim, each so many times; traces of what is wrong go to another.
-pub fn on_sim(scenarios: &Path, runs: u64, kept: &Path) -> OnSim {
-    let args = RunArgs::on_sim(scenarios.to_owned(), runs);
-    let report = run_all(&args, &Global { color: Color::Never, verbose: false, quiet: true });
+/// Runs scenarios on sim with this number of seeds. The traces of failures are written to a directory.
+///
+/// The scenarios are those of a directory; `None` stands for the library.
+pub fn on_sim(scenarios: Option<PathBuf>, runs: u64, directory: &Path, interrupt: &Interrupt) -> OnSim {
+    let args = RunArgs::on_sim(scenarios, runs);
+    let report = run_all(&args, &Global::silent(), Some(interrupt));
     let sims = || report.runs.iter().filter_map(Run::on_sim);
-    let told = |run: &Run| Some(format!("{}: {}", run.file, run.why()?));
-    let wrong = report.runs.iter().filter_map(told).chain(report.problems.iter().map(InputProblem::told));
-    let wrong: Vec<String> = wrong.collect();
-    if !wrong.is_empty() {
-        save(kept, &report.runs);
+    let problem = |run: &Run| Some(format!("{}: {}", run.file, run.why()?));
+    let unreadable = report.problems.iter().map(InputProblem::message);
+    let problems: Vec<String> = report.runs.iter().filter_map(problem).chain(unreadable).collect();
+    if !problems.is_empty() && !interrupt.is_set() {
+        save(directory, &report.runs);
     }
     OnSim {
         scenarios: report.runs.len() + report.problems.len(),
         runs: sims().map(|it| it.runs).sum(),
         requests: sims().map(|it| it.requests).sum(),
         exit: report.exit(),
-        wrong,
+        problems,
         report: serde_json::to_value(report::whole(&report, &args)).map_err(anyhow::Error::from),
     }
 }
 
-/// Writes what is wrong as native traces. Says whether that succeeded.
+/// Writes counterexamples and recordings as native traces. Returns whether that succeeded.
 fn save(directory: &Path, runs: &[Run]) -> bool {
-    let found = runs.iter().filter_map(|run| {
-        let came = run.on_model()?;
-        let found = came.found()?;
+    let counterexamples = runs.iter().filter_map(|run| {
+        let model = run.on_model()?;
+        let found = model.found()?;
         Some(Saved {
             name: &run.scenario.name,
-            scope: &came.scope,
+            scope: &model.scope,
             path: &found.path,
-            requirement: came.requirement,
+            requirement: model.requirement,
             why: &found.why,
         })
     });
     let traces = runs.iter().filter_map(|run| {
         let name = &run.scenario.name;
-        match &run.came {
-            Came::Live(outcome) => Some((format!("{name}-{}", run.target.name()), outcome.trace.as_slice())),
-            Came::Sim(came) => {
-                let outcome = &came.wrong.as_ref()?.outcome;
+        match &run.execution {
+            Execution::Cluster(it) => Some((format!("{name}-{}", run.target.name()), it.trace.as_slice())),
+            Execution::Sim(it) => {
+                let outcome = &it.failure.as_ref()?.outcome;
                 Some((format!("{name}-seed-{}", outcome.seed), outcome.trace.as_slice()))
             }
-            Came::Model(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+            Execution::Model(_) | Execution::NotRun(_) | Execution::Failed { .. } => None,
         }
     });
     let traces: Vec<_> = traces.collect();
     if traces.is_empty() {
-        return crate::save::save(directory, found);
+        return crate::save::save(directory, counterexamples);
     }
     crate::save::save_traces(directory, traces)
-        && (!runs.iter().any(|run| run.on_model().is_some()) || crate::save::save(directory, found))
+        && (!runs.iter().any(|run| run.on_model().is_some()) || crate::save::save(directory, counterexamples))
 }
 
-fn run_all(args: &RunArgs, global: &Global) -> Report {
-    let mut report = Report { runs: Vec::new(), problems: Vec::new() };
+/// Runs the scenarios on each target. Without an `interrupt`, the function listens to signals itself.
+fn run_all(args: &RunArgs, global: &Global, interrupt: Option<&Interrupt>) -> Report {
+    let mut report = Report::default();
     let mut scenarios: Vec<Named> = Vec::new();
     for source in files::collect(&args.scenarios) {
         match source.and_then(|source| Ok((source.read()?, source.name))) {
@@ -151,26 +142,23 @@ fn run_all(args: &RunArgs, global: &Global) -> Report {
             Err(problem) => report.problems.push(problem),
         }
     }
-    // One for all: whoever stops one target wants no other.
-    let real = args.targets.iter().any(|target| target.is_real()).then(Real::new);
-    let all = scenarios;
+    #[cfg(feature = "cluster")]
+    if args.targets.iter().any(|target| target.is_real()) {
+        run_with_clusters(args, global, &scenarios, &mut report);
+        return report;
+    }
+    #[cfg(not(feature = "cluster"))]
+    let _ = global;
+    let listening = interrupt.cloned().unwrap_or_else(Interrupt::listen);
     for target in &args.targets {
-        let scenarios = meant_for(*target, &all, args, &mut report);
-        match (target, &real) {
-            (Target::Live | Target::BuiltIn | Target::External, Some(Ok(real))) => {
-                report.runs.extend(live::run_all(real, *target, &scenarios, args, global));
-            }
-            (Target::Live | Target::BuiltIn | Target::External, Some(Err(error))) => {
-                report.runs.extend(live::none(*target, &scenarios, error));
-            }
-            _ => run_here(*target, &scenarios, args, &mut report),
-        }
+        let scenarios = meant_for(*target, &scenarios, args, &mut report);
+        run_here(*target, &scenarios, args, &listening, &mut report);
     }
     report
 }
 
-/// The scenarios that a target is to run. One that names other targets is not run where its file is named; of a directory it
-/// is left out, which is told.
+/// The scenarios that a target is to run. A scenario for other targets is not run; the report lists it if its file was
+/// named.
 fn meant_for(target: Target, all: &[Named], args: &RunArgs, report: &mut Report) -> Vec<Named> {
     let is_for = |scenario: &Scenario| {
         scenario.targets.is_empty() || scenario.targets.contains(&target.scenarios_name())
@@ -179,70 +167,94 @@ fn meant_for(target: Target, all: &[Named], args: &RunArgs, report: &mut Report)
     let is_named = |file: &str| args.scenarios.iter().any(|path| path == Path::new(file));
     for (file, scenario) in others {
         let names: Vec<&str> = scenario.targets.iter().map(|it| it.name()).collect();
-        let why = format!("it is for {}", names.join(", "));
+        let why = format!("its targets are {}", names.join(", "));
         if is_named(&file) {
-            report.runs.push(Run {
-                file,
-                scenario,
-                target,
-                came: Came::NotRun(why),
-                elapsed: Duration::ZERO,
-            });
+            let execution = Execution::NotRun(why);
+            report.runs.push(Run { file, scenario, target, execution, elapsed: Duration::ZERO });
         } else {
-            eprintln!("note: {file} is left out on {}: {why}", target.name());
+            output::note(format!("{file} is not run on {}: {why}", target.name()));
         }
     }
     meant
 }
 
+/// Runs the scenarios on each target, of which at least one is a cluster. One session serves all targets, so that one
+/// Ctrl-C ends them all.
+#[cfg(feature = "cluster")]
+fn run_with_clusters(args: &RunArgs, global: &Global, scenarios: &[Named], report: &mut Report) {
+    let session = Session::new();
+    let stop = session.as_ref().map(|session| session.stop.clone()).unwrap_or_default();
+    let interrupt = Interrupt::from(move || stop.is_cancelled());
+    for target in &args.targets {
+        let scenarios = &meant_for(*target, scenarios, args, report);
+        match &session {
+            _ if !target.is_real() => run_here(*target, scenarios, args, &interrupt, report),
+            Ok(session) => report.runs.extend(cluster::run_all(session, *target, scenarios, args, global)),
+            Err(error) => report.runs.extend(cluster::failures(*target, scenarios, error)),
+        }
+    }
+}
+
 /// Runs scenarios in this process.
-fn run_here(target: Target, scenarios: &[Named], args: &RunArgs, report: &mut Report) {
+fn run_here(target: Target, scenarios: &[Named], args: &RunArgs, interrupt: &Interrupt, report: &mut Report) {
     let end = args.budget.map(|budget| Instant::now() + budget);
     for (file, scenario) in scenarios {
         let begun = Instant::now();
-        let came = match target {
-            Target::Model => explore(file, scenario, args, end),
-            _ => simulate(scenario, args).map(Came::Sim).map_err(|why| {
+        let execution = match target {
+            _ if interrupt.is_set() => Ok(Execution::NotRun("interrupted".to_owned())),
+            Target::Model => explore(file, scenario, args, end, interrupt),
+            _ => simulate(scenario, args, interrupt).map_err(|why| {
                 InputProblem::whole(Path::new(file), &format!("the API server refuses a Job: {why}"))
             }),
         };
         let (file, scenario) = (file.clone(), Arc::clone(scenario));
-        match came {
-            Ok(came) => report.runs.push(Run { file, scenario, target, came, elapsed: begun.elapsed() }),
+        match execution {
+            Ok(execution) => {
+                report.runs.push(Run { file, scenario, target, execution, elapsed: begun.elapsed() });
+            }
             Err(problem) => report.problems.push(problem),
         }
     }
 }
 
+/// Explores every interleaving of a scenario with the reference algorithm.
 fn explore(
     file: &str,
     scenario: &Scenario,
     args: &RunArgs,
     end: Option<Instant>,
-) -> Result<Came, InputProblem> {
-    let bounds =
-        Bounds { max_states: Some(args.max_states), max_memory: args.max_memory, ..check::measured(1, end) };
-    let came = model::run(scenario, args.mutant, &bounds);
-    Ok(Came::Model(Box::new(came.map_err(|error| InputProblem::of(file, &error))?)))
+    interrupt: &Interrupt,
+) -> Result<Execution, InputProblem> {
+    let limits = check::measured(1, &interrupt.or_after(end));
+    let limits = Bounds { max_states: Some(args.max_states), max_memory: args.max_memory, ..limits };
+    let run = model::run(scenario, args.mutant, &limits).map_err(|error| InputProblem::of(file, &error))?;
+    let is_cut = matches!(run.exploration.outcome, Outcome::NotFinished(Cut::Time));
+    if is_cut && interrupt.is_set() {
+        return Ok(Execution::NotRun("interrupted".to_owned()));
+    }
+    Ok(Execution::Model(Box::new(run)))
 }
 
-/// Runs a scenario with one seed after the other, up to the first that is wrong.
-fn simulate(scenario: &Scenario, args: &RunArgs) -> Result<SimRun, String> {
-    let mut came = SimRun { runs: 0, requests: 0, rests: Vec::new(), wrong: None };
+/// Runs a scenario on sim with one seed after the other, up to the first failure.
+fn simulate(scenario: &Scenario, args: &RunArgs, interrupt: &Interrupt) -> Result<Execution, String> {
+    let mut run = SimRun { runs: 0, requests: 0, rests: Vec::new(), failure: None };
     let mutations = Mutations::of(args.mutant.map_or(&[], |mutant| mutant.mutations));
     let rules = args.kubernetes.unwrap_or_default().rules();
     for seed in (args.seed..).take(usize::try_from(args.runs).unwrap_or(usize::MAX)) {
+        if interrupt.is_set() {
+            return Ok(Execution::NotRun(format!("interrupted after {}", output::count(run.runs, "run"))));
+        }
         let outcome = jobcheck_sim::run_on(rules, scenario, seed, &mutations)?;
-        came.runs += 1;
-        came.requests += outcome.requests;
-        if came.runs == 1 {
-            came.rests.clone_from(&outcome.rests);
+        run.runs += 1;
+        run.requests += outcome.requests;
+        if run.runs == 1 {
+            run.rests.clone_from(&outcome.rests);
         }
         if outcome.exit() != Exit::Conforms {
             let (requirement, why) = outcome.told();
-            came.wrong = Some(Box::new(SimFound { outcome, requirement, why }));
+            run.failure = Some(Box::new(SimFailure { outcome, requirement, why }));
             break;
         }
     }
-    Ok(came)
+    Ok(Execution::Sim(run))
 }

@@ -1,4 +1,4 @@
-//! What runs of scenarios came to, and the report for programs: docs/reference/schemas/run.schema.json.
+//! The results of scenarios, and the report for programs: docs/reference/schemas/run.schema.json.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,121 +7,167 @@ use std::time::Duration;
 use jobcheck_explorer::check::{Cut, Outcome};
 use jobcheck_explorer::narrative;
 use jobcheck_explorer::properties::SCENARIO_COMPLETES;
-use jobcheck_judge::report::{API_VERSION, Exit};
+use jobcheck_judge::report::{API_VERSION, Exit, ReplayReport};
 use jobcheck_scenario::model::ModelRun;
-use jobcheck_scenario::runtime::Rest;
+use jobcheck_scenario::runtime::{Found, Rest};
 use jobcheck_scenario::{Expected, Scenario, ScenarioError, Shown};
 use jobcheck_spec::Req;
 use serde::Serialize;
 
-use super::Report;
 use super::args::RunArgs;
 use super::compare::{Comparison, compare};
 use super::target::Target;
 
-/// What a scenario came to on a target.
-pub enum Came {
+/// The results of a call.
+#[derive(Default)]
+pub struct Report {
+    /// The scenarios that were run, target by target.
+    pub runs: Vec<Run>,
+    /// The scenarios that could not be read or expressed.
+    pub problems: Vec<InputProblem>,
+}
+
+impl Report {
+    /// The exit code: the first that occurs in 5, 4, 2, 1, 3, 0 (docs/reference/judging.md, section "5. Verdict and exit
+    /// code").
+    pub fn exit(&self) -> Exit {
+        let problems = self.problems.iter().map(|_| Exit::Unreadable);
+        Exit::of_all(problems.chain(self.runs.iter().map(Run::exit)))
+    }
+
+    /// The runs on a target.
+    pub fn on(&self, target: Target) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(move |run| run.target == target)
+    }
+}
+
+/// The result of a scenario on a target.
+pub enum Execution {
     /// On the model.
     Model(Box<ModelRun>),
     /// On the embedded API server.
     Sim(SimRun),
     /// On a real API server.
-    Live(Box<jobcheck_live::Outcome>),
-    /// It cannot be run on that target, and why.
+    #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "needs a cluster"))]
+    Cluster(Box<ClusterRun>),
+    /// The target did not run it, for this reason.
     NotRun(String),
-    /// It was not run, since something failed.
+    /// Something failed before there was a result.
+    #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "needs a cluster"))]
     Failed {
-        /// What.
+        /// The error.
         why: String,
-        /// What that comes to.
+        /// Its exit code.
         exit: Exit,
     },
 }
 
-/// Runs of a scenario with many seeds.
+/// The runs of a scenario on sim, with consecutive seeds.
 pub struct SimRun {
-    /// Runs that were made: they end with the first that is wrong.
+    /// The number of runs. The first failure ends them.
     pub runs: u64,
-    /// Requests of all of them.
+    /// The number of requests of all runs.
     pub requests: usize,
-    /// What stood at each rest of the first run.
+    /// The states at quiescence of the first run.
     pub rests: Vec<Rest>,
-    /// The first run that is wrong.
-    pub wrong: Option<Box<SimFound>>,
+    /// The run that failed.
+    pub failure: Option<Box<SimFailure>>,
 }
 
-/// A run that is wrong.
-pub struct SimFound {
-    /// What it came to.
+/// A run on sim that breaks a requirement or an expectation.
+pub struct SimFailure {
+    /// The run.
     pub outcome: jobcheck_sim::Outcome,
-    /// The requirement that is broken; none where something did not happen as the scenario says.
+    /// The requirement; `None` if an expectation of the scenario is not met.
     pub requirement: Option<Req>,
-    /// What is wrong.
+    /// The evidence.
     pub why: String,
 }
 
-/// A scenario, and what it came to.
+/// A run on a real API server.
+pub struct ClusterRun {
+    /// The exit code.
+    pub exit: Exit,
+    /// The reason for the exit code, if it is not 0.
+    pub found: Option<Found>,
+    /// The step or the expectation that did not come in time.
+    pub unmet: Option<String>,
+    /// The judged recording.
+    pub report: ReplayReport,
+    /// The number of requests in the recording.
+    pub requests: usize,
+    /// The states at quiescence.
+    pub rests: Vec<Rest>,
+    /// The recording, as a native trace.
+    pub trace: Vec<u8>,
+}
+
+/// A scenario with its result on a target.
 pub struct Run {
-    /// The file, or `-`.
+    /// The file, `-`, or the name in the library.
     pub file: String,
     /// The scenario.
     pub scenario: Arc<Scenario>,
-    /// What ran it.
+    /// The target.
     pub target: Target,
-    /// What it came to.
-    pub came: Came,
-    /// How long that took.
+    /// The result.
+    pub execution: Execution,
+    /// The time that it took.
     pub elapsed: Duration,
 }
 
-/// A bound that was reached, so that nothing is proved.
-const POD_BOUND: &str = "the bound on pods, which the scenario does not set itself (bounds.pods)";
+/// The limit of a search that was stopped by the default bound on pods.
+const POD_BOUND: &str = "the default bound on pods (a scenario can set bounds.pods)";
 
 impl Run {
-    /// What it came to on the model, if that was the target.
+    /// The result on the model, if that is the target.
     pub fn on_model(&self) -> Option<&ModelRun> {
-        match &self.came {
-            Came::Model(came) => Some(came),
-            Came::Sim(_) | Came::Live(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+        match &self.execution {
+            Execution::Model(run) => Some(run),
+            Execution::Sim(_) | Execution::Cluster(_) | Execution::NotRun(_) | Execution::Failed { .. } => {
+                None
+            }
         }
     }
 
-    /// What it came to on the embedded API server, if that was the target.
+    /// The result on sim, if that is the target.
     pub fn on_sim(&self) -> Option<&SimRun> {
-        match &self.came {
-            Came::Sim(came) => Some(came),
-            Came::Model(_) | Came::Live(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+        match &self.execution {
+            Execution::Sim(run) => Some(run),
+            Execution::Model(_) | Execution::Cluster(_) | Execution::NotRun(_) | Execution::Failed { .. } => {
+                None
+            }
         }
     }
 
-    /// What it came to on a real API server, if that was the target.
-    pub fn on_live(&self) -> Option<&jobcheck_live::Outcome> {
-        match &self.came {
-            Came::Live(came) => Some(came),
-            Came::Model(_) | Came::Sim(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+    /// The result on a real API server, if that is the target.
+    pub fn on_cluster(&self) -> Option<&ClusterRun> {
+        match &self.execution {
+            Execution::Cluster(run) => Some(run),
+            Execution::Model(_) | Execution::Sim(_) | Execution::NotRun(_) | Execution::Failed { .. } => None,
         }
     }
 
-    /// The minor version of Kubernetes whose rules a recording was judged by.
+    /// The minor version of Kubernetes by whose rules a recording was judged.
     pub fn kubernetes(&self) -> Option<&str> {
-        let report = match &self.came {
-            Came::Sim(came) => came.wrong.as_ref().map(|wrong| &wrong.outcome.report),
-            Came::Live(came) => Some(&came.report),
-            Came::Model(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+        let report = match &self.execution {
+            Execution::Sim(run) => run.failure.as_ref().map(|failure| &failure.outcome.report),
+            Execution::Cluster(run) => Some(&run.report),
+            Execution::Model(_) | Execution::NotRun(_) | Execution::Failed { .. } => None,
         };
         Some(&*report?.traces.first()?.kubernetes)
     }
 
-    /// What stood at each rest, where a run and not a search was made.
+    /// The states at quiescence, if the scenario was run and not explored.
     pub fn rests(&self) -> Option<&[Rest]> {
-        match &self.came {
-            Came::Sim(came) => Some(&came.rests),
-            Came::Live(came) => Some(&came.rests),
-            Came::Model(_) | Came::NotRun(_) | Came::Failed { .. } => None,
+        match &self.execution {
+            Execution::Sim(run) => Some(&run.rests),
+            Execution::Cluster(run) => Some(&run.rests),
+            Execution::Model(_) | Execution::NotRun(_) | Execution::Failed { .. } => None,
         }
     }
 
-    /// The limit that keeps it from being finished.
+    /// The limit that has stopped a search before its end.
     pub fn limit(&self) -> Option<&'static str> {
         let exploration = &self.on_model()?.exploration;
         match &exploration.outcome {
@@ -129,7 +175,7 @@ impl Run {
             Outcome::NotFinished(Cut::Memory) => Some("memory"),
             Outcome::NotFinished(Cut::Time) => Some("time"),
             Outcome::Broken(found) if found.property != SCENARIO_COMPLETES => None,
-            // More pods might have come, and a step that waits in vain might have become possible.
+            // With more pods, a step that is not possible could have become possible.
             Outcome::Holds | Outcome::Broken(_) => {
                 (exploration.pods_bound_reached && !self.bounds_pods()).then_some(POD_BOUND)
             }
@@ -140,87 +186,89 @@ impl Run {
         self.scenario.bounds.as_ref().is_some_and(|bounds| bounds.pods.is_some())
     }
 
-    /// What it comes to alone.
+    /// The exit code of this run alone.
     pub fn exit(&self) -> Exit {
-        match &self.came {
-            Came::Model(_) if self.limit().is_some() => Exit::Inconclusive,
-            Came::Model(came) if came.found().is_some() => Exit::Violates,
-            Came::Model(_) => Exit::Conforms,
-            Came::Sim(came) => came.wrong.as_ref().map_or(Exit::Conforms, |wrong| wrong.outcome.exit()),
-            Came::Live(came) => self.exit_of(came),
-            Came::NotRun(_) => Exit::Inconclusive,
-            Came::Failed { exit, .. } => *exit,
+        match &self.execution {
+            Execution::Model(_) if self.limit().is_some() => Exit::Inconclusive,
+            Execution::Model(run) if run.found().is_some() => Exit::Violates,
+            Execution::Model(_) => Exit::Conforms,
+            Execution::Sim(run) => {
+                run.failure.as_ref().map_or(Exit::Conforms, |failure| failure.outcome.exit())
+            }
+            Execution::Cluster(run) => self.exit_of(run),
+            Execution::NotRun(_) => Exit::Inconclusive,
+            Execution::Failed { exit, .. } => *exit,
         }
     }
 
-    /// What a recording comes to: where the scenario expects deviations of the target, whether it shows them.
-    fn exit_of(&self, came: &jobcheck_live::Outcome) -> Exit {
+    /// The exit code of a recording. If the scenario expects deviations of the target, the recording must show them.
+    fn exit_of(&self, run: &ClusterRun) -> Exit {
         match self.expected() {
             Some(Expected::Shown(_)) if self.lacks_instead() => Exit::Inconclusive,
             Some(Expected::Shown(_)) => Exit::Conforms,
             Some(Expected::Missing(_)) => Exit::Inconclusive,
-            Some(Expected::Others) | None => came.exit(),
+            Some(Expected::Others) | None => run.exit,
         }
     }
 
-    /// What became of the deviations that the scenario expects of the target, if it expects any.
+    /// The deviations that the scenario expects of the target, shown or missing; `None` if it expects none.
     pub fn expected(&self) -> Option<Expected> {
-        let report = &self.on_live()?.report;
+        let report = &self.on_cluster()?.report;
         let is_judged = matches!(report.exit_code, Exit::Conforms | Exit::Violates | Exit::Inconclusive);
         self.scenario.expected_deviations(self.target.scenarios_name(), report).filter(|_| is_judged)
     }
 
-    /// Whether what is expected in the place of `expect` did not come.
+    /// Returns true if the claims of `instead`, which replace `expect` on this target, were not met.
     fn lacks_instead(&self) -> bool {
         let mut deviations = self.scenario.deviations_on(self.target.scenarios_name());
         let says = deviations.any(|it| it.instead.is_some());
-        says && self.on_live().is_some_and(|came| came.unmet.is_some())
+        says && self.on_cluster().is_some_and(|run| run.unmet.is_some())
     }
 
     /// The requirement that is broken.
     pub fn requirement(&self) -> Option<Req> {
-        match &self.came {
-            Came::Model(came) => came.requirement,
-            Came::Sim(came) => came.wrong.as_ref().and_then(|wrong| wrong.requirement),
-            Came::Live(came) => came.found().and_then(|found| found.requirement),
-            Came::NotRun(_) | Came::Failed { .. } => None,
+        match &self.execution {
+            Execution::Model(run) => run.requirement,
+            Execution::Sim(run) => run.failure.as_ref().and_then(|failure| failure.requirement),
+            Execution::Cluster(run) => run.found.as_ref().and_then(|found| found.requirement),
+            Execution::NotRun(_) | Execution::Failed { .. } => None,
         }
     }
 
-    /// The documented deviation of the built-in controllers that it is.
+    /// The known deviation of the built-in controllers that the run shows.
     pub fn known(&self) -> Option<Req> {
-        self.on_live()?.found()?.known
+        self.on_cluster()?.found.as_ref()?.known
     }
 
-    /// What is wrong.
+    /// The reason for the result, if it does not hold.
     pub fn why(&self) -> Option<String> {
-        match &self.came {
-            Came::Model(came) => came.found().map(|found| found.why.clone()),
-            Came::Sim(came) => came.wrong.as_ref().map(|wrong| wrong.why.clone()),
-            Came::Live(came) => match self.expected() {
+        match &self.execution {
+            Execution::Model(run) => run.found().map(|found| found.why.clone()),
+            Execution::Sim(run) => run.failure.as_ref().map(|failure| failure.why.clone()),
+            Execution::Cluster(run) => match self.expected() {
                 Some(Expected::Missing(missing)) => {
-                    Some(format!("the deviation does not show: {}", list(&missing)))
+                    Some(format!("the recording does not show the expected deviation {}", list(&missing)))
                 }
-                _ => came.found().map(|found| found.why),
+                _ => run.found.as_ref().map(|found| found.why.clone()),
             },
-            Came::NotRun(why) | Came::Failed { why, .. } => Some(why.clone()),
+            Execution::NotRun(why) | Execution::Failed { why, .. } => Some(why.clone()),
         }
     }
 
-    /// The same in a word.
+    /// The result as the report for programs has it.
     pub fn result(&self) -> &'static str {
-        match (&self.came, self.exit()) {
-            (Came::NotRun(_), _) => "notRun",
-            (Came::Failed { .. }, _) => "failed",
+        match (&self.execution, self.exit()) {
+            (Execution::NotRun(_), _) => "notRun",
+            (Execution::Failed { .. }, _) => "failed",
             (_, Exit::Violates) => "broken",
             (_, Exit::Conforms) if self.expected().is_some() => "deviates",
             (_, Exit::Conforms) => "holds",
-            (Came::Live(_), _) => "inconclusive",
+            (Execution::Cluster(_), _) => "inconclusive",
             _ => "notFinished",
         }
     }
 
-    /// The same for people, with the documented deviation that it is.
+    /// The result for people, or the known deviation.
     pub fn word(&self) -> String {
         match (self.known(), self.result()) {
             (_, "deviates") => self.expected().map(|it| told(&it)).unwrap_or_default(),
@@ -256,7 +304,7 @@ pub struct InputProblem {
 }
 
 impl InputProblem {
-    /// Something that is wrong with a scenario.
+    /// An error in a scenario.
     pub fn of(file: &str, error: &ScenarioError) -> InputProblem {
         let ScenarioError { line, column, message } = error.clone();
         InputProblem { file: file.to_owned(), line, column, message }
@@ -264,17 +312,17 @@ impl InputProblem {
 
     /// A file that cannot be read.
     pub fn unreadable(file: &Path, error: &std::io::Error) -> InputProblem {
-        InputProblem::whole(file, &format!("it cannot be read: {error}"))
+        InputProblem::whole(file, &format!("cannot be read: {error}"))
     }
 
-    /// Something that is wrong with a whole file.
+    /// An error of a whole file.
     pub fn whole(file: &Path, message: &str) -> InputProblem {
         let (file, message) = (file.display().to_string(), message.to_owned());
         InputProblem { file, line: None, column: None, message }
     }
 
-    /// File, line, column, and what is wrong.
-    pub fn told(&self) -> String {
+    /// The error with file, line and column.
+    pub fn message(&self) -> String {
         let place = |number: Option<u64>| number.map(|number| format!(":{number}")).unwrap_or_default();
         format!("{}{}{}: {}", self.file, place(self.line), place(self.column), self.message)
     }
@@ -337,14 +385,14 @@ struct StoryLine {
     status: Option<String>,
 }
 
-/// The report.
+/// The report for programs.
 pub fn whole<'a>(report: &'a Report, args: &RunArgs) -> Whole<'a> {
     Whole {
         api_version: API_VERSION,
         kind: "RunReport",
         exit_code: report.exit().code(),
         targets: args.targets.iter().map(|target| target.name()).collect(),
-        not_run_on: left_out(args).into_iter().map(Target::name).collect(),
+        not_run_on: others(args).into_iter().map(Target::name).collect(),
         mutant: args.mutant.map(|mutant| mutant.id),
         scenarios: report.runs.iter().map(scenario).collect(),
         comparisons: compare(report),
@@ -352,18 +400,16 @@ pub fn whole<'a>(report: &'a Report, args: &RunArgs) -> Whole<'a> {
     }
 }
 
-/// The targets that were not asked for.
-pub fn left_out(args: &RunArgs) -> Vec<Target> {
+/// The targets on which nothing was run.
+pub fn others(args: &RunArgs) -> Vec<Target> {
     Target::ALL.into_iter().filter(|target| !args.targets.contains(target)).collect()
 }
 
 fn scenario(run: &Run) -> ScenarioReport<'_> {
-    let model = run.on_model();
-    let found = model.and_then(|came| came.found());
-    let told = |came: &ModelRun| found.map(|found| narrative::lines(&came.scope, &found.path));
-    let lines = model.and_then(told).unwrap_or_default();
-    let exploration = model.map(|came| &came.exploration);
-    let sim = run.on_sim();
+    let (model, sim, cluster) = (run.on_model(), run.on_sim(), run.on_cluster());
+    let found = model.and_then(|model| model.found());
+    let steps = model.zip(found).map(|(model, found)| narrative::lines(&model.scope, &found.path));
+    let exploration = model.map(|model| &model.exploration);
     ScenarioReport {
         file: &run.file,
         name: &run.scenario.name,
@@ -381,12 +427,13 @@ fn scenario(run: &Run) -> ScenarioReport<'_> {
         depth: exploration.map(|it| it.depth),
         pods_bound_reached: exploration.map(|it| it.pods_bound_reached),
         runs: sim.map(|it| it.runs),
-        requests: sim.map(|it| it.requests).or_else(|| run.on_live().map(|it| it.records)),
+        requests: sim.map(|it| it.requests).or(cluster.map(|it| it.requests)),
         kubernetes: run.kubernetes(),
         rests: run.rests().map(<[Rest]>::len),
-        seed: sim.and_then(|it| it.wrong.as_ref()).map(|it| it.outcome.seed),
+        seed: sim.and_then(|it| it.failure.as_ref()).map(|it| it.outcome.seed),
         seconds: run.elapsed.as_secs_f64(),
-        story: lines
+        story: steps
+            .unwrap_or_default()
             .into_iter()
             .map(|line| StoryLine { who: line.who, what: line.what, status: line.status })
             .collect(),

@@ -1,4 +1,4 @@
-//! The report for people. It is no interface: its JSON is.
+//! The report for people. Its text may change; the JSON report is stable.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use jobcheck_judge::report::{Exit, with_aliases};
 use jobcheck_scenario::Expected;
 use jobcheck_scenario::model::ModelRun;
 
-use super::Report;
 use super::args::RunArgs;
 use super::compare::{Difference, compare};
-use super::report::{Came, Run, left_out};
+use super::report::{ClusterRun, Execution, Report, Run, SimRun, others};
 use super::target::Target;
-use crate::args::Global;
 use crate::check;
+use crate::global::Global;
+use crate::output::count as counted;
 use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
 
 /// The report.
@@ -27,7 +27,7 @@ pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {
             table(*target, report, &mut out);
         }
     }
-    report.runs.iter().for_each(|run| tell(run, args, &mut out));
+    report.runs.iter().for_each(|run| evidence(run, args, &mut out));
     failed(report, &mut out);
     not_run(report, &mut out);
     if args.targets.len() > 1 {
@@ -43,10 +43,10 @@ fn table(target: Target, report: &Report, out: &mut String) {
         Target::Sim => ("requests", "runs"),
         Target::Live | Target::BuiltIn | Target::External => ("requests", "rests"),
     };
-    let named = if report.runs.iter().all(|run| run.target == target) { "scenario" } else { target.name() };
+    let title = if report.runs.iter().all(|run| run.target == target) { "scenario" } else { target.name() };
     let _ = writeln!(
         out,
-        "{BOLD}{named:<24} {first:>8} {second:>6} {:>8}  {:<12} about{BOLD:#}",
+        "{BOLD}{title:<24} {first:>8} {second:>6} {:>8}  {:<12} about{BOLD:#}",
         "time", "result"
     );
     report.on(target).for_each(|run| row(run, out));
@@ -54,15 +54,15 @@ fn table(target: Target, report: &Report, out: &mut String) {
 
 fn row(run: &Run, out: &mut String) {
     let paint = paint(run);
-    let (size, depth, bound) = match &run.came {
-        Came::Model(came) => {
-            let it = &came.exploration;
+    let (size, depth, bound) = match &run.execution {
+        Execution::Model(model) => {
+            let it = &model.exploration;
             let bound = if it.pods_bound_reached { " (bound on pods reached)" } else { "" };
             (it.states.to_string(), it.depth.to_string(), bound)
         }
-        Came::Sim(came) => (came.requests.to_string(), came.runs.to_string(), ""),
-        Came::Live(came) => (came.records.to_string(), came.rests.len().to_string(), ""),
-        Came::NotRun(_) | Came::Failed { .. } => ("-".to_owned(), "-".to_owned(), ""),
+        Execution::Sim(sim) => (sim.requests.to_string(), sim.runs.to_string(), ""),
+        Execution::Cluster(it) => (it.requests.to_string(), it.rests.len().to_string(), ""),
+        Execution::NotRun(_) | Execution::Failed { .. } => ("-".to_owned(), "-".to_owned(), ""),
     };
     let _ = writeln!(
         out,
@@ -82,80 +82,94 @@ fn paint(run: &Run) -> anstyle::Style {
     }
 }
 
-fn tell(run: &Run, args: &RunArgs, out: &mut String) {
-    match &run.came {
-        Came::Model(came) => tell_model(run, came, out),
-        Came::Sim(came) => {
-            let Some(wrong) = &came.wrong else { return };
-            let req = wrong.requirement.map_or(String::new(), |req| format!("{req} "));
-            let seed = wrong.outcome.seed;
-            let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}", run.file, wrong.why);
-            let defect = args.mutant.map(|mutant| format!(" --mutant {}", mutant.id)).unwrap_or_default();
-            let version = args.kubernetes.map(|it| format!(" --kubernetes {it}")).unwrap_or_default();
-            let again = format!(
-                "jobcheck run --target sim{version} --runs 1 --seed {seed}{defect} --save DIR {}",
-                run.file
-            );
-            // What the trace breaks, it tells; what was expected of it, it does not know.
-            let then = if wrong.requirement.is_some() { ", then jobcheck replay --explain" } else { "" };
-            let _ = writeln!(out, "  again: {again}{then}");
-        }
-        Came::Live(_) if run.result() == "deviates" => {}
-        Came::Live(came) => {
-            if let (Some(Expected::Missing(_)), Some(why)) = (run.expected(), run.why()) {
-                let _ = writeln!(out, "\n{OPEN}{} on {}: {why}{OPEN:#}", run.file, run.target.name());
-            }
-            let Some(found) = came.found() else { return };
-            let req = found.requirement.map_or(String::new(), |req| format!("{req} "));
-            let known = found.known.map_or(String::new(), |it| format!("KNOWN {}, ", with_aliases(it)));
-            let (paint, target) = (paint(run), run.target.name());
-            let line = found.line.map(|line| format!(" (line {line} of the recording)")).unwrap_or_default();
-            let _ =
-                writeln!(out, "\n{paint}{} on {target}: {known}{req}{}{line}{paint:#}", run.file, found.why);
-            // Where a documented deviation has stopped a Job, what was expected did not come, either.
-            if let (Some(unmet), true) = (&came.unmet, found.requirement.is_some()) {
-                let _ = writeln!(out, "  {unmet}");
-            }
-        }
-        Came::NotRun(_) | Came::Failed { .. } => {}
+/// The evidence for a result that does not hold.
+fn evidence(run: &Run, args: &RunArgs, out: &mut String) {
+    match &run.execution {
+        Execution::Model(model) => model_evidence(run, model, out),
+        Execution::Sim(sim) => sim_evidence(run, sim, args, out),
+        Execution::Cluster(it) => cluster_evidence(run, it, out),
+        Execution::NotRun(_) | Execution::Failed { .. } => {}
+    }
+    let broken = args.mutant.zip(run.requirement());
+    if let Some(note) = broken.and_then(|(mutant, req)| check::other_requirement(mutant, req)) {
+        let _ = writeln!(out, "  {note}");
     }
 }
 
-/// What has failed: where it is the cluster, for all scenarios.
+fn model_evidence(run: &Run, model: &ModelRun, out: &mut String) {
+    if let Some(limit) = run.limit() {
+        let _ = writeln!(out, "\n{OPEN}{}: not finished{OPEN:#}: a limit was reached: {limit}", run.file);
+    }
+    let Some(found) = model.found() else { return };
+    let req = model.requirement.map_or(String::new(), |req| format!("{req} "));
+    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", run.file, found.property, found.why);
+    check::narrative(&Narrative::of(&model.scope, found, model.requirement), out);
+}
+
+fn sim_evidence(run: &Run, sim: &SimRun, args: &RunArgs, out: &mut String) {
+    let Some(failure) = &sim.failure else { return };
+    let req = failure.requirement.map_or(String::new(), |req| format!("{req} "));
+    let seed = failure.outcome.seed;
+    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}", run.file, failure.why);
+    let defect = args.mutant.map(|mutant| format!(" --mutant {}", mutant.id)).unwrap_or_default();
+    let version = args.kubernetes.map(|it| format!(" --kubernetes {it}")).unwrap_or_default();
+    let again =
+        format!("jobcheck run --target sim{version} --runs 1 --seed {seed}{defect} --save DIR {}", run.file);
+    // A trace does not hold the expectations of its scenario, so that replay cannot explain a broken one.
+    let then = if failure.requirement.is_some() { ", then jobcheck replay --explain" } else { "" };
+    let _ = writeln!(out, "  again: {again}{then}");
+}
+
+fn cluster_evidence(run: &Run, it: &ClusterRun, out: &mut String) {
+    if run.result() == "deviates" {
+        return;
+    }
+    if let (Some(Expected::Missing(_)), Some(why)) = (run.expected(), run.why()) {
+        let _ = writeln!(out, "\n{OPEN}{} on {}: {why}{OPEN:#}", run.file, run.target.name());
+    }
+    let Some(found) = &it.found else { return };
+    let req = found.requirement.map_or(String::new(), |req| format!("{req} "));
+    let known = found.known.map_or(String::new(), |it| format!("KNOWN {}, ", with_aliases(it)));
+    let (paint, target) = (paint(run), run.target.name());
+    let line = found.line.map(|line| format!(" (line {line} of the recording)")).unwrap_or_default();
+    let _ = writeln!(out, "\n{paint}{} on {target}: {known}{req}{}{line}{paint:#}", run.file, found.why);
+    // A violation often is the reason why an expectation was not met.
+    if let (Some(unmet), true) = (&it.unmet, found.requirement.is_some()) {
+        let _ = writeln!(out, "  {unmet}");
+    }
+}
+
+/// The errors, each with the number of its scenarios: an error of the cluster concerns all of them.
 fn failed(report: &Report, out: &mut String) {
-    let why = |run: &Run| match &run.came {
-        Came::Failed { why, .. } => Some((run.target.name(), why.clone())),
-        Came::Model(_) | Came::Sim(_) | Came::Live(_) | Came::NotRun(_) => None,
-    };
-    let mut told: Vec<((&str, String), Vec<&str>)> = Vec::new();
+    let mut errors: Vec<((&str, &str), Vec<&str>)> = Vec::new();
     for run in &report.runs {
-        let Some(why) = why(run) else { continue };
-        match told.iter_mut().find(|(known, _)| *known == why) {
+        let Execution::Failed { why, .. } = &run.execution else { continue };
+        let error = (run.target.name(), why.as_str());
+        match errors.iter_mut().find(|(known, _)| *known == error) {
             Some((_, files)) => files.push(&run.file),
-            None => told.push((why, vec![&run.file])),
+            None => errors.push((error, vec![&run.file])),
         }
     }
-    for ((target, why), files) in told {
+    for ((target, why), files) in errors {
         let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
         let _ = writeln!(out, "\n{BAD}{}{more} on {target}: {why}{BAD:#}", files[0]);
     }
 }
 
-/// What was not run, and why: many scenarios have the same reason.
+/// The scenarios that were not run, with the reasons.
 fn not_run(report: &Report, out: &mut String) {
-    let why = |run: &Run| match &run.came {
-        Came::NotRun(why) => Some((run.target, run.scenario.name.clone(), why.clone())),
-        Came::Model(_) | Came::Sim(_) | Came::Live(_) | Came::Failed { .. } => None,
-    };
-    for (number, (target, name, why)) in report.runs.iter().filter_map(why).enumerate() {
-        if number == 0 {
+    let mut is_first = true;
+    for run in &report.runs {
+        let Execution::NotRun(why) = &run.execution else { continue };
+        if is_first {
             let _ = writeln!(out, "\n{BOLD}not run{BOLD:#}");
+            is_first = false;
         }
-        let _ = writeln!(out, "{:<8} {name:<24} {DIM}{why}{DIM:#}", target.name());
+        let _ = writeln!(out, "{:<8} {:<24}  {DIM}{why}{DIM:#}", run.target.name(), run.scenario.name);
     }
 }
 
-/// The targets beside each other.
+/// The targets side by side.
 fn side_by_side(report: &Report, args: &RunArgs, out: &mut String) {
     let names: String = args.targets.iter().map(|target| format!(" {:<12}", target.name())).collect();
     let _ = writeln!(out, "\n{BOLD}{:<24}{names} first difference{BOLD:#}", "compared");
@@ -165,19 +179,10 @@ fn side_by_side(report: &Report, args: &RunArgs, out: &mut String) {
             format!(" {:<12}", of_it.map_or("-", |verdict| &*verdict.verdict))
         };
         let verdicts: String = args.targets.iter().map(verdict).collect();
-        let told: Vec<String> = it.differences.iter().map(Difference::told).collect();
-        let _ = writeln!(out, "{}", format!("{:<24}{verdicts} {}", it.name, told.join("; ")).trim_end());
+        let differences: Vec<String> = it.differences.iter().map(Difference::sentence).collect();
+        let _ =
+            writeln!(out, "{}", format!("{:<24}{verdicts} {}", it.name, differences.join("; ")).trim_end());
     }
-}
-
-fn tell_model(run: &Run, came: &ModelRun, out: &mut String) {
-    if let Some(limit) = run.limit() {
-        let _ = writeln!(out, "\n{OPEN}{}: not finished{OPEN:#}: a limit was reached: {limit}", run.file);
-    }
-    let Some(found) = came.found() else { return };
-    let req = came.requirement.map_or(String::new(), |req| format!("{req} "));
-    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", run.file, found.property, found.why);
-    check::tell(&Narrative::of(&came.scope, found, came.requirement), out);
 }
 
 fn summary(report: &Report, args: &RunArgs, out: &mut String) {
@@ -192,9 +197,9 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
             |result: &'static str| count(&move |run: &Run| run.known().is_none() && run.result() == result);
         let deviates = |run: &Run| run.result() == "deviates";
         let all = count(&|_| true) + problems;
-        let noun = if all == 1 { "scenario" } else { "scenarios" };
-        let (on, version) = (name(*target), version(*target, report, args));
-        let _ = write!(out, "{all} {noun} on {on}{version}{defect}: {GOOD}{} hold{GOOD:#}", is("holds"));
+        let (all, on) = (counted(all, "scenario"), name(*target));
+        let version = version(*target, report, args);
+        let _ = write!(out, "{all} on {on}{version}{defect}: {GOOD}{} hold{GOOD:#}", is("holds"));
         for (count, paint, what) in [
             (count(&deviates), GOOD, "deviate as expected"),
             (count(&|run| run.known().is_some() && !deviates(run)), OPEN, "KNOWN"),
@@ -211,16 +216,16 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
         }
         out.push_str(if number + 1 < args.targets.len() { "\n" } else { "; " });
     }
-    let others: Vec<&str> = left_out(args).into_iter().map(Target::name).collect();
-    match others.as_slice() {
+    let not_run: Vec<&str> = others(args).into_iter().map(Target::name).collect();
+    match not_run.as_slice() {
         [] => out.push_str("run on every target\n"),
-        others => {
-            let _ = writeln!(out, "not run on {}", others.join(", "));
+        targets => {
+            let _ = writeln!(out, "not run on {}", targets.join(", "));
         }
     }
 }
 
-/// Of which minor version the API server was, if not of the usual one.
+/// The minor version of the API server, if it is not the default.
 fn version(target: Target, report: &Report, args: &RunArgs) -> String {
     let asked = args.kubernetes.map(|version| version.minor());
     let judged = report.on(target).find_map(Run::kubernetes).map(str::to_owned);

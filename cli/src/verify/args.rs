@@ -2,59 +2,62 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::check::threads;
+use crate::format::Format;
+use crate::parse::threads;
 
 /// Arguments of `jobcheck verify`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct VerifyArgs {
-    /// Scenarios that the shipped controllers run.
-    #[arg(long, value_name = "DIR", default_value = "tests/scenarios")]
-    pub scenarios: PathBuf,
-    /// How often each is run, with a seed of its own.
+    /// Run the scenarios of this directory; by default the library that is part of this binary.
+    #[arg(long, value_name = "DIR")]
+    pub scenarios: Option<PathBuf>,
+    /// Number of runs of each scenario, with consecutive seeds.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub runs: u64,
-    /// Traces: `recordings/` in it must conform, and each of `invalid/` break the requirement that its name begins with.
-    #[arg(long, value_name = "DIR", default_value = "traces/corpus")]
-    pub corpus: PathBuf,
-    /// Where the reports and counterexamples go.
+    /// Judge the traces of this directory; by default the corpus that is part of this binary.
+    ///
+    /// The traces in `recordings/` must conform. Each trace in `invalid/` must break the requirement in its name.
+    #[arg(long, value_name = "DIR")]
+    pub corpus: Option<PathBuf>,
+    /// Write the reports and counterexamples to this directory.
     #[arg(long, value_name = "DIR", default_value = "target/jobcheck")]
     pub report: PathBuf,
-    /// Threads; as many as there are processors if not given.
+    /// Number of threads; by default one for each processor.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Form of the summary.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    /// Form of the summary. Schema: docs/reference/schemas/verify.schema.json.
+    #[arg(short, long, value_name = "FORM", value_parser = Format::without_junit(), default_value = "text")]
     pub output: Format,
 }
 
-/// Form of the summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people. It is no interface: json is.
-    Text,
-    /// As verify.json in the report folder.
-    Json,
-    /// The same as YAML.
-    Yaml,
-}
-
 const AFTER_HELP: &str = "\
-What is verified, without a cluster:
-  specification         each property holds in the quick scopes, with the specification and with the reference algorithm
-  shipped controllers   the same of the decisions of our own controllers, and each of their writes is admitted
-  scenarios             the shipped controllers on the embedded API server, in orders that seeds choose
-  recordings            traces of the built-in controller conform
-  invalid traces        each is rejected for the requirement that it breaks
+The parts, none of which needs a cluster or a checkout:
+  specification        every property holds in the quick scopes, for the
+                       specification and for the reference algorithm
+  shipped controllers  the same for our own controllers; the specification
+                       admits each of their writes
+  scenarios            our controllers on the embedded API server, with
+                       different orders of events
+  recordings           traces of the built-in controller conform
+  invalid traces       each is rejected for the requirement that it breaks
 
-The report folder has verify.json, a report of each part for programs, and counterexamples/.
+All parts take about a minute on two cores. The report directory gets
+verify.json, a report of each part for programs, and counterexamples/.
+
+Examples:
+  jobcheck verify
+  jobcheck verify --runs 1 -o json
+  jobcheck verify --scenarios my-scenarios --report /tmp/jobcheck
+
+Ctrl-C ends the current part, and the summary of the parts so far is printed.
 
 Exit codes:
-  0  all of it holds
-  1  something does not, and the summary names it
-  2  wrong usage, or a file that cannot be read
-  3  something was not run, such as a folder that is not there: it is not passed
+  0  every part holds
+  1  a part does not hold; the summary names the reasons
+  2  wrong usage, or an unreadable file
+  3  a part was not run or was interrupted, which is no pass
   4  the report cannot be written
   5  internal error: please report it";

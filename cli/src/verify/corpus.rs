@@ -1,4 +1,4 @@
-//! The corpus: what was recorded conforms, and what was made wrong is found.
+//! The corpus of traces: recordings must conform, and invalid traces must be rejected.
 
 use std::path::{Path, PathBuf};
 
@@ -8,73 +8,98 @@ use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
 use super::Part;
+use crate::interrupt::Interrupt;
+use crate::library;
 
-/// Recordings of the built-in controller conform.
-pub fn recordings(directory: &Path) -> Part {
+/// A trace with its path.
+struct Trace {
+    path: String,
+    input: Input,
+}
+
+/// Checks that the recordings of the built-in controller conform.
+pub fn recordings(directory: Option<&Path>) -> Part {
     let name = "recordings";
-    let files = match traces(directory) {
-        Ok(files) => files,
+    let traces = match traces(directory, name) {
+        Ok(traces) => traces,
         Err(why) => return Part::not_run(name, why),
     };
-    let inputs: Vec<Vec<Input>> = files.iter().map(|file| vec![Input::Path(file.clone())]).collect();
+    let extent = |judged: u64| format!("{} traces, {judged} writes judged", traces.len());
+    let inputs: Vec<Vec<Input>> = traces.iter().map(|trace| vec![trace.input.clone()]).collect();
     let report = judge(&inputs, &Judging::default(), &mut |_, _| {});
     let wrong = report.traces.iter().filter(|trace| trace.exit_code != Exit::Conforms);
-    let wrong = wrong.map(|trace| format!("{}: {:?}", trace.files.join(", "), trace.verdict)).collect();
-    let extent = format!("{} traces, {} writes judged", files.len(), report.judged_writes);
-    let exit = report.exit_code;
-    Part { name, extent, exit, wrong, report: serde_json::to_value(&report).ok() }
+    let problems = wrong.map(|trace| format!("{}: {:?}", trace.files.join(", "), trace.verdict)).collect();
+    let (extent, exit) = (extent(report.judged_writes), report.exit_code);
+    Part { name, extent, exit, problems, report: serde_json::to_value(&report).ok() }
 }
 
-/// Each invalid trace breaks the requirement that its name begins with, `FT-03--released-before-recorded.audit.jsonl`.
-pub fn invalid(directory: &Path) -> Part {
+/// Checks that each invalid trace breaks the requirement in its name, such as
+/// `FT-03--released-before-recorded.audit.jsonl`.
+pub fn invalid(directory: Option<&Path>, interrupt: &Interrupt) -> Part {
     let name = "invalid traces";
-    let files = match traces(directory) {
-        Ok(files) => files,
+    let traces = match traces(directory, "invalid") {
+        Ok(traces) => traces,
         Err(why) => return Part::not_run(name, why),
     };
-    let judged: Vec<(&PathBuf, Rejection)> = files.iter().map(|file| (file, rejected(file))).collect();
-    let wrong = judged.iter().filter(|(_, it)| !it.fits);
-    let wrong: Vec<String> = wrong.map(|(file, it)| format!("{}: {}", file.display(), it.found)).collect();
-    let exit = if wrong.is_empty() { Exit::Conforms } else { Exit::Violates };
-    let extent = format!("{} traces", files.len());
-    let line = |(file, it): &(&PathBuf, Rejection)| -> Value {
-        json!({ "file": file.display().to_string(), "found": it.found, "asExpected": it.fits })
+    let mut rejections = Vec::new();
+    for trace in &traces {
+        if interrupt.is_set() {
+            return Part::not_run(name, "interrupted".to_owned());
+        }
+        rejections.push((trace, rejection(trace)));
+    }
+    let wrong = rejections.iter().filter(|(_, it)| !it.is_expected);
+    let problems: Vec<String> = wrong.map(|(trace, it)| format!("{}: {}", trace.path, it.found)).collect();
+    let exit = if problems.is_empty() { Exit::Conforms } else { Exit::Violates };
+    let extent = format!("{} traces", traces.len());
+    let line = |(trace, it): &(&Trace, Rejection)| -> Value {
+        json!({ "file": trace.path, "found": it.found, "asExpected": it.is_expected })
     };
-    let report = json!({ "traces": judged.iter().map(line).collect::<Vec<_>>() });
-    Part { name, extent, exit, wrong, report: Some(report) }
+    let report = json!({ "traces": rejections.iter().map(line).collect::<Vec<_>>() });
+    Part { name, extent, exit, problems, report: Some(report) }
 }
 
-/// What is found first in a trace, and whether that is what its name says.
+/// The first violation in a trace, and whether it is the one in its name.
 struct Rejection {
     found: String,
-    fits: bool,
+    is_expected: bool,
 }
 
-fn rejected(file: &Path) -> Rejection {
-    let report = judge(&[vec![Input::Path(file.to_owned())]], &Judging::default(), &mut |_, _| {});
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let wanted = name.split("--").next().unwrap_or_default();
+fn rejection(trace: &Trace) -> Rejection {
+    let report = judge(&[vec![trace.input.clone()]], &Judging::default(), &mut |_, _| {});
+    let file = trace.path.rsplit('/').next().unwrap_or_default();
+    let wanted = file.split("--").next().unwrap_or_default();
     let Some(first) = first(&report) else {
-        return Rejection { found: "conforms, or cannot be judged".to_owned(), fits: false };
+        return Rejection { found: "conforms, or has no verdict".to_owned(), is_expected: false };
     };
     let id = first.requirement.map_or("advice", |id| id.0.id());
-    Rejection { found: id.to_owned(), fits: id == wanted || first.also.contains(&wanted) }
+    Rejection { found: id.to_owned(), is_expected: id == wanted || first.also.contains(&wanted) }
 }
 
-/// The first violation in order.
+/// The violation at the first line.
 fn first(report: &ReplayReport) -> Option<&Finding> {
     report.jobs.iter().flat_map(|job| &job.violations).min_by_key(|finding| finding.line)
 }
 
-/// The traces of a directory.
-fn traces(directory: &Path) -> Result<Vec<PathBuf>, String> {
-    let unreadable = |error: std::io::Error| {
-        format!("{} cannot be read: {error}; --corpus DIR says where the traces are", directory.display())
+/// The traces in a folder of the corpus: of a directory, or of this binary.
+fn traces(directory: Option<&Path>, folder: &str) -> Result<Vec<Trace>, String> {
+    let Some(directory) = directory else {
+        let of_entry = |entry: &library::Entry| Trace {
+            path: entry.path.clone(),
+            input: Input::Bytes(entry.path.clone(), entry.bytes.clone()),
+        };
+        return Ok(library::traces(folder).map(of_entry).collect());
     };
-    let entries = std::fs::read_dir(directory).map_err(unreadable)?;
+    let directory = directory.join(folder);
+    let unreadable = |error: std::io::Error| format!("{} cannot be read: {error}", directory.display());
+    let entries = std::fs::read_dir(&directory).map_err(unreadable)?;
     let files = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
     let mut files: Vec<PathBuf> =
         files.map_err(unreadable)?.into_iter().filter(|path| path.is_file()).collect();
     files.sort();
-    if files.is_empty() { Err(format!("there is no trace in {}", directory.display())) } else { Ok(files) }
+    if files.is_empty() {
+        return Err(format!("there is no trace in {}", directory.display()));
+    }
+    let of_file = |file: PathBuf| Trace { path: file.display().to_string(), input: Input::Path(file) };
+    Ok(files.into_iter().map(of_file).collect())
 }

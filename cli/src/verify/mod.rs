@@ -1,49 +1,49 @@
-//! `jobcheck verify`: the main job, offline.
+//! `jobcheck verify`: everything that can be verified without a cluster.
 
 mod args;
 mod corpus;
 mod text;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anstream::eprintln;
 use anyhow::Context;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 use serde_json::Value;
 
-use self::args::Format;
 pub use self::args::VerifyArgs;
-use crate::args::Global;
 use crate::check::{self, Subject};
+use crate::format::{self, Format};
+use crate::global::Global;
+use crate::interrupt::Interrupt;
 use crate::output;
 
-/// Where counterexamples go, in the report folder.
+/// The folder for counterexamples in the report folder.
 const COUNTEREXAMPLES: &str = "counterexamples";
 
-/// A part of the job, and what it came to.
+/// A part of the verification, with its result.
 pub struct Part {
-    /// What was looked at.
+    /// The name.
     pub name: &'static str,
-    /// How much of it.
+    /// The extent, such as a number of scopes.
     pub extent: String,
-    /// What it comes to.
+    /// The exit code.
     pub exit: Exit,
-    /// What is wrong, or why it was not run.
-    pub wrong: Vec<String>,
-    /// The report for programs; none of a part that was not run.
+    /// The problems, or the reason why the part was not run.
+    pub problems: Vec<String>,
+    /// The report for programs; `None` for a part that was not run.
     pub report: Option<Value>,
 }
 
 impl Part {
     fn not_run(name: &'static str, why: String) -> Part {
         let extent = "not run".to_owned();
-        Part { name, extent, exit: Exit::Inconclusive, wrong: vec![why], report: None }
+        Part { name, extent, exit: Exit::Inconclusive, problems: vec![why], report: None }
     }
 
-    /// The file of its report.
+    /// The name of the file of its report.
     fn file(&self) -> String {
         format!("{}.json", self.name.replace(' ', "-"))
     }
@@ -55,6 +55,7 @@ struct Timed {
     elapsed: Duration,
 }
 
+/// The report for programs: docs/reference/schemas/verify.schema.json.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct VerifyReport<'a> {
@@ -76,86 +77,91 @@ struct PartReport<'a> {
     seconds: f64,
 }
 
-/// Verifies, prints the summary, writes the report, and returns what it comes to.
+/// Verifies the parts, prints the summary, and writes the reports. Returns the exit code.
 pub fn run(args: &VerifyArgs, global: &Global) -> Exit {
     let begun = Instant::now();
-    let kept = args.report.join(COUNTEREXAMPLES);
-    let parts: [&dyn Fn() -> Part; 5] = [
-        &|| of_check("specification", Subject::All, args, global, &kept),
-        &|| of_check("shipped controllers", Subject::Controller, args, global, &kept),
-        &|| of_scenarios(args, &kept),
-        &|| corpus::recordings(&args.corpus.join("recordings")),
-        &|| corpus::invalid(&args.corpus.join("invalid")),
-    ];
-    let timed = |part: &&dyn Fn() -> Part| {
+    let directory = args.report.join(COUNTEREXAMPLES);
+    let interrupt = Interrupt::listen();
+    let is_text = args.output == Format::Text;
+    if is_text {
+        output::print_text(&text::head(), Exit::Conforms);
+    }
+    let mut parts = Vec::new();
+    for (name, verify) in all_parts(args, global, &directory, &interrupt) {
         let begun = Instant::now();
-        Timed { part: part(), elapsed: begun.elapsed() }
-    };
-    let parts: Vec<Timed> = parts.iter().map(timed).collect();
-    let exit = worst(parts.iter().map(|it| it.part.exit));
-    let report = whole(&parts, exit, begun.elapsed());
-    let rendered = check::to_json(&report).and_then(|json| {
-        let printed = match args.output {
-            Format::Text => text::render(&parts, exit, begun.elapsed(), &args.report),
-            Format::Json => json.clone(),
-            Format::Yaml => check::to_yaml(&report)?,
-        };
-        Ok((json, printed))
-    });
-    let (json, printed) = match rendered {
-        Ok(rendered) => rendered,
-        Err(error) => {
-            eprintln!("internal error, please report it: {error:#}");
-            return Exit::Internal;
+        let part = if interrupt.is_set() { Part::not_run(name, "interrupted".to_owned()) } else { verify() };
+        let timed = Timed { part, elapsed: begun.elapsed() };
+        if is_text {
+            output::print_text(&text::row(&timed), Exit::Conforms);
         }
-    };
-    let exit = output::print(&printed, exit);
-    match write(&args.report, &parts, &json) {
+        parts.push(timed);
+    }
+    let (exit, elapsed) = (Exit::of_all(parts.iter().map(|it| it.part.exit)), begun.elapsed());
+    let whole = whole(&parts, exit, elapsed);
+    let rendered = args.output.render(|| text::summary(exit, elapsed, &args.report), || &whole);
+    let exit = output::print_report(rendered, args.output, exit);
+    match write(&args.report, &parts, &whole) {
         Ok(()) => exit,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::error(format!("{error:#}"));
             Exit::Environment
         }
     }
 }
 
-fn of_check(name: &'static str, subject: Subject, args: &VerifyArgs, global: &Global, kept: &Path) -> Part {
-    let quick = check::quick(subject, args.threads, kept, global);
+/// A part that has not been verified yet.
+type Todo<'a> = (&'static str, Box<dyn Fn() -> Part + 'a>);
+
+fn all_parts<'a>(
+    args: &'a VerifyArgs,
+    global: &'a Global,
+    directory: &'a Path,
+    interrupt: &'a Interrupt,
+) -> [Todo<'a>; 5] {
+    let explored = move |name, subject| {
+        let verify = move || of_scopes(name, subject, args, global, directory, interrupt);
+        (name, Box::new(verify) as Box<dyn Fn() -> Part>)
+    };
+    [
+        explored("specification", Subject::All),
+        explored("shipped controllers", Subject::Controller),
+        ("scenarios", Box::new(|| of_scenarios(args, directory, interrupt))),
+        ("recordings", Box::new(|| corpus::recordings(args.corpus.as_deref()))),
+        ("invalid traces", Box::new(|| corpus::invalid(args.corpus.as_deref(), interrupt))),
+    ]
+}
+
+fn of_scopes(
+    name: &'static str,
+    subject: Subject,
+    args: &VerifyArgs,
+    global: &Global,
+    directory: &Path,
+    interrupt: &Interrupt,
+) -> Part {
+    let quick = check::quick(subject, args.threads, directory, global, interrupt);
     let extent = format!("{} scopes, {} states", quick.scopes, quick.states);
-    match quick.report {
-        Ok(report) => Part { name, extent, exit: quick.exit, wrong: quick.wrong, report: Some(report) },
+    match serde_json::to_value(&quick.report) {
+        Ok(report) => Part { name, extent, exit: quick.exit, problems: quick.problems, report: Some(report) },
         Err(error) => Part {
             name,
             extent,
             exit: Exit::Internal,
-            wrong: vec![format!("the report: {error:#}")],
+            problems: vec![format!("cannot write the report: {error}")],
             report: None,
         },
     }
 }
 
-fn of_scenarios(args: &VerifyArgs, kept: &Path) -> Part {
+fn of_scenarios(args: &VerifyArgs, directory: &Path, interrupt: &Interrupt) -> Part {
     let name = "scenarios";
-    if !args.scenarios.is_dir() {
-        return Part::not_run(name, format!("{} is no directory: --scenarios DIR", args.scenarios.display()));
+    if let Some(scenarios) = args.scenarios.as_ref().filter(|it| !it.is_dir()) {
+        return Part::not_run(name, format!("{} is no directory: --scenarios DIR", scenarios.display()));
     }
-    let all = crate::run::on_sim(&args.scenarios, args.runs, kept);
+    let scenarios: Option<PathBuf> = args.scenarios.clone();
+    let all = crate::run::on_sim(scenarios, args.runs, directory, interrupt);
     let extent = format!("{} scenarios, {} runs, {} requests", all.scenarios, all.runs, all.requests);
-    Part { name, extent, exit: all.exit, wrong: all.wrong, report: all.report.ok() }
-}
-
-/// Of several, the first of 5, 4, 2, 1, 3, 0 (judging.md 5).
-fn worst(exits: impl Iterator<Item = Exit>) -> Exit {
-    let order = [
-        Exit::Internal,
-        Exit::Environment,
-        Exit::Unreadable,
-        Exit::Violates,
-        Exit::Inconclusive,
-        Exit::Conforms,
-    ];
-    let rank = |exit: &Exit| order.iter().position(|it| it == exit);
-    exits.min_by_key(rank).unwrap_or(Exit::Conforms)
+    Part { name, extent, exit: all.exit, problems: all.problems, report: all.report.ok() }
 }
 
 fn whole(parts: &[Timed], exit: Exit, elapsed: Duration) -> VerifyReport<'_> {
@@ -169,7 +175,7 @@ fn whole(parts: &[Timed], exit: Exit, elapsed: Duration) -> VerifyReport<'_> {
                 name: it.part.name,
                 extent: &it.part.extent,
                 exit_code: it.part.exit.code(),
-                wrong: &it.part.wrong,
+                wrong: &it.part.problems,
                 report: it.part.report.is_some().then(|| it.part.file()),
                 seconds: it.elapsed.as_secs_f64(),
             })
@@ -178,16 +184,17 @@ fn whole(parts: &[Timed], exit: Exit, elapsed: Duration) -> VerifyReport<'_> {
     }
 }
 
-fn write(directory: &Path, parts: &[Timed], summary: &str) -> anyhow::Result<()> {
-    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+fn write(directory: &Path, parts: &[Timed], whole: &VerifyReport<'_>) -> anyhow::Result<()> {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     let put = |name: &str, text: &str| {
         let file = directory.join(name);
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
     };
     for Timed { part, .. } in parts {
         if let Some(report) = &part.report {
-            put(&part.file(), &check::to_json(report)?)?;
+            put(&part.file(), &format::json(report)?)?;
         }
     }
-    put("verify.json", summary)
+    put("verify.json", &format::json(whole)?)
 }

@@ -10,36 +10,38 @@ use jobcheck_judge::report::Exit;
 use super::Timed;
 use crate::styles::{BAD, BOLD, GOOD, OPEN};
 
-/// So many things that are wrong are told of each part; the report has all.
-const TOLD: usize = 5;
+/// The number of problems of a part that are shown. The report has all.
+const MOST_SHOWN: usize = 5;
 
-pub fn render(parts: &[Timed], exit: Exit, elapsed: Duration, directory: &Path) -> String {
-    let mut out = String::new();
-    let _ = writeln!(out, "{BOLD}{:<22} {:<44} {:>8}  result{BOLD:#}", "part", "extent", "time");
-    for Timed { part, elapsed } in parts {
-        let (paint, result) = result(part.exit);
-        let seconds = elapsed.as_secs_f64();
-        let _ =
-            writeln!(out, "{:<22} {:<44} {seconds:>7.1}s  {paint}{result}{paint:#}", part.name, part.extent);
-        for wrong in part.wrong.iter().take(TOLD) {
-            let _ = writeln!(out, "  {paint}{}{paint:#}", crate::output::clean(wrong));
-        }
-        if part.wrong.len() > TOLD {
-            let _ = writeln!(out, "  and {} more", part.wrong.len() - TOLD);
-        }
+/// The head of the table.
+pub fn head() -> String {
+    format!("{BOLD}{:<19}  {:<41} {:>7}  result{BOLD:#}\n", "part", "extent", "time")
+}
+
+/// The row of a part, with its first problems.
+pub fn row(Timed { part, elapsed }: &Timed) -> String {
+    let (paint, result) = result(part.exit);
+    let seconds = elapsed.as_secs_f64();
+    let mut out =
+        format!("{:<19}  {:<41} {seconds:>6.1}s  {paint}{result}{paint:#}\n", part.name, part.extent);
+    for problem in part.problems.iter().take(MOST_SHOWN) {
+        let _ = writeln!(out, "  {paint}{}{paint:#}", crate::output::clean(problem));
     }
-    let (paint, result) = match exit {
-        Exit::Conforms => (GOOD, "all of it holds"),
-        Exit::Inconclusive => (OPEN, "not all of it was verified"),
-        _ => (BAD, "not all of it holds"),
-    };
-    let _ = writeln!(
-        out,
-        "{paint}{result}{paint:#} in {:.1} s; the report is in {}",
-        elapsed.as_secs_f64(),
-        directory.display()
-    );
+    if part.problems.len() > MOST_SHOWN {
+        let _ = writeln!(out, "  and {} more", part.problems.len() - MOST_SHOWN);
+    }
     out
+}
+
+/// The last line.
+pub fn summary(exit: Exit, elapsed: Duration, directory: &Path) -> String {
+    let (paint, result) = match exit {
+        Exit::Conforms => (GOOD, "every part holds"),
+        Exit::Inconclusive => (OPEN, "not every part was verified"),
+        _ => (BAD, "not every part holds"),
+    };
+    let (seconds, directory) = (elapsed.as_secs_f64(), directory.display());
+    format!("{paint}{result}{paint:#} in {seconds:.1} s; the report is in {directory}\n")
 }
 
 fn result(exit: Exit) -> (Style, &'static str) {
@@ -47,7 +49,7 @@ fn result(exit: Exit) -> (Style, &'static str) {
         Exit::Conforms => (GOOD, "holds"),
         Exit::Violates => (BAD, "broken"),
         Exit::Inconclusive => (OPEN, "not finished"),
-        Exit::Unreadable => (BAD, "cannot be read"),
+        Exit::Unreadable => (BAD, "unreadable"),
         Exit::Environment | Exit::Internal => (BAD, "failed"),
     }
 }

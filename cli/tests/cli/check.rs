@@ -15,7 +15,7 @@ fn report(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn a_scope_holds_and_its_size_is_told() {
+fn a_scope_holds_and_its_size_is_reported() {
     let report = report(&["ttl", "--symmetry", "off"]);
     let scope = &report["scopes"][0];
     assert_eq!(
@@ -44,9 +44,9 @@ fn a_limit_is_not_finished() {
 }
 
 #[test]
-fn a_counterexample_is_told_and_written() {
+fn a_counterexample_is_printed_and_written() {
     let folder = Folder::new();
-    let file = folder.path("way.itf.json");
+    let file = folder.path("path.itf.json");
     let run = check(&["non-indexed", "--without", "FT-03", "--itf", file.to_str().unwrap()]);
     assert!(run.code == 1 && run.out.contains("loses its finalizer"), "{run:?}");
     let trace: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
@@ -83,7 +83,7 @@ fn a_graph_is_of_one_scope() {
 }
 
 #[test]
-fn the_way_to_what_is_broken_is_red_in_the_graph() {
+fn the_path_of_a_counterexample_is_red_in_the_graph() {
     let folder = Folder::new();
     let file = folder.path("graph.dot");
     let run = check(&["--mutant", "B18", "--dot", file.to_str().unwrap()]);
@@ -92,11 +92,11 @@ fn the_way_to_what_is_broken_is_red_in_the_graph() {
     let red = graph.lines().filter(|line| line.contains("color=red"));
     let edges: Vec<(&str, &str)> =
         red.filter_map(|line| line.trim().split(" [").next()?.split_once(" -> ")).collect();
-    let way: Vec<&str> =
+    let path: Vec<&str> =
         std::iter::successors(Some("0"), |at| edges.iter().find(|(from, _)| from == at).map(|(_, to)| *to))
             .collect();
-    assert!(edges.len() > 5 && way.len() == edges.len() + 1, "{graph}");
-    assert!(graph.contains(&format!("  {} [color=red];", way[edges.len()])), "{graph}");
+    assert!(edges.len() > 5 && path.len() == edges.len() + 1, "{graph}");
+    assert!(graph.contains(&format!("  {} [color=red];", path[edges.len()])), "{graph}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn the_report_fits_its_schema_as_json_and_as_yaml() {
     assert!(!schema::problems(&wrong).is_empty());
 }
 
-/// Walks that find nothing, that find something, and that are cut.
+/// Walks that find nothing, that find a counterexample, and that are stopped.
 #[test]
 fn the_report_of_walks_fits_its_schema_as_json_and_as_yaml() {
     let walks = |arguments: &[&str], output: &str| {
@@ -134,22 +134,25 @@ fn the_report_of_walks_fits_its_schema_as_json_and_as_yaml() {
     schema::check(&yaml);
     let mut wrong = yaml.clone();
     wrong["scopes"][0]["counterexample"]["story"][0]["extra"] = true.into();
-    assert_eq!(schema::problems(&wrong), ["$.scopes[0].counterexample.story[0]: unexpected extra"]);
+    assert_eq!(
+        schema::problems(&wrong),
+        ["/scopes/0/counterexample/story/0: Additional properties are not allowed ('extra' was unexpected)"]
+    );
 }
 
 #[test]
-fn progress_is_asked_for_where_a_scope_says_so_and_then_nothing_is_reduced() {
+fn progress_is_checked_in_the_scopes_that_ask_for_it_and_without_reductions() {
     let report = report(&["progress/backoff-limit", "ttl"]);
-    let [asked, other] = [&report["scopes"][0], &report["scopes"][1]];
+    let [checked, other] = [&report["scopes"][0], &report["scopes"][1]];
     assert_eq!(
-        (&asked["result"], &asked["states"], &asked["rests"]),
+        (&checked["result"], &checked["states"], &checked["rests"]),
         (&"holds".into(), &183.into(), &4.into())
     );
     assert_eq!((&report["exitCode"], &other["rests"]), (&0.into(), &Value::Null));
     let last = report["properties"].as_array().unwrap().last().unwrap();
     assert_eq!(last["scopesReached"], 1, "{last}");
-    let told = check(&["progress/backoff-limit"]);
-    assert!(told.out.contains("gets there") && told.out.contains("every Job comes to its end"), "{told:?}");
+    let run = check(&["progress/backoff-limit"]);
+    assert!(run.out.contains("gets there") && run.out.contains("every Job comes to its end"), "{run:?}");
 }
 
 #[test]
@@ -168,7 +171,7 @@ fn help_lists_every_flag_and_every_exit_code() {
             assert!(help.contains(&format!("\n  {code}  ")), "{command}: {code} is missing in {help}");
         }
     }
-    assert!(jobcheck(["check", "--help"]).out.contains("--without <ID>"));
+    assert!(jobcheck(["check", "--help"]).out.contains("--without <REQUIREMENT>"));
 }
 
 #[test]
@@ -201,14 +204,13 @@ fn a_search_that_is_cut_proves_nothing() {
 }
 
 #[test]
-fn one_pod_is_no_plural() {
+fn a_single_pod_has_no_plural() {
     let run = jobcheck(["check", "--list"]);
     assert!(run.code == 0 && run.out.contains("at most 1 pod") && !run.out.contains("1 pods"), "{}", run.out);
 }
 
-/// What no specification allows is told apart from what is explored without names, and can be asked for.
 #[test]
-fn a_place_where_nothing_can_be_written_is_told_before_the_search() {
+fn a_file_that_cannot_be_written_is_reported_before_the_search() {
     for arguments in [["--dot", "/dev/null/x"], ["--itf", "/nowhere/x"], ["--save", "/dev/null/x"]] {
         let run = jobcheck(["check", "non-indexed", arguments[0], arguments[1]]);
         assert_eq!((run.code, &*run.out), (4, ""), "{arguments:?}: {run:?}");
@@ -216,13 +218,14 @@ fn a_place_where_nothing_can_be_written_is_told_before_the_search() {
     }
 }
 
+/// No specification allows two leaders: their scopes are listed last, and explored only by name.
 #[test]
-fn two_leaders_are_listed_apart_and_explored_by_name() {
+fn two_leaders_are_listed_last_and_explored_by_name() {
     for arguments in [&["--list"][..], &["--list", "--subject", "controller"]] {
         let run = check(arguments);
-        let (before, apart) = run.out.split_once("no specification allows").expect("they are told apart");
+        let (before, last) = run.out.split_once("no specification allows").expect("they are listed last");
         assert!(run.code == 0 && !before.contains("two-leaders/"), "{}", run.out);
-        assert!(apart.contains("two-leaders/backoff-limit") && apart.contains("SY-01"), "{apart}");
+        assert!(last.contains("two-leaders/backoff-limit") && last.contains("SY-01"), "{last}");
     }
     assert!(!check(&["--list", "--subject", "spec"]).out.contains("two-leaders"));
     let named = check(&["--list", "two-leaders"]).out;
@@ -251,13 +254,13 @@ fn the_shipped_controllers_are_a_subject() {
 
 #[test]
 fn a_subject_has_scopes_of_its_own() {
-    for (scope, subject, says) in [
+    for (scope, subject, part) in [
         ("two-jobs", "controller", "stale-caches/two-jobs"),
         ("two-jobs", "algorithm", "stale-caches/two-jobs"),
-        ("crash/per-index", "spec", "that of the specification is per-index"),
+        ("crash/per-index", "spec", "use per-index, the one of the specification"),
     ] {
         let run = check(&[scope, "--subject", subject]);
-        assert!(run.code == 2 && run.err.contains(says), "{run:?}");
+        assert!(run.code == 2 && run.err.contains(part), "{run:?}");
     }
     assert_eq!(check(&["two-jobs", "--subject", "spec"]).code, 0);
 }
@@ -268,15 +271,43 @@ fn a_defect_can_be_explored() {
     assert!(run.code == 1 && run.out.contains("a property is broken"), "{run:?}");
     let run = check(&["stale-caches/full-lists", "--mutant", "B07"]);
     assert!(run.code == 1 && run.out.contains("stale-caches/full-lists"), "{run:?}");
-    for (arguments, says) in [
-        (["--mutant", "B14", "--subject", "controller"], "nothing in which B14 could be"),
-        (["--mutant", "B18", "--subject", "spec"], "the specification has none"),
+    for (arguments, part) in [
+        (["--mutant", "B14", "--subject", "controller"], "B14 does not apply to the shipped controllers"),
+        (["--mutant", "B18", "--subject", "spec"], "the specification has no defects"),
     ] {
         let run = check(&arguments);
-        assert!(run.code == 2 && run.err.contains(says), "{run:?}");
+        assert!(run.code == 2 && run.err.contains(part), "{run:?}");
     }
     let run = check(&["--mutant", "B18", "--subject", "controller"]);
     assert!(run.code == 1 && run.out.contains("broken, PC-02"), "{run:?}");
+    assert!(run.err.contains("B18 is known for breaking TC-04"), "{run:?}");
     assert_eq!(check(&["two-jobs", "--mutant", "B18"]).code, 2);
     assert_eq!(check(&["--mutant", "B999"]).code, 2);
+}
+
+#[test]
+fn every_property_is_listed_with_its_rule_and_kind() {
+    let text = check(&["--list-properties"]);
+    assert!(text.code == 0 && text.out.contains("FT-02  always    no pod is counted twice"), "{text:?}");
+    let report = report(&["--list-properties"]);
+    schema::check(&report);
+    let properties = report["properties"].as_array().unwrap();
+    let kinds: Vec<_> = properties.iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == "progress").count(), 1);
+    assert_eq!(properties.len(), text.out.lines().take_while(|line| !line.is_empty()).count() - 1);
+}
+
+#[test]
+fn on_a_narrow_terminal_a_row_takes_two_lines_and_no_word_is_cut() {
+    let mut command = crate::support::binary();
+    command.env("COLUMNS", "80").args(["check", "stale-caches/suspend", "crash/non-indexed", "-v"]);
+    let run = crate::support::finish(&mut command, b"");
+    assert_eq!(run.code, 0, "{run:?}");
+    let too_long: Vec<&str> = run.out.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(too_long.is_empty(), "{too_long:#?}");
+    assert!(
+        run.out.contains("    depth 25, ") && run.out.contains("; 4 pods, lag 1, crash 1"),
+        "{}",
+        run.out
+    );
 }

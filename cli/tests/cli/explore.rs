@@ -49,9 +49,9 @@ fn a_scope_is_served_with_its_page() {
     assert!(served.get("/api/state?path=0").contains("\"story\":[{"));
 }
 
-/// Nobody waits for a body, or for who says nothing.
+/// The server waits neither for a body nor for the rest of a request.
 #[test]
-fn a_client_that_promises_much_and_sends_nothing_holds_nobody_up() {
+fn a_silent_client_delays_no_other() {
     let served = serve(&["non-indexed"]);
     let mut silent = TcpStream::connect(&served.address).unwrap();
     write!(silent, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000000000\r\n\r\n").unwrap();

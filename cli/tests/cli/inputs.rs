@@ -1,4 +1,4 @@
-//! What is read, and what is said of that which cannot be.
+//! The inputs of `jobcheck replay`, and the errors of unreadable ones.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ fn one_watch_for_each_resource_is_one_trace() {
 fn all_recordings_at_once_conform_each_for_itself() {
     let folder = recording("x").parent().unwrap().to_owned();
     let files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(files.len() >= 66);
+    assert_eq!(files.len(), 68);
     let run = replay(&files);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.out.contains(&format!("{0} traces, {0} conforming", files.len())), "{}", run.out);
@@ -69,8 +69,8 @@ fn copies_of_one_trace_are_judged_apart() {
     assert!(run.out.contains("2 traces, 2 conforming"), "{}", run.out);
 }
 
-/// Asserts exit code 2, and what is said; `line` 0 means the file as a whole.
-fn refused(name: &str, bytes: impl AsRef<[u8]>, line: u64, said: &str) {
+/// Asserts exit code 2 and a part of the message. `line` 0 stands for the file as a whole.
+fn refused(name: &str, bytes: impl AsRef<[u8]>, line: u64, part: &str) {
     let folder = Folder::new();
     let file = folder.write(name, bytes);
     let run = replay([&file]);
@@ -78,7 +78,7 @@ fn refused(name: &str, bytes: impl AsRef<[u8]>, line: u64, said: &str) {
     let place = if line == 0 { String::new() } else { format!(":{line}") };
     let expected = format!("error: {}{place}: ", file.display());
     assert!(run.err.starts_with(&expected), "{expected:?} does not begin {:?}", run.err);
-    assert!(run.err.contains(said), "{said:?} is not in {:?}", run.err);
+    assert!(run.err.contains(part), "{part:?} is not in {:?}", run.err);
     assert!(!run.err.contains("panicked"), "{}", run.err);
 }
 
@@ -109,7 +109,7 @@ fn an_empty_file_is_no_trace() {
 }
 
 #[test]
-fn other_kinds_are_told_from_traces() {
+fn other_kinds_of_files_are_rejected_with_their_kind() {
     refused("job", r#"{"kind":"Job","apiVersion":"batch/v1"}"#, 1, "kubectl get -w --output-watch-events");
     refused(
         "kind",
@@ -174,7 +174,7 @@ fn the_readable_part_is_judged_all_the_same() {
 }
 
 #[test]
-fn a_file_that_breaks_off_while_others_go_on_leaves_a_gap() {
+fn a_file_that_ends_early_while_others_continue_leaves_a_gap() {
     let folder = Folder::new();
     let all = lines("nonindexed-success.audit");
     let (old, new) = all.split_at(9);
@@ -187,13 +187,13 @@ fn a_file_that_breaks_off_while_others_go_on_leaves_a_gap() {
 }
 
 #[test]
-fn the_header_of_a_native_trace_says_what_is_assumed() {
+fn the_header_of_a_native_trace_sets_the_assumptions() {
     let folder = Folder::new();
     let header = |rest: &str| format!("{{\"format\":\"jobcheck.dev/trace\",\"version\":\"1.0\"{rest}}}\n");
-    let told = folder.write("told.jsonl", header(",\"kubernetes\":\"1.34\""));
-    let run = replay([told.as_os_str(), "-ojson".as_ref()]);
+    let old = folder.write("old.jsonl", header(",\"kubernetes\":\"1.34\""));
+    let run = replay([old.as_os_str(), "-ojson".as_ref()]);
     assert_eq!((run.code, &run.json()["traces"][0]["kubernetes"]), (3, &"1.34".into()));
-    let run = replay([told.as_os_str(), "-ojson".as_ref(), "--kubernetes=1.37".as_ref()]);
+    let run = replay([old.as_os_str(), "-ojson".as_ref(), "--kubernetes=1.37".as_ref()]);
     assert_eq!(run.json()["traces"][0]["kubernetes"], "1.37");
     refused("unknown", header(",\"assume\":{\"retries\":\"3\"}"), 1, "expected one of pod-failure-backoff");
 }

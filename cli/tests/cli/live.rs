@@ -1,4 +1,4 @@
-//! `jobcheck cluster` and `jobcheck run` with a real control plane, which is built with Go first where it is not there yet.
+//! `jobcheck cluster` and `jobcheck run` with a real control plane, which is built with Go first.
 //! `cargo test -- --skip live::` leaves these tests out.
 
 mod faults;
@@ -20,13 +20,13 @@ use serde_json::json;
 use crate::cluster::{Clusters, job, kill, processes};
 use crate::support::controller;
 
-/// Starts a control plane, or says what is missing for it.
+/// Starts a control plane.
 fn up(clusters: &Clusters, arguments: &[&str]) {
     let run = clusters.run(&[&["up"], arguments].concat());
     assert_eq!(run.code, 0, "{}\nLive tests can be left out: cargo test -- --skip live::", run.err);
 }
 
-/// Creates a Job, and waits until its pods are there.
+/// Creates a Job, and waits for its pods.
 async fn pods_of_a_job(client: Client) {
     let jobs: Api<Job> = Api::default_namespaced(client.clone());
     let pods: Api<Pod> = Api::default_namespaced(client);
@@ -42,7 +42,7 @@ async fn pods_of_a_job(client: Client) {
 }
 
 #[tokio::test]
-async fn the_built_in_controllers_run_jobs_and_all_of_it_ends() {
+async fn the_built_in_controllers_run_jobs_and_every_process_ends() {
     let clusters = Clusters::new();
     up(&clusters, &["--with", "built-in"]);
     let cluster = clusters.one("default");
@@ -55,7 +55,7 @@ async fn the_built_in_controllers_run_jobs_and_all_of_it_ends() {
     let audit = std::fs::read_to_string(cluster["auditLog"].as_str().unwrap()).unwrap();
     assert!(audit.contains("system:serviceaccount:kube-system:job-controller"), "{audit}");
 
-    // What is left of a broken one ends all the same.
+    // The remaining components end, too.
     kill(processes(&cluster)[1], Signal::KILL);
     let broken = clusters.until("default", |it| it["health"] == "not ready");
     assert_eq!(broken["components"][1]["health"], "gone", "{broken}");
@@ -64,9 +64,9 @@ async fn the_built_in_controllers_run_jobs_and_all_of_it_ends() {
 }
 
 #[tokio::test]
-async fn the_shipped_controller_runs_jobs_on_what_was_started_after_a_kill() {
+async fn the_shipped_controller_runs_jobs_on_a_cluster_that_was_started_after_a_kill() {
     let clusters = Clusters::new();
-    // The first start may have to build, for minutes.
+    // The first start may build the programs, which takes minutes.
     up(&clusters, &[]);
     clusters.ok(&["down"]);
     let mut killed = clusters.spawn(&["up"]);

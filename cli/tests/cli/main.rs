@@ -1,12 +1,13 @@
-//! Tests of the `jobcheck` binary: its exit codes, outputs, flags, and what it says of bad input.
+//! Tests of the `jobcheck` binary: exit codes, output, flags, and errors.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod check;
 mod cluster;
 mod explore;
 mod fuzz;
 mod inputs;
+mod interrupt;
 mod live;
 mod mutants;
 mod options;

@@ -6,7 +6,7 @@ use crate::schema;
 use crate::support::jobcheck;
 
 #[test]
-fn a_defect_is_told_with_its_requirement_and_its_way() {
+fn a_defect_is_printed_with_its_requirement_and_its_path() {
     let run = jobcheck(["mutants", "b18"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.out.contains("B18"), "{}", run.out);
@@ -15,25 +15,28 @@ fn a_defect_is_told_with_its_requirement_and_its_way() {
 }
 
 #[test]
-fn a_job_that_never_ends_is_told_with_its_round() {
+fn a_job_that_never_finishes_is_printed_with_its_cycle() {
     let run = jobcheck(["mutants", "L1"]);
     assert!(run.code == 0 && run.out.contains(" 16+2 "), "{run:?}");
     assert!(run.out.contains("and from here on again and again, for ever:"), "{}", run.out);
-    let rests = jobcheck(["mutants", "B04"]);
-    assert!(rests.code == 0 && rests.out.contains("no event or timer will wake anyone\n"), "{rests:?}");
+    let quiescent = jobcheck(["mutants", "B04"]);
+    assert!(
+        quiescent.code == 0 && quiescent.out.contains("no event or timer will wake anyone\n"),
+        "{quiescent:?}"
+    );
     let report: Value = serde_json::from_str(&jobcheck(["mutants", "L1", "-o", "json"]).out).unwrap();
     assert_eq!((&report["mutants"][0]["turn"], &report["mutants"][0]["steps"]), (&16.into(), &18.into()));
 }
 
-/// The same defects in the shipped controllers; of some there is nothing in which they could be.
+/// Some defects do not apply to the shipped controllers.
 #[test]
 fn defects_of_the_shipped_controllers_are_caught_too() {
     let run = jobcheck(["mutants", "--subject", "controller", "B18", "B14"]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.out.contains("nothing in which they could be: B14"), "{}", run.out);
+    assert!(run.out.contains("do not apply to the shipped controllers: B14"), "{}", run.out);
     assert!(run.out.contains("1 of 1 defects are caught"), "{}", run.out);
     let none = jobcheck(["mutants", "--subject", "controller", "B14"]);
-    assert!(none.code == 2 && none.err.contains("nothing in which it could be"), "{none:?}");
+    assert!(none.code == 2 && none.err.contains("does not apply to the shipped controllers"), "{none:?}");
     let scenario = jobcheck(["mutants", "--subject", "controller", "B18", "--scenario", "x.yaml"]);
     assert!(scenario.code == 2 && scenario.err.contains("reference algorithm"), "{scenario:?}");
 }
@@ -46,7 +49,7 @@ fn an_unknown_defect_is_an_error_that_lists_the_known_ones() {
 }
 
 #[test]
-fn the_report_for_programs_has_the_story() {
+fn the_report_for_programs_has_the_counterexample() {
     let run = jobcheck(["mutants", "B39", "-o", "json"]);
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(report["kind"], "MutantsReport");
@@ -57,12 +60,12 @@ fn the_report_for_programs_has_the_story() {
     assert!(found["world"][0].as_str().unwrap().starts_with("Job: completions 1"), "{found:#}");
     assert!(found["end"].as_str().unwrap().starts_with("broken, TC-01: "), "{found:#}");
     // The write that is not admitted, with both sides, and the whole status after each write.
-    let told = |key: &str| story.iter().filter(|line| line[key] != Value::Null).count();
-    assert!(told("objections") > 0 && told("status") > 0, "{found:#}");
+    let with = |key: &str| story.iter().filter(|line| line[key] != Value::Null).count();
+    assert!(with("objections") > 0 && with("status") > 0, "{found:#}");
 }
 
-/// A defect that breaks a write, one that goes round, one that rests, and one in the shipped controllers, besides one that
-/// cannot be in them.
+/// The defects: one breaks a write, one has a cycle, and one ends at quiescence. The shipped controllers can have B18 but
+/// not B14.
 #[test]
 fn the_report_fits_its_schema() {
     for arguments in [&["B39", "L1", "B04"][..], &["B18", "B14", "--subject", "controller"]] {
@@ -79,7 +82,7 @@ fn a_counterexample_is_saved_as_a_trace_that_replay_judges_the_same() {
     let directory = std::env::temp_dir().join(format!("jobcheck-save-{}", std::process::id()));
     let run = jobcheck(["mutants", "B39", "B03", "--save", directory.to_str().unwrap()]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.err.contains("replay says: violates TC-01"), "{}", run.err);
+    assert!(run.err.contains("replay: violates TC-01"), "{}", run.err);
     for (defect, requirement) in [("B39", "TC-01"), ("B03", "FT-02")] {
         let file = directory.join(format!("{defect}.jsonl"));
         let judged = jobcheck(["replay", "-o", "json", file.to_str().unwrap()]);
@@ -93,9 +96,9 @@ fn a_counterexample_is_saved_as_a_trace_that_replay_judges_the_same() {
 #[test]
 fn a_directory_that_cannot_be_made_is_an_error_of_the_environment() {
     let run = jobcheck(["mutants", "B39", "--save", "/dev/null/traces"]);
-    assert_eq!((run.code, &*run.out), (4, ""), "it is told before the search: {run:?}");
+    assert_eq!((run.code, &*run.out), (4, ""), "reported before the search: {run:?}");
     assert!(
-        run.err.contains("cannot make the directory /dev/null/traces: /dev/null is no directory"),
+        run.err.contains("cannot make the directory /dev/null/traces: /dev/null is not a directory"),
         "{}",
         run.err
     );

@@ -1,4 +1,4 @@
-//! The README: its samples are what the commands print, and its numbers what there is.
+//! The README: its samples are what the commands print, and its numbers are right.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ fn readme() -> String {
     fs::read_to_string(root().join("README.md")).unwrap()
 }
 
-/// The fenced blocks that begin with `$ jobcheck`: the command, and the lines shown below it.
+/// The fenced blocks that begin with `$ jobcheck`: the command, and the lines below it.
 fn samples(text: &str) -> Vec<(String, Vec<String>)> {
     let blocks = text.split("```").skip(1).step_by(2);
     let sample = |block: &str| {
@@ -65,14 +65,14 @@ fn every_sample_of_the_readme_is_what_the_command_prints() {
 }
 
 #[test]
-fn the_readme_counts_what_there_is() {
+fn the_numbers_of_the_readme_are_right() {
     let count = |folder: &str| fs::read_dir(root().join("traces/corpus").join(folder)).unwrap().count();
     let text = readme();
-    for said in [
+    for line in [
         format!("- {} recordings of the built-in controller", count("recordings")),
         format!("- {} invalid traces", count("invalid")),
     ] {
-        assert!(text.contains(&said), "{said:?} is not in the README");
+        assert!(text.contains(&line), "{line:?} is not in the README");
     }
 }
 

@@ -68,11 +68,14 @@ fn every_scenario_of_the_library_fits_its_schema() {
             continue;
         }
         scenario["steps"][0]["waits"] = 1.into();
-        assert_eq!(schema::problems(&scenario), ["$.steps[0]: unexpected waits"]);
+        assert_eq!(
+            schema::problems(&scenario),
+            ["/steps/0: Additional properties are not allowed ('waits' was unexpected)"]
+        );
     }
 }
 
-/// A field that nobody knows, at each place, and the definition in the schema.
+/// An unknown field at each place, and the definition of the place in the schema.
 const PLACES: &[(&str, &str)] = &[
     ("scenario", "zz: 1\n"),
     ("job", "jobs: [{zz: 1}]\n"),
@@ -113,12 +116,12 @@ fn the_schema_has_the_fields_that_the_reader_knows() {
         known.retain(|it| *it != "or");
         let mut known: Vec<&str> = known.iter().map(|it| it.trim_matches('`')).collect();
         known.sort_unstable();
-        let told = schema["$defs"][definition]["properties"].as_object().unwrap();
-        assert_eq!(told.keys().collect::<Vec<_>>(), known, "{definition}: {said}");
+        let published = schema["$defs"][definition]["properties"].as_object().unwrap();
+        assert_eq!(published.keys().collect::<Vec<_>>(), known, "{definition}: {said}");
     }
 }
 
-/// What is wrong, where, and what is said of it.
+/// The end of a scenario with an error, its place, and its message.
 const WRONG: &[(&str, &str, &str)] = &[
     ("steps:\n- suceed: {pod: 1}\n", ":9:3:", "unknown field `suceed`: did you mean `succeed`?"),
     (
@@ -214,12 +217,12 @@ const WRONG: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_and_what_to_write() {
-    for (tail, place, said) in WRONG {
+fn an_error_in_a_scenario_has_its_place_and_the_correction() {
+    for (tail, place, message) in WRONG {
         let run = run(&[], &with(tail));
         assert_eq!(run.code, 2, "{tail}: {run:?}");
         assert!(run.err.contains(&format!("-{place}")), "{tail}: {place:?} is not in {}", run.err);
-        assert!(run.err.contains(said), "{tail}: {said:?} is not in {}", run.err);
+        assert!(run.err.contains(message), "{tail}: {message:?} is not in {}", run.err);
     }
     let refused = run(&[], &HEAD.replace("completions: 1", "completions: 1, maxFailedIndexes: 2"));
     assert!(refused.code == 2 && refused.err.contains("-:7:9: the API server refuses this Job (BI-12)"));
@@ -230,7 +233,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_write() {
 }
 
 #[test]
-fn what_can_be_read_is_run_beside_what_cannot() {
+fn readable_scenarios_are_run_beside_unreadable_ones() {
     let folder = Folder::new();
     let good =
         folder.write_lines("good.yaml", &[with("steps:\n- succeed: {pod: 1}\nexpect:\n- finished: true\n")]);
@@ -244,7 +247,7 @@ fn what_can_be_read_is_run_beside_what_cannot() {
 }
 
 #[test]
-fn a_step_that_is_never_possible_is_told_and_not_skipped() {
+fn a_step_that_is_never_possible_is_reported_and_not_skipped() {
     let stuck = run(&[], &with("steps:\n- succeed: {pod: 2}\n"));
     assert_eq!(stuck.code, 1, "{stuck:?}");
     assert!(stuck.out.contains("step 1 (line 9) waits for ever: there is no such pod"), "{}", stuck.out);
@@ -271,26 +274,26 @@ fn a_bound_that_is_reached_is_no_pass() {
 }
 
 #[test]
-fn what_a_target_needs_and_is_not_given_is_told_before_anything_is_run() {
-    for (args, said) in [
+fn a_missing_argument_of_a_target_is_reported_before_anything_is_run() {
+    for (args, part) in [
         (&["--target", "external"][..], "needs --managed-by"),
         (&["--target", "external", "--managed-by", "example.com/x"], "needs --cluster"),
-        (&["--target", "builtin", "--mutant", "B18"], "builtin runs what it finds"),
+        (&["--target", "builtin", "--mutant", "B18"], "builtin runs the controllers as they are"),
         (&["--target", "sim,sim"], "given twice"),
         (&["--target", "lived"], "write one of model, sim, live, builtin, external"),
         (&["--cluster", "x"], "give --target"),
-        (&["--kubernetes", "1.35"], "not for the target model"),
+        (&["--kubernetes", "1.35"], "the target model is 1.36"),
         (&["--target", "live", "--cluster", "x", "--kubernetes", "1.35"], "clusters that the run starts"),
         (&["--target", "builtin", "--kubernetes", "1.34"], "expected 1.36 (1.36.3) or 1.35 (1.35.4)"),
         (&["--target", "live", "--cluster", "x", "--kubeconfig", "y"], "cannot be used with"),
     ] {
         let run = run(args, HEAD);
-        assert!(run.code == 2 && run.err.contains(said), "{args:?}: {run:?}");
+        assert!(run.code == 2 && run.err.contains(part), "{args:?}: {run:?}");
     }
 }
 
 #[test]
-fn a_cluster_that_is_not_there_is_told_with_what_to_do() {
+fn a_missing_cluster_is_reported_with_the_command_that_starts_it() {
     let home = Folder::new();
     let folder = home.path("");
     let on = |args: &[&str]| {
@@ -343,13 +346,13 @@ fn on_sim_the_shipped_controllers_run_with_one_seed_after_the_other() {
     assert!(text.out.contains("1 scenario on sim: 1 hold; not run on model"), "{}", text.out);
     let mutant = jobcheck(["run", "--target", "sim", "--mutant", "B39", "--runs", "2", file]);
     assert!(mutant.code == 0 || mutant.code == 1, "{mutant:?}");
-    let around = jobcheck(["run", "--target", "sim", "--mutant", "B49", file]);
-    assert!(around.code == 2 && around.err.contains("not in the plan"), "{around:?}");
+    let other = jobcheck(["run", "--target", "sim", "--mutant", "B49", file]);
+    assert!(other.code == 2 && other.err.contains("not in the plan"), "{other:?}");
 }
 
-/// What goes wrong is told with its seed, and its trace is kept.
+/// A failure is reported with its seed, and its trace is written.
 #[test]
-fn a_run_on_sim_that_is_wrong_is_kept() {
+fn the_trace_of_a_failure_on_sim_is_written() {
     let folder = Folder::new();
     let unmet = folder.write("unmet.yaml", format!("{HEAD}expect: [{{active: 7}}]"));
     let (unmet, kept) = (unmet.to_str().unwrap(), folder.path("kept"));
@@ -384,8 +387,8 @@ fn the_counterexample_of_a_defect_is_a_scenario() {
     let folder = Folder::new();
     let file = folder.write_lines("b18.yaml", &[String::new()]);
     let file = file.to_str().unwrap();
-    let told = jobcheck(["mutants", "B18", "--scenario", file]);
-    assert!(told.code == 0 && told.err.contains("run --mutant B18 says: breaks TC-04"), "{told:?}");
+    let written = jobcheck(["mutants", "B18", "--scenario", file]);
+    assert!(written.code == 0 && written.err.contains("run --mutant B18: breaks TC-04"), "{written:?}");
     let broken = jobcheck(["run", "--mutant", "b18", "-ojson", file]);
     assert_eq!(broken.code, 1, "{broken:?}");
     schema::check(&broken.json());
@@ -395,7 +398,7 @@ fn the_counterexample_of_a_defect_is_a_scenario() {
     assert_eq!(jobcheck(["run", file]).code, 0);
     let traces = folder.path("traces");
     let saved = jobcheck(["run", "--mutant", "B18", "--save", traces.to_str().unwrap(), file]);
-    assert!(saved.code == 1 && saved.err.contains("replay says: violates "), "{saved:?}");
+    assert!(saved.code == 1 && saved.err.contains("replay: violates "), "{saved:?}");
     assert!(traces.join("b18.jsonl").exists());
     assert_eq!(jobcheck(["mutants", "B18", "B01", "--scenario", file]).code, 2);
     assert_eq!(jobcheck(["run", "--mutant", "B99", file]).code, 2);
@@ -406,8 +409,8 @@ fn the_counterexample_of_a_scope_is_a_scenario() {
     let folder = Folder::new();
     let file = folder.write_lines("leaders.yaml", &[String::new()]);
     let file = file.to_str().unwrap();
-    let told = jobcheck(["check", "two-leaders/backoff-limit", "--scenario", file]);
-    assert!(told.code == 1 && told.err.contains("run says: breaks "), "{told:?}");
+    let written = jobcheck(["check", "two-leaders/backoff-limit", "--scenario", file]);
+    assert!(written.code == 1 && written.err.contains("run: breaks "), "{written:?}");
     assert!(fs::read_to_string(file).unwrap().contains("secondLeader"));
     assert_eq!(jobcheck(["run", file]).code, 1);
     let none = jobcheck(["check", "non-indexed", "--without", "FT-03", "--scenario", file]);
@@ -422,7 +425,7 @@ fn the_example_of_the_documentation_holds() {
     assert_eq!(run.code, 0, "{run:?}");
 }
 
-/// To the API server a finished Job is one like any other; its controller does nothing about an edit, but for its TTL.
+/// The API server accepts edits of a finished Job. Its controller acts on none but the TTL.
 #[test]
 fn edits_of_a_finished_job_change_nothing_but_its_ttl() {
     let scenario = "\
@@ -462,7 +465,7 @@ expect:
         let run = jobcheck(["run", "--target", target, &file]);
         assert!(run.code == 0 && run.out.contains("1 hold"), "{target}: {run:?}");
     }
-    // What the API server refuses stays impossible.
+    // An edit that the API server refuses stays impossible.
     let refused = scenario.replace("{parallelism: 3}", "{parallelism: -1}");
     let run = jobcheck(["run", &write("refused.yaml", &refused)]);
     assert!(run.code == 1 && run.out.contains("the API server would not take it"), "{run:?}");
@@ -471,9 +474,9 @@ expect:
     assert!(run.code == 1 && run.out.contains("TT-14"), "{run:?}");
 }
 
-/// Two files may have scenarios of one name.
+/// Two files can have scenarios of the same name.
 #[test]
-fn counterexamples_of_one_name_are_all_kept() {
+fn counterexamples_of_the_same_name_are_all_written() {
     let folder = Folder::new();
     let wrong = with("steps:\n- succeed: {pod: 1}\nexpect:\n- conditions: [Failed]\n");
     let files = ["a.yaml", "b.yaml"].map(|name| folder.write(name, &wrong));
@@ -484,12 +487,29 @@ fn counterexamples_of_one_name_are_all_kept() {
     assert_eq!(std::fs::read_dir(&saved).unwrap().count(), 2, "{run:?}");
 }
 
-/// Hours may pass in one step.
 #[test]
-fn a_long_time_may_pass_on_sim() {
+fn hours_can_pass_in_one_step_on_sim() {
     let text = with(
         "steps:\n- run: {pod: 1}\n- advance: 6h\n- succeed: {pod: 1}\n- settle: {conditions: [Complete]}\n",
     );
     let held = run(&["--target", "sim", "--runs", "3"], &text);
     assert_eq!(held.code, 0, "{held:?}");
+}
+
+/// The library is part of the binary: a name needs no checkout. A file of the same name takes precedence.
+#[test]
+fn a_scenario_of_the_library_is_run_by_its_name() {
+    let folder = Folder::new();
+    let in_folder =
+        |arguments: &[&str]| finish(binary().current_dir(folder.path("")).arg("run").args(arguments), b"");
+    let named = in_folder(&["backoff-limit", "b18", "-ojson"]);
+    assert_eq!(named.code, 0, "{named:?}");
+    let report = named.json();
+    let files: Vec<_> = report["scenarios"].as_array().unwrap().iter().map(|it| &it["file"]).collect();
+    assert_eq!(files, ["backoff-limit", "defects/b18"]);
+    let unknown = in_folder(&["backof-limit"]);
+    assert!(unknown.code == 2 && unknown.err.contains("similar: backoff-limit"), "{unknown:?}");
+    folder.write("backoff-limit", "no: scenario\n");
+    let file = in_folder(&["backoff-limit"]);
+    assert!(file.code == 2 && file.err.contains("backoff-limit:1:1: unknown field"), "{file:?}");
 }

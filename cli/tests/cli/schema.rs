@@ -1,134 +1,108 @@
-//! Checks a report against a schema of `docs/`, with the few words of JSON Schema that it uses.
+//! Validates reports and scenarios against the published schemas of docs/reference/schemas.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use jsonschema::{Registry, Validator};
 use serde_json::Value;
 
-const REPLAY: &str = include_str!("../../../docs/reference/schemas/report.schema.json");
-const CHECK: &str = include_str!("../../../docs/reference/schemas/check.schema.json");
-const WALKS: &str = include_str!("../../../docs/reference/schemas/walks.schema.json");
-const MUTANTS: &str = include_str!("../../../docs/reference/schemas/mutants.schema.json");
-const RUN: &str = include_str!("../../../docs/reference/schemas/run.schema.json");
-const VERIFY: &str = include_str!("../../../docs/reference/schemas/verify.schema.json");
-const CLUSTER: &str = include_str!("../../../docs/reference/schemas/cluster.schema.json");
-const FUZZ: &str = include_str!("../../../docs/reference/schemas/fuzz.schema.json");
-const GENERATED: &str = include_str!("../../../docs/reference/schemas/generated.schema.json");
-const RULE: &str = include_str!("../../../docs/reference/schemas/rule.schema.json");
-const SCENARIO: &str = include_str!("../../../docs/reference/schemas/scenario.schema.json");
+/// The schemas by their URIs.
+static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/schemas");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let schemas = files.map(|file| {
+        let schema: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let uri = schema["$id"].as_str().unwrap_or_else(|| panic!("{} has no $id", file.display()));
+        (uri.to_owned(), schema)
+    });
+    schemas.collect()
+});
 
-/// Panics where the report does not fit.
-pub fn check(report: &Value) {
-    let problems = problems(report);
+/// The validator of each schema, by the `kind` of its documents.
+static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
+    let all = || SCHEMAS.iter().map(|(uri, schema)| (uri.as_str(), schema));
+    let registry = all().fold(Registry::new(), |registry, (uri, schema)| registry.add(uri, schema).unwrap());
+    let registry = registry.prepare().unwrap();
+    let validators = all().filter_map(|(uri, schema)| {
+        let options = jsonschema::options().with_registry(&registry);
+        let validator = options.build(schema).unwrap_or_else(|error| panic!("{uri}: {error}"));
+        Some((kind(schema)?.to_owned(), validator))
+    });
+    validators.collect()
+});
+
+/// The `kind` of the documents of a schema, which may be a reference to one of its definitions.
+fn kind(schema: &Value) -> Option<&str> {
+    let pointer = schema["$ref"].as_str().and_then(|it| it.strip_prefix('#')).unwrap_or_default();
+    schema.pointer(pointer)?["properties"]["kind"]["const"].as_str()
+}
+
+/// Panics if a document does not fit the schema of its kind.
+pub fn check(document: &Value) {
+    let problems = problems(document);
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
-/// Where the report does not fit the schema of its kind.
-pub fn problems(report: &Value) -> Vec<String> {
-    let text = match report["kind"].as_str() {
-        Some("CheckReport") => CHECK,
-        Some("WalksReport") => WALKS,
-        Some("MutantsReport") => MUTANTS,
-        Some("RunReport") => RUN,
-        Some("ClusterStatus") => CLUSTER,
-        Some("FuzzReport") => FUZZ,
-        Some("GeneratedReport") => GENERATED,
-        Some("VerifyReport") => VERIFY,
-        Some("RuleList") => RULE,
-        Some("Scenario") => SCENARIO,
-        _ => REPLAY,
-    };
-    let schema: Value = serde_json::from_str(text).unwrap();
-    let mut problems = Vec::new();
-    Checker { schema: &schema, problems: &mut problems }.check(&schema, report, "$");
-    problems
+/// The places at which a document does not fit the schema of its kind, each with the reason.
+pub fn problems(document: &Value) -> Vec<String> {
+    let kind = document["kind"].as_str().unwrap_or_default();
+    let validator = VALIDATORS.get(kind).unwrap_or_else(|| panic!("no schema has the kind {kind:?}"));
+    validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-struct Checker<'a> {
-    schema: &'a Value,
-    problems: &'a mut Vec<String>,
-}
-
-impl Checker<'_> {
-    fn check(&mut self, rule: &Value, value: &Value, path: &str) {
-        for (word, argument) in rule.as_object().unwrap() {
-            match word.as_str() {
-                "$ref" => {
-                    let (file, pointer) = argument.as_str().unwrap().split_once('#').unwrap();
-                    self.refer(file, pointer, value, path);
-                }
-                "type" => self.type_(argument, value, path),
-                "enum" => {
-                    self.holds(argument.as_array().unwrap().contains(value), path, "not one of the values")
-                }
-                "const" => self.holds(argument == value, path, "not the value"),
-                "minimum" => {
-                    let is_less = value.as_f64().is_some_and(|number| number < argument.as_f64().unwrap());
-                    self.holds(!is_less, path, "too small");
-                }
-                "maximum" => {
-                    let is_more = value.as_f64().is_some_and(|number| number > argument.as_f64().unwrap());
-                    self.holds(!is_more, path, "too large");
-                }
-                "items" => {
-                    for (position, item) in value.as_array().into_iter().flatten().enumerate() {
-                        self.check(argument, item, &format!("{path}[{position}]"));
-                    }
-                }
-                "required" => {
-                    for name in argument.as_array().unwrap().iter().filter_map(Value::as_str) {
-                        let is_there = value.as_object().is_none_or(|object| object.contains_key(name));
-                        self.holds(is_there, path, &format!("no {name}"));
-                    }
-                }
-                "properties" | "additionalProperties" => {}
-                "$schema" | "$id" | "$defs" | "title" | "description" => {}
-                other => panic!("the checker does not know {other:?}"),
-            }
+#[test]
+fn every_schema_is_a_valid_schema() {
+    assert!(SCHEMAS.len() >= 12, "{:?}", SCHEMAS.keys());
+    for (uri, schema) in SCHEMAS.iter() {
+        if let Err(error) = jsonschema::meta::validate(schema) {
+            panic!("{uri}{}: {error}", error.instance_path());
         }
-        self.members(rule, value, path);
     }
+    assert!(VALIDATORS.len() >= 11, "{:?}", VALIDATORS.keys());
+}
 
-    /// A rule of the same schema, or of one beside it.
-    fn refer(&mut self, file: &str, pointer: &str, value: &Value, path: &str) {
-        let other: Value = match file {
-            "" => return self.check(self.schema.pointer(pointer).unwrap(), value, path),
-            "check.schema.json" => serde_json::from_str(CHECK).unwrap(),
-            other => panic!("the checker does not know the schema {other:?}"),
-        };
-        let rule = other.pointer(pointer).unwrap();
-        Checker { schema: &other, problems: self.problems }.check(rule, value, path);
-    }
-
-    fn members(&mut self, rule: &Value, value: &Value, path: &str) {
-        for (name, member) in value.as_object().into_iter().flatten() {
-            match (rule["properties"].get(name), &rule["additionalProperties"]) {
-                (Some(rule), _) => self.check(rule, member, &format!("{path}.{name}")),
-                (None, Value::Bool(false)) => self.holds(false, path, &format!("unexpected {name}")),
-                (None, rule @ Value::Object(_)) => self.check(rule, member, &format!("{path}.{name}")),
-                (None, _) => {}
+/// A misspelt keyword is no error of JSON Schema: it is ignored.
+#[test]
+fn the_schemas_have_only_known_keywords() {
+    const KNOWN: &[&str] = &[
+        "$schema",
+        "$id",
+        "$defs",
+        "$ref",
+        "title",
+        "description",
+        "type",
+        "enum",
+        "const",
+        "minimum",
+        "maximum",
+        "pattern",
+        "format",
+        "items",
+        "minItems",
+        "required",
+        "properties",
+        "additionalProperties",
+        "oneOf",
+        "anyOf",
+        "default",
+        "examples",
+    ];
+    fn visit(schema: &Value, at: &str) {
+        for (keyword, value) in schema.as_object().into_iter().flatten() {
+            assert!(KNOWN.contains(&keyword.as_str()), "{at}: unknown keyword {keyword:?}");
+            match keyword.as_str() {
+                "properties" | "$defs" => {
+                    let members = value.as_object().unwrap();
+                    members.iter().for_each(|(name, schema)| visit(schema, &format!("{at}/{name}")));
+                }
+                "items" | "additionalProperties" => visit(value, at),
+                "oneOf" | "anyOf" => value.as_array().unwrap().iter().for_each(|schema| visit(schema, at)),
+                _ => {}
             }
         }
     }
-
-    fn type_(&mut self, types: &Value, value: &Value, path: &str) {
-        let is = |name: &str| match name {
-            "object" => value.is_object(),
-            "array" => value.is_array(),
-            "string" => value.is_string(),
-            "boolean" => value.is_boolean(),
-            "integer" => value.is_i64() || value.is_u64(),
-            "number" => value.is_number(),
-            "null" => value.is_null(),
-            other => panic!("the checker does not know the type {other:?}"),
-        };
-        let names: Vec<&str> = match types {
-            Value::String(name) => vec![name],
-            several => several.as_array().unwrap().iter().filter_map(Value::as_str).collect(),
-        };
-        self.holds(names.iter().any(|name| is(name)), path, &format!("not of type {}", names.join(" or ")));
-    }
-
-    fn holds(&mut self, holds: bool, path: &str, problem: &str) {
-        if !holds {
-            self.problems.push(format!("{path}: {problem}"));
-        }
-    }
+    SCHEMAS.iter().for_each(|(uri, schema)| visit(schema, uri));
 }

@@ -1,15 +1,15 @@
-//! Runs the binary, and makes small traces of recordings.
+//! Runs the binary, and derives small traces from recordings.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
     pub code: i32,
@@ -18,7 +18,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The report, where the output is JSON.
+    /// The report, if the output is JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {}", self.out))
     }
@@ -30,7 +30,7 @@ impl Run {
 
 pub fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jobcheck"));
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "FORCE_COLOR"] {
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "FORCE_COLOR", "COLUMNS"] {
         command.env_remove(name);
     }
     command
@@ -60,7 +60,7 @@ pub fn finish(command: &mut Command, input: &[u8]) -> Run {
     }
 }
 
-/// The shipped controllers, for one test.
+/// A process with the shipped controllers, which ends with the test.
 pub struct Controller(pub Child);
 
 impl Drop for Controller {
@@ -70,7 +70,7 @@ impl Drop for Controller {
     }
 }
 
-/// Starts them on a cluster.
+/// Starts the shipped controllers on a cluster.
 pub fn controller(kubeconfig: &str) -> Controller {
     let mut controller = binary();
     controller.args(["controller", "--kubeconfig", kubeconfig]).stderr(Stdio::null());
@@ -86,21 +86,16 @@ pub fn lines(name: &str) -> Vec<String> {
     fs::read_to_string(recording(name)).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// A folder of one test, which goes with it.
-pub struct Folder(PathBuf);
+/// A folder that is removed at the end of the test.
+pub struct Folder(TempDir);
 
 impl Folder {
     pub fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        Folder(TempDir::with_prefix_in("cli-", env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -111,12 +106,6 @@ impl Folder {
 
     pub fn write_lines(&self, name: &str, lines: &[String]) -> PathBuf {
         self.write(name, lines.join("\n") + "\n")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

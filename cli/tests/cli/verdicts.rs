@@ -18,7 +18,7 @@ fn a_recording_of_the_built_in_controller_conforms_in_a_few_lines() {
 }
 
 #[test]
-fn what_a_watch_shows_is_judged_alike_in_a_native_trace() {
+fn a_watch_in_a_native_trace_is_judged_like_a_watch_stream() {
     let folder = Folder::new();
     let native = lines("nonindexed-success.watch").into_iter().map(|line| format!("{{\"watched\":{line}}}"));
     let header = r#"{"format":"jobcheck.dev/trace","version":"1.1"}"#.to_owned();
@@ -30,7 +30,7 @@ fn what_a_watch_shows_is_judged_alike_in_a_native_trace() {
 }
 
 #[test]
-fn a_violation_is_told_with_its_place_both_sides_and_the_rule() {
+fn a_violation_is_printed_with_its_place_both_sides_and_the_rule() {
     let folder = Folder::new();
     let file = folder.write_lines("bad.jsonl", &counted_too_much());
     let run = replay([&file]);
@@ -43,14 +43,14 @@ fn a_violation_is_told_with_its_place_both_sides_and_the_rule() {
 }
 
 #[test]
-fn explain_tells_the_story_the_world_and_the_views() {
+fn explain_prints_the_events_the_state_and_the_views() {
     let folder = Folder::new();
     let run =
         replay([folder.write_lines("bad.jsonl", &active_miscounted()).as_os_str(), "--explain".as_ref()]);
     assert_eq!(run.code, 1, "{run:?}");
     for expected in [
         "before it",
-        "the world before it",
+        "the state before it",
         "no view of the caches allows it",
         "Pod cache",
         "expected 2, found 7",
@@ -125,7 +125,7 @@ fn a_trace_of_other_things_is_inconclusive() {
 }
 
 #[test]
-fn what_still_had_to_happen_is_pending_and_no_violation() {
+fn an_open_obligation_is_pending_and_no_violation() {
     let folder = Folder::new();
     let mut cut = lines("nonindexed-success.audit");
     cut.pop();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::batch::v1 as batch;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
-use kube::core::{ParseExpressionError, Selector, SelectorExt};
+use kube_core::{ParseExpressionError, Selector, SelectorExt};
 
 use super::observed::{
     CompletionMode, Condition, ContainerFacts, ContainerKind, Controller, Deletion, ExitCodeOperator,

@@ -1,7 +1,5 @@
 //! The conversion of kube client errors to failures.
 
-use kube::core::Status;
-
 use super::fence::FenceClosed;
 use crate::answer::Failure;
 
@@ -17,27 +15,6 @@ impl Failure {
                 Failure::NotSent(error.to_string())
             }
             _ => Failure::Ambiguous(error_chain(error)),
-        }
-    }
-
-    /// Classifies a `Status` that reports a failure.
-    #[must_use]
-    pub fn from_status(status: &Status) -> Failure {
-        let message = status.message.clone();
-        let namespace_terminates = status
-            .details
-            .iter()
-            .flat_map(|details| &details.causes)
-            .any(|cause| cause.reason == "NamespaceTerminating");
-        match status.code {
-            400..500 if namespace_terminates => Failure::NamespaceTerminating(message),
-            404 => Failure::NotFound(message),
-            409 if status.is_already_exists() => Failure::AlreadyExists(message),
-            409 => Failure::Conflict(message),
-            410 => Failure::Expired(message),
-            429 => Failure::Throttled(message),
-            code @ 400..500 => Failure::Refused { code, message },
-            code => Failure::Ambiguous(format!("{code}: {message}")),
         }
     }
 }

@@ -7,7 +7,7 @@
 //! | requests and answers as plain data | [`request`], [`error`] |
 //! | the server: verbs, watches, rules | [`server`], [`watch`] |
 //! | garbage collection, pod garbage collection, namespaces, a kubelet: steps that are asked for | [`Server`], [`kubelet`] |
-//! | over HTTP, in the process or on a socket | [`mod@http`] |
+//! | over HTTP, in the process or on a socket (feature `http`, on by default) | `http` |
 //! | faults and audit events | [`faults`], [`audit`] |
 //!
 //! The rules of Jobs are those of the specification (`jobcheck_spec::apiserver`). The core is a function of its
@@ -22,6 +22,7 @@ mod delete;
 pub mod error;
 mod events_api;
 pub mod faults;
+#[cfg(feature = "http")]
 pub mod http;
 mod identity;
 pub mod kubelet;

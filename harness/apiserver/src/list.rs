@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::{ApiError, FieldError};
 use crate::events_api::present;
@@ -150,14 +150,18 @@ fn check_options(options: &ListOptions) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// Its text is no known value.
+#[cfg(feature = "http")]
 pub fn version_match(text: &str) -> Result<Option<VersionMatch>, ApiError> {
     match text {
         "" => Ok(None),
         "Exact" => Ok(Some(VersionMatch::Exact)),
         "NotOlderThan" => Ok(Some(VersionMatch::NotOlderThan)),
         other => {
-            let error =
-                FieldError::unsupported("resourceVersionMatch", json!(other), &["Exact", "NotOlderThan", ""]);
+            let error = FieldError::unsupported(
+                "resourceVersionMatch",
+                Value::from(other),
+                &["Exact", "NotOlderThan", ""],
+            );
             Err(ApiError::invalid("ListOptions", "meta.k8s.io", "", &[error]))
         }
     }

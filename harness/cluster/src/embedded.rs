@@ -14,6 +14,7 @@ use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClo
 use jobcheck_apiserver::{Config, Server};
 use tokio::net::TcpListener;
 
+use crate::Version;
 use crate::control_plane::audit_log;
 use crate::error::Error;
 use crate::files;
@@ -21,7 +22,6 @@ use crate::kubeconfig::{self, Kubeconfig};
 use crate::launch::Launch;
 use crate::state::Endpoint;
 use crate::up::Spec;
-use crate::version::Version;
 
 /// The file in a cluster's folder that says where its server listens.
 const ADDRESS: &str = "address";

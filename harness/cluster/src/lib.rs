@@ -42,7 +42,8 @@ mod state;
 pub mod status;
 mod up;
 mod usage;
-mod version;
+
+pub use jobcheck_spec::apiserver::Version;
 
 pub use error::{Error, Log, told};
 pub use home::Home;
@@ -52,4 +53,3 @@ pub use restart::Ended;
 pub use state::{Component, Kind, State};
 pub use up::{Cluster, Controllers, Plane, Spec, Up, audit_log, up};
 pub use usage::Usage;
-pub use version::Version;

@@ -10,11 +10,11 @@ use ring::digest::{Context, SHA256};
 use rustix::process::Signal;
 use tokio::process::Command;
 
+use crate::Version;
 use crate::error::{Error, Log};
 use crate::files;
 use crate::lock::Lock;
 use crate::process::{MARK, marked};
-use crate::version::Version;
 
 const MAIN: &str = include_str!("../../controlplane/main.go");
 const PROGRAM: &str = "controlplane";
@@ -88,8 +88,20 @@ async fn build(version: Version, folder: &Path, log: &Path) -> Result<(), Error>
 
 /// The files of the build.
 fn sources(version: Version) -> [(&'static str, &'static str); 3] {
-    let (module, sums) = version.module();
+    let (module, sums) = module(version);
     [("go.mod", module), ("go.sum", sums), ("main.go", MAIN)]
+}
+
+/// The Go module of the control plane, and the digests of its dependencies: `go.mod` and `go.sum`.
+const fn module(version: Version) -> (&'static str, &'static str) {
+    match version {
+        Version::V1_35 => {
+            (include_str!("../../controlplane/go-1.35.mod"), include_str!("../../controlplane/go-1.35.sum"))
+        }
+        Version::V1_36 => {
+            (include_str!("../../controlplane/go.mod"), include_str!("../../controlplane/go.sum"))
+        }
+    }
 }
 
 /// As upstream builds: without them the server says that it is v0.0.0, which clients cannot read. And small.
@@ -123,6 +135,17 @@ mod tests {
         assert_ne!(usual, other);
         for version in Version::ALL {
             assert!(linked(version).contains(&format!(".gitVersion=v{version} ")));
+        }
+    }
+
+    #[test]
+    fn the_module_is_that_of_the_release() {
+        for version in Version::ALL {
+            let (module, sums) = module(version);
+            let (_, patch) = version.release().split_once('.').unwrap();
+            assert!(module.contains(&format!("k8s.io/kubernetes v{version}\n")));
+            assert!(module.contains(&format!("k8s.io/api => k8s.io/api v0.{patch}\n")));
+            assert!(sums.contains(&format!("k8s.io/kubernetes v{version} h1:")));
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use crate::Version;
 use crate::clear::{clear, living};
 use crate::control_plane::{self, ControlPlane};
 use crate::embedded;
@@ -19,7 +20,6 @@ use crate::name::Name;
 use crate::process::Process;
 use crate::state::{Kind, State};
 use crate::status::{self, Health};
-use crate::version::Version;
 
 /// Time between two attempts to take a name.
 const ATTEMPT: Duration = Duration::from_millis(100);

@@ -1,19 +1,19 @@
-//! What generated tests came to, for people and for programs.
+//! The reports of replayed paths, for people and for programs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use jobcheck_explorer::mutants::Mutant;
-use jobcheck_explorer::narrative::lines;
+use jobcheck_explorer::narrative;
 use jobcheck_explorer::step::StepKind;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
-use super::{Run, Sums};
-use crate::args::Global;
+use super::{Run, Tally};
+use crate::global::Global;
 use crate::styles::{BAD, BOLD, GOOD, OPEN};
 
-/// The report for programs.
+/// The report for programs: docs/reference/schemas/generated.schema.json.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GeneratedReport {
@@ -53,7 +53,7 @@ struct DifferenceReport {
     path: Vec<String>,
 }
 
-impl Sums {
+impl Tally {
     fn paths(&self) -> usize {
         self.runs.iter().map(|run| run.walked.paths).sum()
     }
@@ -62,7 +62,7 @@ impl Sums {
         self.runs.iter().map(|run| run.walked.steps).sum()
     }
 
-    /// How often steps of each kind were taken.
+    /// The number of steps of each kind.
     fn taken(&self) -> Vec<(&'static str, usize)> {
         let sum = |kind: StepKind| self.runs.iter().map(|run| run.walked.taken[kind as usize]).sum();
         StepKind::outside_scripts().map(|kind| (kind.name(), sum(kind))).collect()
@@ -82,21 +82,21 @@ impl Sums {
 }
 
 /// The report for programs.
-pub fn whole(sums: &Sums, mutant: Option<&Mutant>) -> GeneratedReport {
+pub fn whole(tally: &Tally, mutant: Option<&Mutant>) -> GeneratedReport {
     GeneratedReport {
         api_version: API_VERSION,
         kind: "GeneratedReport",
-        exit_code: sums.exit().code(),
+        exit_code: tally.exit().code(),
         mutant: mutant.map(|mutant| mutant.id),
-        seed: sums.seed,
-        paths: sums.paths(),
-        steps: sums.steps(),
-        taken: sums.taken().into_iter().filter(|(_, count)| *count > 0).collect(),
-        not_taken: sums.not_taken(),
-        ended_early: sums.ended_early(),
-        not_begun: sums.not_begun.clone(),
-        scopes: sums.runs.iter().map(of_scope).collect(),
-        seconds: sums.elapsed.as_secs_f64(),
+        seed: tally.seed,
+        paths: tally.paths(),
+        steps: tally.steps(),
+        taken: tally.taken().into_iter().filter(|(_, count)| *count > 0).collect(),
+        not_taken: tally.not_taken(),
+        ended_early: tally.ended_early(),
+        not_begun: tally.not_begun.clone(),
+        scopes: tally.runs.iter().map(of_scope).collect(),
+        seconds: tally.elapsed.as_secs_f64(),
     }
 }
 
@@ -111,36 +111,36 @@ fn of_scope(run: &Run) -> ScopeReport {
         difference: walked
             .difference
             .as_ref()
-            .map(|it| DifferenceReport { why: it.why.clone(), path: story(run) }),
+            .map(|it| DifferenceReport { why: it.why.clone(), path: lines(run) }),
         seconds: run.elapsed.as_secs_f64(),
     }
 }
 
-/// The path to the difference, a line each.
-fn story(run: &Run) -> Vec<String> {
+/// The steps to the difference, a line each.
+fn lines(run: &Run) -> Vec<String> {
     let path = run.walked.difference.as_ref().map_or(&[][..], |it| &it.path);
-    lines(&run.scope, path).into_iter().map(|line| format!("{} {}", line.who, line.what)).collect()
+    narrative::lines(&run.scope, path).into_iter().map(|line| format!("{} {}", line.who, line.what)).collect()
 }
 
-/// The report for people. It is no interface: its JSON is.
-pub fn text(sums: &Sums, mutant: Option<&Mutant>, global: &Global) -> String {
+/// The report for people. Its text may change; the JSON report is stable.
+pub fn text(tally: &Tally, mutant: Option<&Mutant>, global: &Global) -> String {
     let mut out = String::new();
     if !global.quiet {
         let _ = writeln!(
             out,
-            "{BOLD}{:<36} {:>8} {:>9} {:>9} {:>8}  result{BOLD:#}",
+            "{BOLD}{:<36} {:>6} {:>7} {:>7} {:>7}  result{BOLD:#}",
             "scope", "paths", "steps", "of", "time"
         );
-        sums.runs.iter().for_each(|run| row(run, &mut out));
+        tally.runs.iter().for_each(|run| row(run, &mut out));
     }
-    for run in sums.runs.iter().filter(|run| run.walked.difference.is_some()) {
+    for run in tally.runs.iter().filter(|run| run.walked.difference.is_some()) {
         let why = run.walked.difference.as_ref().map_or("", |it| &it.why);
         let _ = writeln!(out, "\n{BAD}{}{BAD:#}: {why}", run.scope.name);
-        for (number, line) in story(run).iter().enumerate() {
+        for (number, line) in lines(run).iter().enumerate() {
             let _ = writeln!(out, "  {:>3} {line}", number + 1);
         }
     }
-    summary(sums, mutant, &mut out);
+    summary(tally, mutant, &mut out);
     out
 }
 
@@ -149,12 +149,12 @@ fn row(run: &Run, out: &mut String) {
     let (paint, result) = match () {
         () if walked.difference.is_some() => (BAD, "differs"),
         () if walked.is_complete() => (GOOD, "every step"),
-        () => (GOOD, "as far as taken"),
+        () => (GOOD, "part"),
     };
     let graph = walked.graph.map_or_else(|| "more".to_owned(), |graph| graph.to_string());
     let _ = writeln!(
         out,
-        "{:<36} {:>8} {:>9} {graph:>9} {:>7.2}s  {paint}{result}{paint:#}",
+        "{:<36} {:>6} {:>7} {graph:>7} {:>6.2}s  {paint}{result}{paint:#}",
         run.scope.name,
         walked.paths,
         walked.steps,
@@ -162,32 +162,32 @@ fn row(run: &Run, out: &mut String) {
     );
 }
 
-fn summary(sums: &Sums, mutant: Option<&Mutant>, out: &mut String) {
-    let whole = sums.runs.iter().filter(|run| run.walked.is_complete()).count();
+fn summary(tally: &Tally, mutant: Option<&Mutant>, out: &mut String) {
+    let whole = tally.runs.iter().filter(|run| run.walked.is_complete()).count();
     let defect = mutant.map(|mutant| format!(" with the defect {}", mutant.id)).unwrap_or_default();
     let _ = writeln!(
         out,
-        "{} paths of {} scopes{defect} from seed {}, {} steps in {:.1} s; a prefix that paths share is replayed once; \
-         {whole} scopes whole",
-        sums.paths(),
-        sums.runs.len(),
-        sums.seed,
-        sums.steps(),
-        sums.elapsed.as_secs_f64()
+        "{} paths of {} scopes{defect} from seed {}, {} steps in {:.1} s; a shared prefix is replayed once; {whole} \
+         scopes complete",
+        tally.paths(),
+        tally.runs.len(),
+        tally.seed,
+        tally.steps(),
+        tally.elapsed.as_secs_f64()
     );
-    for (why, count) in sums.ended_early() {
+    for (why, count) in tally.ended_early() {
         let _ = writeln!(out, "ended early: {count} paths: {why}");
     }
-    let none = sums.not_taken();
-    let none = if none.is_empty() { "none".to_owned() } else { none.join(", ") };
-    let _ =
-        writeln!(out, "kinds of steps that no path took, of {}: {none}", StepKind::outside_scripts().count());
-    if !sums.not_begun.is_empty() {
-        let _ = writeln!(out, "{OPEN}not begun{OPEN:#}: {}", sums.not_begun.join(", "));
+    let not_taken = tally.not_taken();
+    let not_taken = if not_taken.is_empty() { "none".to_owned() } else { not_taken.join(", ") };
+    let kinds = StepKind::outside_scripts().count();
+    let _ = writeln!(out, "kinds of steps that no path took, of {kinds}: {not_taken}");
+    if !tally.not_begun.is_empty() {
+        let _ = writeln!(out, "{OPEN}not begun{OPEN:#}: {}", tally.not_begun.join(", "));
     }
-    let (paint, result) = match sums.exit() {
-        Exit::Conforms => (GOOD, "every step came to what its path says"),
-        Exit::Violates => (BAD, "something else happens than a path says"),
+    let (paint, result) = match tally.exit() {
+        Exit::Conforms => (GOOD, "every step was as in its path"),
+        Exit::Violates => (BAD, "a step was not as in its path"),
         _ => (OPEN, "not all scopes were begun"),
     };
     let _ = writeln!(out, "{paint}{result}{paint:#}");

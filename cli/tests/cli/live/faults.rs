@@ -1,4 +1,4 @@
-//! Faults before live controllers: what becomes of requests, and what the recording says of them.
+//! Faults of live controllers, and their records in the trace.
 
 use std::fs;
 use std::path::Path;
@@ -28,17 +28,17 @@ fn at<'a>(line: &'a Value, field: &str) -> &'a str {
 }
 
 #[test]
-fn the_fault_of_a_lost_answer_stands_before_its_request() {
+fn the_fault_of_a_lost_response_precedes_its_request() {
     let lines = recorded(&scenarios().join("lost-answer.yaml"), "lost-answer");
     let lost: Vec<usize> =
         (0..lines.len()).filter(|number| lines[*number]["fault"]["kind"] == "lostResponse").collect();
     let [lost] = lost[..] else { panic!("{lines:#?}") };
     let request = &lines[lost + 1]["request"];
     assert!(is_creation_of_a_pod(request) && request["code"] == 201, "{request}");
-    // It was committed, and is not made twice.
+    // The request was committed, so that the controller does not repeat it.
     let creations = lines.iter().filter(|line| is_creation_of_a_pod(&line["request"])).count();
     assert_eq!(creations, 1);
-    // The request that failed is told as one that its sender sees refused, though the API server has not seen it.
+    // The failed request is recorded as its sender sees it, although the API server has not received it.
     let failed: Vec<usize> =
         (0..lines.len()).filter(|number| lines[*number]["request"]["code"] == 500).collect();
     let [failed] = failed[..] else { panic!("{lines:#?}") };
@@ -49,7 +49,7 @@ fn the_fault_of_a_lost_answer_stands_before_its_request() {
 }
 
 #[test]
-fn a_request_that_arrives_late_was_sent_before_its_sender_died() {
+fn a_delayed_request_was_sent_before_its_sender_terminated() {
     let lines = recorded(&scenarios().join("late-creation.yaml"), "late-creation");
     let restart = lines.iter().find(|line| line["mark"]["kind"] == "restart").unwrap();
     let restart = at(&restart["mark"], "at");
@@ -60,7 +60,7 @@ fn a_request_that_arrives_late_was_sent_before_its_sender_died() {
 }
 
 #[test]
-fn a_second_leader_goes_on_where_the_first_stops() {
+fn a_second_leader_continues_when_the_first_stops() {
     let folder = Folder::new();
     let file = folder.path("leaders.yaml");
     let text = "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: leaders\nabout: The second of two leaders is left.\n\

@@ -20,7 +20,7 @@ fn fuzz(home: &Folder, arguments: &[&str]) -> Command {
     command
 }
 
-/// Folders of clusters and of runs that are there still.
+/// The remaining folders of clusters and of runs.
 fn left(home: &Folder) -> Vec<PathBuf> {
     let folders = ["clusters", "runs"].map(|folder| fs::read_dir(home.path(folder)));
     let entries = folders.into_iter().flatten().flatten().flatten().map(|entry| entry.path());
@@ -41,9 +41,9 @@ fn the_shipped_controllers_conform_while_their_control_plane_is_restarted() {
     assert_eq!(left(&home), Vec::<PathBuf>::new());
 }
 
-/// What cannot be judged in time is inconclusive; where it cannot be kept, the search ends with an error.
+/// A run without a verdict is written. If that fails, the search ends with an error.
 #[test]
-fn what_cannot_be_kept_ends_the_search() {
+fn a_file_that_cannot_be_written_ends_the_search() {
     let (home, kept) = (Folder::new(), Folder::new());
     for seed in 1..=20 {
         fs::create_dir(kept.path(&format!("fuzz-{seed}.yaml"))).unwrap();
@@ -60,7 +60,7 @@ fn what_cannot_be_kept_ends_the_search() {
 }
 
 #[test]
-fn what_a_killed_search_leaves_goes_with_the_next() {
+fn the_next_search_removes_what_a_killed_one_left() {
     let clusters = Clusters::new();
     let home = clusters.home();
     let start = || -> Child {

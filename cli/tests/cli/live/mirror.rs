@@ -1,4 +1,4 @@
-//! A manager that writes status alone, a process of its own (KEP-4368; `cli/examples/mirror.rs`).
+//! A manager that writes the status only, as a process of its own (KEP-4368; `cli/examples/mirror.rs`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ use crate::support::{Controller, Folder, binary, finish};
 
 const MIRROR: &str = "example.com/mirror";
 
-/// Starts the example, which cargo builds beside the tests.
+/// Starts the example, which cargo builds with the tests.
 fn mirror(kubeconfig: &str) -> Controller {
     let directory = Path::new(env!("CARGO_BIN_EXE_jobcheck")).parent().unwrap();
     let mut command = Command::new(directory.join("examples/mirror"));
@@ -45,9 +45,9 @@ fn a_manager_without_pods_is_judged_by_its_status_writes() {
     assert_eq!(run.code, 0, "{run:?}");
 }
 
-/// MB-08: what the CronJob controller believes of a Job of another manager are its conditions and its end.
+/// MB-08: the CronJob controller relies on the conditions and the completion time of a Job of another manager.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cron_job_counts_what_another_manager_has_completed() {
+async fn a_cron_job_counts_a_job_that_another_manager_has_completed() {
     let clusters = Clusters::new();
     up(&clusters, &["--with", "built-in"]);
     let client = clusters.client("default").await;
@@ -62,7 +62,7 @@ async fn a_cron_job_counts_what_another_manager_has_completed() {
         }}},
     });
     cron_jobs.create(&PostParams::default(), &serde_json::from_value(cron_job).unwrap()).await.unwrap();
-    // It is due at once where it was scheduled last before the year began.
+    // A last schedule in the previous year makes the CronJob due at once.
     let last =
         (Timestamp::now() - SignedDuration::from_hours(400 * 24)).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let overdue = Patch::Merge(json!({"status": {"lastScheduleTime": last}}));
@@ -91,7 +91,7 @@ async fn a_cron_job_counts_what_another_manager_has_completed() {
     );
 }
 
-/// Waits until there is something.
+/// Waits until a function returns a value.
 async fn until<T>(mut what: impl AsyncFnMut() -> Option<T>) -> T {
     for _ in 0..600 {
         if let Some(found) = what().await {
@@ -99,5 +99,5 @@ async fn until<T>(mut what: impl AsyncFnMut() -> Option<T>) -> T {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("not so after a minute");
+    panic!("no value after a minute");
 }

@@ -40,14 +40,14 @@ async fn a_job_of_the_built_in_controller_is_recorded_by_watches_and_by_the_audi
         assert_conforms(&trace, "one");
     }
 
-    // Somebody who may do nothing hears what is missing, and how it is given to him.
+    // A user without permissions gets a list of the missing ones, and the command that grants them.
     let nobody = fs::read_to_string(&kubeconfig).unwrap().replace("  user:\n", "  user:\n    as: nobody\n");
     let nobody = folder.write("nobody", nobody);
     let trace = folder.path("nobody.jsonl");
     let arguments = ["record", "--kubeconfig", nobody.to_str().unwrap(), "-n", "shop", "-o"];
     let run = jobcheck(arguments.into_iter().chain([trace.to_str().unwrap()]));
     assert!(run.code == 4 && !trace.exists(), "{run:?}");
-    for said in ["list jobs, watch jobs, list pods, watch pods in namespace shop", "kubectl create role "] {
-        assert!(run.err.contains(said), "{said:?} is not in {run:?}");
+    for part in ["list jobs, watch jobs, list pods, watch pods in namespace shop", "kubectl create role "] {
+        assert!(run.err.contains(part), "{part:?} is not in {run:?}");
     }
 }

@@ -22,10 +22,10 @@ pub(super) fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("tests/scenarios")
 }
 
-/// Scenarios of defects in which the built-in controllers do something else than ours, or did.
+/// Scenarios of defects that the built-in controllers have or had, and ours do not.
 const DEFECTS: [&str; 8] = ["b18", "h3", "j-04", "l1", "mb-03", "s-03", "s-04", "tt-09"];
 
-/// What the built-in controllers are known to do otherwise, and the label of it.
+/// The scenarios that show a known deviation of the built-in controllers, with its id.
 const KNOWN: [(&str, &str); 11] = [
     ("adoption", "S-05"),
     ("deleted-unseen", "J-09"),
@@ -40,7 +40,7 @@ const KNOWN: [(&str, &str); 11] = [
     ("terminating-namespace", "H2"),
 ];
 
-/// What is not run: time cannot be stopped, and there is one clock and one API server.
+/// Scenarios that need a clock that stops, several clocks, or several API servers.
 const NOT_ON_LIVE: [&str; 8] = [
     "backoff-delay",
     "deadline",
@@ -52,7 +52,7 @@ const NOT_ON_LIVE: [&str; 8] = [
     "unscheduled",
 ];
 
-/// What is not run there besides: the settings of the built-in controllers are as they are.
+/// Scenarios that need other settings of the built-in controllers.
 const NOT_ON_BUILTIN: [&str; 2] = ["full-lists", "rollout"];
 
 fn library() -> Vec<PathBuf> {
@@ -79,23 +79,23 @@ fn the_library_holds_with_ours_and_differs_with_the_built_in_where_that_is_known
     let files = library();
     let mut command = binary();
     command.env("JOBCHECK_HOME", home.path("")).args(["run", "--target", "live,builtin", "-ojson"]);
-    // A machine with much other work is slow, not wrong.
+    // A loaded machine must not make the test fail.
     command.args(["--parallel", "16", "--patience", "5m0s"]).args(&files);
     let run = finish(&mut command, b"");
     let report = run.json();
-    let why = told(&report);
+    let why = odd_results(&report);
     assert_eq!(run.code, 1, "{}\n{why}\nLive tests can be left out: cargo test -- --skip live::", run.err);
     schema::check(&report);
 
     let mut not_run: Vec<&str> = NOT_ON_LIVE.to_vec();
     assert_eq!(with(&report, "live", "notRun"), not_run);
-    assert_eq!(with(&report, "live", "holds").len(), files.len() - not_run.len(), "{}", told(&report));
+    assert_eq!(with(&report, "live", "holds").len(), files.len() - not_run.len(), "{}", odd_results(&report));
     not_run.extend(NOT_ON_BUILTIN);
     not_run.sort_unstable();
     assert_eq!(with(&report, "builtin", "notRun"), not_run);
-    assert_eq!(with(&report, "builtin", "broken"), KNOWN.map(|(name, _)| name), "{}", told(&report));
+    assert_eq!(with(&report, "builtin", "broken"), KNOWN.map(|(name, _)| name), "{}", odd_results(&report));
     let holds = files.len() - not_run.len() - KNOWN.len();
-    assert_eq!(with(&report, "builtin", "holds").len(), holds, "{}", told(&report));
+    assert_eq!(with(&report, "builtin", "holds").len(), holds, "{}", odd_results(&report));
     let known = BTreeMap::from(KNOWN);
     for it in report["scenarios"].as_array().unwrap().iter().filter(|it| it["result"] == "broken") {
         assert_eq!(it["known"].as_str(), known.get(it["name"].as_str().unwrap()).copied(), "{it}");
@@ -111,14 +111,14 @@ fn the_library_holds_with_ours_and_differs_with_the_built_in_where_that_is_known
     }
 }
 
-/// What did not hold, and why.
-fn told(report: &Value) -> String {
+/// The results that do not hold, with their reasons.
+fn odd_results(report: &Value) -> String {
     let all = report["scenarios"].as_array().unwrap().iter();
     let odd = all.filter(|it| it["result"] != "holds" && it["result"] != "notRun");
     odd.map(|it| format!("{} on {}: {} {}\n", it["name"], it["target"], it["result"], it["why"])).collect()
 }
 
-/// Names of what runs have on a cluster.
+/// The names of the namespaces and nodes that runs have made.
 async fn left(client: &Client) -> Vec<String> {
     let labelled = ListParams::default().labels("jobcheck.dev/run");
     let namespaces = Api::<Namespace>::all(client.clone()).list(&labelled).await.unwrap().items;
@@ -155,7 +155,7 @@ async fn beats(client: &Client) {
     panic!("the Node of the runs shows no sign of life for a minute");
 }
 
-/// Where only pods are let in that Pod Security calls restricted, those of the runs are.
+/// The pods of the runs pass the Pod Security level `restricted`.
 async fn meet_the_strictest_standard(client: &Client) {
     let strict = json!({
         "metadata": {"name": "strict", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},

@@ -18,12 +18,12 @@ fn add(path: &Path, lines: &[String]) {
     file.write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
 }
 
-/// The name of the last object that a recording is about, which is in the trace once it is whole.
+/// The requirements that a replay has judged for the first Job.
 fn judged(run: &Run) -> Value {
     run.json()["traces"][0]["jobs"][0]["judged"].clone()
 }
 
-/// The trace tells what the corpus does.
+/// Asserts that the trace is judged as the recording of the corpus is.
 fn assert_same(trace: &Path) {
     let json = |path: &Path| replay(["-ojson".as_ref(), path.as_os_str()]);
     let (found, expected) = (json(trace), json(&recording(CORPUS)));
@@ -31,7 +31,7 @@ fn assert_same(trace: &Path) {
     assert_eq!(found.json()["requirements"], expected.json()["requirements"]);
 }
 
-/// Waits until the trace has so many requests.
+/// Waits until the trace has this number of requests.
 fn until(recording: &Recording, requests: usize) {
     for _ in 0..600 {
         if recording.text().lines().filter(|line| line.starts_with("{\"request\"")).count() >= requests {
@@ -90,7 +90,7 @@ fn namespaces_are_chosen() {
     assert_same(&trace);
 }
 
-/// Sends a body, and returns the code of the answer.
+/// Sends a body. Returns the status code of the response.
 fn post(address: &str, body: &str) -> u16 {
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!(
@@ -104,7 +104,7 @@ fn post(address: &str, body: &str) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// A batch as kube-apiserver sends it: its items do not say what they are.
+/// A batch as kube-apiserver sends it: its items have no kind and version.
 fn batch(lines: &[String]) -> String {
     let item = |line: &String| {
         let mut event: Value = serde_json::from_str(line).unwrap();
@@ -119,18 +119,18 @@ fn batch(lines: &[String]) -> String {
     )
 }
 
-/// A webhook, and its address.
+/// A webhook with its address.
 fn webhook(trace: &Path) -> (Recording, String) {
     let mut recording = Recording::begin(trace.to_owned(), &["--audit-webhook", "127.0.0.1:0"]);
-    let said = recording.says();
+    let line = recording.error_line();
     let address =
-        said.trim().strip_prefix("note: the webhook is http://").unwrap_or_else(|| panic!("{said}"));
+        line.trim().strip_prefix("note: the webhook is http://").unwrap_or_else(|| panic!("{line}"));
     let address = address.trim_end_matches('/').to_owned();
     (recording, address)
 }
 
 #[test]
-fn a_webhook_takes_batches_in_any_order_and_what_is_sent_again() {
+fn a_webhook_accepts_batches_in_any_order_and_repeated_ones() {
     let folder = Folder::new();
     let trace = folder.path("trace.jsonl");
     let all = lines(CORPUS);
@@ -144,7 +144,7 @@ fn a_webhook_takes_batches_in_any_order_and_what_is_sent_again() {
 }
 
 #[test]
-fn what_is_no_batch_is_refused_and_a_gap() {
+fn a_body_that_is_no_batch_is_refused_and_a_gap() {
     let folder = Folder::new();
     let trace = folder.path("trace.jsonl");
     let (recording, address) = webhook(&trace);

@@ -9,11 +9,11 @@ use super::{Recording, verdict};
 use crate::support::{Folder, jobcheck, lines};
 
 #[test]
-fn a_full_disk_is_told_and_what_was_written_before_can_be_judged() {
+fn a_full_disk_is_an_error_and_the_lines_before_can_be_judged() {
     let folder = Folder::new();
     let (log, trace) = (folder.path("audit.log"), folder.path("trace.jsonl"));
     fs::write(&log, "").unwrap();
-    // As a disk that is full after 20 blocks: what is written beyond fails.
+    // The limit of 20 blocks stands for a full disk.
     let mut command = Command::new("bash");
     command.args(["-c", "trap '' XFSZ; ulimit -f 20; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_jobcheck")]);
     command.args(["record", "-o"]).arg(&trace).arg("--audit").arg(&log);
@@ -28,7 +28,7 @@ fn a_full_disk_is_told_and_what_was_written_before_can_be_judged() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_overwritten_unless_that_is_wanted() {
+fn an_existing_file_is_overwritten_only_with_force() {
     let folder = Folder::new();
     let log = folder.write("audit.log", "");
     let trace = folder.write("trace.jsonl", "precious\n");

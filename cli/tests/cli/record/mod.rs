@@ -19,25 +19,25 @@ use serde_json::json;
 use crate::cluster::{job, kill};
 use crate::support::{Run, binary, replay};
 
-/// How often something is looked at that is to come within a minute.
+/// The number of attempts to find something that must happen within a minute.
 const LOOKS: usize = 600;
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A recording under way.
+/// A recording in progress.
 pub struct Recording {
     child: Child,
     pub trace: PathBuf,
 }
 
 impl Recording {
-    /// Begins, and waits until it has.
+    /// Begins a recording, and waits for its first line.
     pub fn begin(trace: PathBuf, arguments: &[&str]) -> Recording {
         let mut command = binary();
         command.args(["record", "-o"]).arg(&trace).args(arguments);
         Recording::of(command, trace)
     }
 
-    /// The same with a command of its own.
+    /// Begins a recording with another command.
     pub fn of(mut command: Command, trace: PathBuf) -> Recording {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut recording = Recording { child: command.spawn().unwrap(), trace };
@@ -45,7 +45,7 @@ impl Recording {
         recording
     }
 
-    /// Waits until the trace holds this.
+    /// Waits until the trace contains a text.
     pub fn until(&mut self, what: &str) {
         for _ in 0..LOOKS {
             if self.text().contains(what) {
@@ -63,23 +63,23 @@ impl Recording {
         std::fs::read_to_string(&self.trace).unwrap_or_default()
     }
 
-    /// Ends it by a signal.
+    /// Ends the recording by a signal.
     pub fn end(mut self, signal: Signal) -> Run {
         kill(self.child.id(), signal);
         self.read()
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until the recording ends by itself.
     pub fn wait(mut self) -> Run {
         self.read()
     }
 
-    /// A line that it has said on standard error.
-    pub fn says(&mut self) -> String {
+    /// The next line of standard error.
+    pub fn error_line(&mut self) -> String {
         use std::io::BufRead;
         let mut line = String::new();
-        let said = self.child.stderr.as_mut().unwrap();
-        std::io::BufReader::with_capacity(1, said).read_line(&mut line).unwrap();
+        let stderr = self.child.stderr.as_mut().unwrap();
+        std::io::BufReader::with_capacity(1, stderr).read_line(&mut line).unwrap();
         line
     }
 
@@ -126,19 +126,19 @@ async fn let_pods_succeed(client: &Client, job: &str) {
         if phase != "Succeeded" && pod.metadata.deletion_timestamp.is_none() {
             let ended = Patch::Merge(json!({"status": {"phase": "Succeeded"}}));
             let name = pod.metadata.name.unwrap();
-            // It may be gone by now.
+            // The pod may have been deleted.
             let _ = pods.patch_status(&name, &PatchParams::default(), &ended).await;
         }
     }
 }
 
-/// The verdict of a trace, and its exit code.
+/// The verdict on a trace, and the exit code.
 pub fn verdict(trace: &Path) -> (String, i32) {
     let run = replay([trace]);
     (run.first_line().split(' ').next().unwrap_or_default().to_owned(), run.code)
 }
 
-/// The trace is one of this Job alone, which conforms.
+/// Asserts that a trace has this Job only, and conforms.
 pub fn assert_conforms(trace: &Path, job: &str) {
     let run = replay([trace]);
     assert_eq!(run.code, 0, "{run:?}");

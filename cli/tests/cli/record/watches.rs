@@ -35,7 +35,7 @@ async fn a_job_that_runs_on_the_embedded_api_server_is_recorded_and_conforms() {
     let none = begin("none.jsonl", &["-A", "-l", "team=a"]);
     run_a_job(client.clone(), "one").await;
 
-    // What was finished before, and stays as it is, is not in it.
+    // A Job that finished before the recording and does not change is not recorded.
     for recording in [mine, labelled] {
         let trace = recording.trace.clone();
         let run = recording.end(Signal::INT);
@@ -49,7 +49,7 @@ async fn a_job_that_runs_on_the_embedded_api_server_is_recorded_and_conforms() {
     assert!(run.err.contains("there is no namespace elsewhere yet"), "{run:?}");
     assert!(none.end(Signal::INT).out.starts_with("recorded 0 Jobs"));
 
-    // Once something happens to it, it is.
+    // A change of it is recorded.
     let deleted = begin("deleted.jsonl", &[]);
     let jobs: Api<k8s_openapi::api::batch::v1::Job> = Api::default_namespaced(client);
     jobs.delete("before", &DeleteParams::background()).await.unwrap();
@@ -82,7 +82,7 @@ async fn what_is_interrupted_in_the_middle_can_be_read_and_ends_by_itself_after_
     running.await.unwrap();
 }
 
-/// An embedded API server in this process, which can be away for a while.
+/// An embedded API server in this process, which can be offline for a while.
 struct Embedded {
     server: SharedServer,
     address: SocketAddr,
@@ -98,7 +98,7 @@ impl Embedded {
         embedded
     }
 
-    /// Listens, at the same address as before.
+    /// Listens at the same address as before.
     async fn begin(&mut self) {
         let listener = TcpListener::bind(self.address).await.unwrap();
         self.address = listener.local_addr().unwrap();
@@ -110,14 +110,14 @@ impl Embedded {
         self.stop = Some((stop, serving));
     }
 
-    /// Cuts all connections, and listens no more.
+    /// Closes all connections, and stops listening.
     async fn end(&mut self) {
         let (stop, serving) = self.stop.take().unwrap();
         drop(stop);
         serving.await.unwrap();
     }
 
-    /// Forgets what changed before.
+    /// Compacts the history.
     fn compact(&self) {
         self.server.with(|server, _| {
             let revision = server.revision();
@@ -134,14 +134,14 @@ impl Embedded {
         std::fs::write(path, text).unwrap();
     }
 
-    /// A client that needs no connection.
+    /// A client without a connection.
     fn client(&self) -> Client {
         let service = ApiService::new(self.server.clone(), Auth::Everyone("admin".to_owned()));
         Client::new(service, "default")
     }
 }
 
-/// A controller that needs no connection, either.
+/// A controller without a connection.
 async fn away(embedded: &mut Embedded, is_compacted: bool, folder: &Folder) -> (Recording, Controller) {
     let file = folder.path("kubeconfig");
     embedded.kubeconfig(&file);
@@ -153,7 +153,7 @@ async fn away(embedded: &mut Embedded, is_compacted: bool, folder: &Folder) -> (
     run_a_job(embedded.client(), "first").await;
     recording.until("\"type\":\"Complete\"");
     embedded.end().await;
-    // A change of each resource that the watches do not see, and cannot be shown later where it is forgotten.
+    // The watches miss a change of each resource, which compaction makes unrecoverable.
     touch(&embedded.client()).await;
     if is_compacted {
         embedded.compact();
@@ -204,7 +204,7 @@ async fn a_watch_that_has_expired_is_a_gap_and_the_verdict_inconclusive() {
         };
         assert!(text.lines().any(marked), "{text}");
     }
-    // What was there before the gap is told before it.
+    // The lines before the gap precede it.
     let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in {text}"));
     assert!(at("\"name\":\"before\"") < at("\"kind\":\"gap\""), "{text}");
     assert_eq!(verdict(&trace), ("inconclusive".to_owned(), 3));

@@ -37,6 +37,7 @@ mod rules;
 mod spec;
 mod status;
 mod update;
+mod version;
 
 pub use create::{validate_create, would_refuse_create};
 pub use delete::{
@@ -47,3 +48,4 @@ pub use rules::RuleSet;
 pub use spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL};
 pub use status::{validate_status_update, would_refuse_status};
 pub use update::{validate_spec_update, would_refuse_spec};
+pub use version::Version;

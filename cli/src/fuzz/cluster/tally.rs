@@ -1,24 +1,24 @@
-//! What the runs came to, counted, and what of them is kept.
+//! The results of the runs, and the runs that are written to files.
 
 use std::collections::BTreeMap;
 
-use anstream::eprintln;
 use jobcheck_judge::report::Exit;
 use jobcheck_live::Error;
 use jobcheck_sim::fuzz::Draft;
 use jobcheck_spec::Req;
 
 use super::super::args::FuzzArgs;
-use super::super::keep;
+use super::super::write;
 use super::verdict::Verdict;
-use crate::real;
+use crate::output;
+use crate::real_cluster;
 use crate::run::Target;
 
-/// What became of a draft.
+/// The result of a draft.
 pub enum Outcome {
     /// It was run.
     Ran(Box<Ran>),
-    /// The target cannot play it, and why.
+    /// The target cannot run it, for this reason.
     NotRun(String),
     /// Something failed.
     Failed(Error),
@@ -30,70 +30,70 @@ pub struct Ran {
     pub seed: u64,
     /// The draft.
     pub draft: Draft,
-    /// What the run came to.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Requests in its recording.
+    /// The number of requests in its recording.
     pub requests: usize,
     /// The recording.
     pub trace: Vec<u8>,
-    /// Of a run that is wrong: how many repetitions were wrong in the same way, of how many.
+    /// For a violation: the number of repetitions that break the same requirement, and of all repetitions.
     pub again: Option<(usize, usize)>,
 }
 
-/// What the runs came to.
+/// The results of all runs.
 #[derive(Default)]
 pub struct Tally {
-    /// Drafts.
+    /// The number of drafts.
     pub runs: u64,
-    /// Requests of all recordings.
+    /// The number of requests in all recordings.
     pub requests: usize,
-    /// Runs with which nothing is wrong.
+    /// The number of runs that conform.
     pub conform: u64,
-    /// Runs that show documented deviations alone.
+    /// The number of runs that show known deviations only.
     pub deviate: u64,
-    /// How many of them show each.
+    /// The number of runs that show each known deviation.
     pub known: BTreeMap<Req, u64>,
-    /// Runs that break a requirement.
+    /// The runs that break a requirement.
     pub violating: Vec<Ran>,
-    /// Runs that cannot be judged.
+    /// The runs without a verdict.
     pub inconclusive: Vec<Ran>,
-    /// Seeds of drafts that the target cannot play, and why.
+    /// The seeds of drafts that the target cannot run, with the reason.
     pub not_run: Vec<(u64, String)>,
-    /// Seeds of runs that could not be made, why, and what that comes to.
+    /// The seeds of runs that failed, with the reason and the exit code.
     pub failed: Vec<(u64, String, Exit)>,
-    /// How often a part of the control plane was restarted.
+    /// The number of restarts of components of the control plane.
     pub restarts: u64,
-    /// What went wrong beside the runs, and what that comes to.
-    pub trouble: Vec<(String, Exit)>,
+    /// The errors outside the runs, with the exit code.
+    pub errors: Vec<(String, Exit)>,
 }
 
 impl Ran {
     /// The scenario, for `jobcheck run`.
-    pub fn text(&self, target: Target) -> String {
-        let (what, on) = (self.verdict.told(), target.name());
-        let about = format!("{what} on {on}, with seed {}", self.draft.at_once());
+    pub fn scenario(&self, target: Target) -> String {
+        let (predicate, target) = (self.verdict.predicate(), target.name());
+        let about = format!("{predicate} on {target}, with seed {}", self.draft.at_once());
         self.draft.text(&format!("fuzz-{}", self.seed), &about)
     }
 }
 
 impl Tally {
-    /// Counts what became of a draft, and keeps what is to be kept.
-    pub fn take(&mut self, seed: u64, outcome: Outcome, args: &FuzzArgs) {
+    /// Adds the result of a draft, and writes the run to files if it is evidence.
+    pub fn add(&mut self, seed: u64, outcome: Outcome, args: &FuzzArgs) {
         self.runs += 1;
         match outcome {
             Outcome::Ran(ran) => self.ran(*ran, args),
             Outcome::NotRun(why) => self.not_run.push((seed, why)),
             Outcome::Failed(error) => {
-                self.failed.push((seed, error.to_string(), real::exit_of(&error)));
+                self.failed.push((seed, error.to_string(), real_cluster::exit_of(&error)));
             }
         }
     }
 
     fn ran(&mut self, mut ran: Ran, args: &FuzzArgs) {
-        if self.wants(&ran.verdict) {
+        if self.is_evidence(&ran.verdict) {
             self.save(&ran, args);
         }
-        // A long search has many.
+        // The traces of a long search do not fit in memory.
         ran.trace = Vec::new();
         self.count(ran);
     }
@@ -111,8 +111,8 @@ impl Tally {
         }
     }
 
-    /// Whether a run is kept. The first of each documented deviation is evidence.
-    fn wants(&self, verdict: &Verdict) -> bool {
+    /// Returns whether a run is written to files. The first run that shows a known deviation is evidence for it.
+    fn is_evidence(&self, verdict: &Verdict) -> bool {
         match verdict {
             Verdict::Conforms => false,
             Verdict::Known(ids) => ids.iter().any(|id| !self.known.contains_key(id)),
@@ -120,29 +120,29 @@ impl Tally {
         }
     }
 
-    /// At once: whoever is killed has lost nothing then.
+    /// Writes a run to files, at once, so that nothing is lost if the process is killed.
     fn save(&mut self, ran: &Ran, args: &FuzzArgs) {
         let Some(directory) = &args.save else { return };
-        if let Err(error) = keep(directory, ran.seed, &ran.text(args.target), &ran.trace) {
-            eprintln!("error: {error:#}");
-            self.trouble.push((format!("{error:#}"), Exit::Environment));
+        if let Err(error) = write(directory, ran.seed, &ran.scenario(args.target), &ran.trace) {
+            output::error(format!("{error:#}"));
+            self.errors.push((format!("{error:#}"), Exit::Environment));
         }
     }
 
-    /// In a line.
-    pub fn so_far(&self) -> String {
-        let (wrong, open) = (self.violating.len(), self.inconclusive.len());
-        format!("{} runs, {} KNOWN, {wrong} wrong, {open} inconclusive", self.runs, self.deviate)
+    /// The results so far, in a line.
+    pub fn summary(&self) -> String {
+        let (violating, open) = (self.violating.len(), self.inconclusive.len());
+        format!("{} runs, {} KNOWN, {violating} violate, {open} inconclusive", self.runs, self.deviate)
     }
 
-    /// What it comes to.
+    /// The exit code.
     pub fn exit(&self, allow_known: bool) -> Exit {
         let failed = self.failed.iter().map(|(_, _, exit)| *exit);
-        let trouble = self.trouble.iter().map(|(_, exit)| *exit);
+        let errors = self.errors.iter().map(|(_, exit)| *exit);
         let is_broken = !self.violating.is_empty() || (self.deviate > 0 && !allow_known);
         let is_open = self.runs == 0 || !self.inconclusive.is_empty() || !self.not_run.is_empty();
         let broken = is_broken.then_some(Exit::Violates);
-        Exit::of_all(failed.chain(trouble).chain(broken).chain(is_open.then_some(Exit::Inconclusive)))
+        Exit::of_all(failed.chain(errors).chain(broken).chain(is_open.then_some(Exit::Inconclusive)))
     }
 }
 
@@ -180,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn of_each_documented_deviation_the_first_is_kept() {
+    fn the_first_run_of_each_known_deviation_is_evidence() {
         let mut tally = Tally::default();
         let known = |ids: &[Req]| Verdict::Known(ids.iter().copied().collect());
-        assert!(tally.wants(&known(&[Req::S04])) && !tally.wants(&Verdict::Conforms));
+        assert!(tally.is_evidence(&known(&[Req::S04])) && !tally.is_evidence(&Verdict::Conforms));
         tally.count(ran(known(&[Req::S04])));
-        assert!(!tally.wants(&known(&[Req::S04])) && tally.wants(&known(&[Req::S04, Req::S07])));
+        assert!(!tally.is_evidence(&known(&[Req::S04])) && tally.is_evidence(&known(&[Req::S04, Req::S07])));
         tally.count(ran(known(&[Req::S04, Req::S07])));
         assert_eq!((tally.deviate, tally.known[&Req::S04], tally.known[&Req::S07]), (2, 2, 1));
     }

@@ -1,4 +1,4 @@
-//! What random scenarios on a real control plane came to, for people and for programs.
+//! The reports of random scenarios on a real control plane, for people and for programs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,22 +13,22 @@ use super::tally::{Ran, Tally};
 use super::verdict::Verdict;
 use crate::styles::{BAD, GOOD, OPEN};
 
-/// What is told, and what it is about.
-pub struct Told<'a> {
-    /// What the runs came to.
+/// The results of a search, and its arguments.
+pub struct Report<'a> {
+    /// The results.
     pub tally: &'a Tally,
-    /// What was asked for.
+    /// The arguments.
     pub args: &'a FuzzArgs,
-    /// The first seed.
+    /// The seed of the first run.
     pub seed: u64,
-    /// How long all of it took.
+    /// The time of the search.
     pub elapsed: Duration,
 }
 
 /// The report for programs: docs/reference/schemas/fuzz.schema.json.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RealReport {
+pub struct ClusterReport {
     api_version: &'static str,
     kind: &'static str,
     exit_code: u8,
@@ -49,7 +49,7 @@ pub struct RealReport {
     seconds: f64,
 }
 
-/// How many runs came to each.
+/// The number of runs with each verdict.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Verdicts {
@@ -74,26 +74,26 @@ struct FoundReport {
     scenario: String,
 }
 
-impl Told<'_> {
+impl Report<'_> {
     /// The report for programs.
-    pub fn whole(&self) -> RealReport {
-        let Told { tally, args, .. } = self;
+    pub fn whole(&self) -> ClusterReport {
+        let Report { tally, args, .. } = self;
         let failed = tally.failed.iter().map(|(seed, why, _)| format!("seed {seed}: {why}"));
-        RealReport {
+        ClusterReport {
             api_version: API_VERSION,
             kind: "FuzzReport",
             exit_code: self.exit().code(),
             target: args.target.name(),
             kubernetes: args.version().minor(),
             faults: args.faults == Faults::All,
-            disturbed: args.disturb.iter().map(|part| part.program()).collect(),
+            disturbed: args.disturb.iter().map(|component| component.program()).collect(),
             restarts: tally.restarts,
             seed: self.seed,
             runs: tally.runs,
             requests: tally.requests,
             verdicts: self.verdicts(),
             known: tally.known.iter().map(|(id, count)| (id.id(), *count)).collect(),
-            refused: failed.chain(tally.trouble.iter().map(|(why, _)| why.clone())).collect(),
+            refused: failed.chain(tally.errors.iter().map(|(why, _)| why.clone())).collect(),
             unjudged: tally.inconclusive.iter().map(reason).collect(),
             not_run: tally.not_run.iter().map(|(seed, why)| format!("seed {seed}: {why}")).collect(),
             found: tally.violating.iter().map(|ran| self.found(ran)).collect(),
@@ -102,7 +102,7 @@ impl Told<'_> {
     }
 
     fn exit(&self) -> Exit {
-        self.tally.exit(self.args.pace.allow_known)
+        self.tally.exit(self.args.limits.allow_known)
     }
 
     fn verdicts(&self) -> Verdicts {
@@ -127,19 +127,19 @@ impl Told<'_> {
             at_once: ran.draft.at_once(),
             again,
             repetitions,
-            scenario: ran.text(self.args.target),
+            scenario: ran.scenario(self.args.target),
         }
     }
 
-    /// The report for people. It is no interface: its JSON is.
+    /// The report for people. Its text may change; the JSON report is stable.
     pub fn text(&self) -> String {
         let (tally, mut out) = (self.tally, String::new());
         for ran in &tally.violating {
             let req = requirement(ran).map_or(String::new(), |req| format!("{req} "));
             let (again, of) = ran.again.unwrap_or_default();
             let _ = writeln!(out, "{BAD}seed {}: {req}{BAD:#}{}", ran.seed, why(ran));
-            let _ = writeln!(out, "  wrong in the same way in {again} of {of} repetitions:");
-            for line in ran.text(self.args.target).lines() {
+            let _ = writeln!(out, "  breaks the same requirement in {again} of {of} repetitions:");
+            for line in ran.scenario(self.args.target).lines() {
                 let _ = writeln!(out, "    {line}");
             }
         }

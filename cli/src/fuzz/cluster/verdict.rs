@@ -1,4 +1,4 @@
-//! What a run comes to.
+//! The verdict on a run.
 
 use std::collections::BTreeSet;
 
@@ -7,31 +7,31 @@ use jobcheck_live::Outcome;
 use jobcheck_sim::fuzz::is_idle;
 use jobcheck_spec::Req;
 
-/// What a run comes to.
+/// The verdict on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing is wrong.
+    /// No requirement is broken.
     Conforms,
-    /// These documented deviations of the built-in, and nothing else.
+    /// The run shows these known deviations of the built-in controllers only.
     Known(BTreeSet<Req>),
     /// A requirement is broken.
     Violates {
-        /// Which.
+        /// The requirement; `None` for advice.
         requirement: Option<Req>,
-        /// By what.
+        /// The evidence.
         why: String,
     },
-    /// It cannot be told.
+    /// There is no verdict.
     Inconclusive {
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
 
-/// What a run comes to.
+/// The verdict on a run.
 pub fn verdict(outcome: &Outcome) -> Verdict {
     let violations = || outcome.report.jobs.iter().flat_map(|job| &job.violations);
-    let why = || outcome.found().map_or_else(|| "nothing says why".to_owned(), |found| found.why);
+    let why = || outcome.found().map_or_else(|| "no reason is known".to_owned(), |found| found.why);
     if let Some(plain) = violations().find(|it| it.known.is_none()) {
         return Verdict::Violates { requirement: plain.requirement.map(|id| id.0), why: why() };
     }
@@ -39,14 +39,14 @@ pub fn verdict(outcome: &Outcome) -> Verdict {
     match outcome.exit() {
         _ if !known.is_empty() => Verdict::Known(known),
         Exit::Conforms => Verdict::Conforms,
-        // A Job that went before its controller wrote anything is no doubt.
+        // A Job that was deleted before its controller wrote anything has nothing to judge.
         _ if outcome.unmet.is_none() && is_idle(&outcome.report) => Verdict::Conforms,
         _ => Verdict::Inconclusive { why: why() },
     }
 }
 
 impl Verdict {
-    /// Whether the same requirement is broken.
+    /// Returns whether both runs break the same requirement.
     pub fn is_like(&self, other: &Verdict) -> bool {
         match (self, other) {
             (Verdict::Violates { requirement: one, .. }, Verdict::Violates { requirement: other, .. }) => {
@@ -56,8 +56,8 @@ impl Verdict {
         }
     }
 
-    /// In a few words.
-    pub fn told(&self) -> String {
+    /// The predicate of a sentence about the run.
+    pub fn predicate(&self) -> String {
         match self {
             Verdict::Conforms => "conforms".to_owned(),
             Verdict::Known(ids) => {

@@ -1,25 +1,25 @@
-//! Versions of Kubernetes of which there is a control plane.
+//! The versions of Kubernetes that the embedded API server imitates, and that `jobcheck cluster up` builds.
 
 use std::fmt;
 use std::str::FromStr;
 
-use jobcheck_spec::apiserver::RuleSet;
+use super::RuleSet;
 
-/// A minor version of Kubernetes, and the release that stands for it.
+/// A minor version of Kubernetes, represented by one of its releases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
-    /// 1.35: the last release of it of which the Go proxy has the module.
+    /// 1.35.4, the last release of 1.35 that is published as a Go module.
     V1_35,
-    /// 1.36.
+    /// 1.36.3.
     #[default]
     V1_36,
 }
 
 impl Version {
-    /// All, the usual one first.
+    /// All versions, the default first.
     pub const ALL: [Version; 2] = [Version::V1_36, Version::V1_35];
 
-    /// What its API server accepts.
+    /// The rules of its API server.
     #[must_use]
     pub const fn rules(self) -> RuleSet {
         match self {
@@ -28,29 +28,16 @@ impl Version {
         }
     }
 
-    /// The minor version: `1.36`.
+    /// The minor version, such as `1.36`.
     #[must_use]
     pub fn minor(self) -> String {
         format!("1.{}", self.rules().minor)
     }
 
-    /// The release: `1.36.3`.
+    /// The release, such as `1.36.3`.
     #[must_use]
     pub const fn release(self) -> &'static str {
         self.rules().release()
-    }
-
-    /// The module that the control plane is built in, and the digests of what it requires: `go.mod` and `go.sum`.
-    pub(crate) const fn module(self) -> (&'static str, &'static str) {
-        match self {
-            Version::V1_35 => (
-                include_str!("../../controlplane/go-1.35.mod"),
-                include_str!("../../controlplane/go-1.35.sum"),
-            ),
-            Version::V1_36 => {
-                (include_str!("../../controlplane/go.mod"), include_str!("../../controlplane/go.sum"))
-            }
-        }
     }
 }
 
@@ -63,7 +50,7 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = String;
 
-    /// Reads `1.35`, or the release itself, with or without a `v`.
+    /// Parses a minor version or a release, with or without a leading `v`: `1.35`, `v1.35.4`.
     fn from_str(text: &str) -> Result<Version, String> {
         let asked = text.strip_prefix('v').unwrap_or(text);
         let is_asked = |version: &Version| asked == version.release() || asked == version.minor();
@@ -92,21 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_which_there_are() {
+    fn an_error_lists_the_supported_versions() {
         for text in ["1.34", "1.37", "1.35.0", "1.3", "1.", "", "latest", "vv1.36"] {
-            let told = text.parse::<Version>().unwrap_err();
-            assert_eq!(told, "expected 1.36 (1.36.3) or 1.35 (1.35.4)", "{text}");
-        }
-    }
-
-    #[test]
-    fn the_module_is_that_of_the_release() {
-        for version in Version::ALL {
-            let (module, sums) = version.module();
-            let (_, patch) = version.release().split_once('.').unwrap();
-            assert!(module.contains(&format!("k8s.io/kubernetes v{version}\n")));
-            assert!(module.contains(&format!("k8s.io/api => k8s.io/api v0.{patch}\n")));
-            assert!(sums.contains(&format!("k8s.io/kubernetes v{version} h1:")));
+            let error = text.parse::<Version>().unwrap_err();
+            assert_eq!(error, "expected 1.36 (1.36.3) or 1.35 (1.35.4)", "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Restarts of parts of the control plane while scenarios run there.
+//! Restarts of components of the control plane while scenarios run there.
 
 use std::time::Duration;
 
@@ -8,22 +8,23 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::super::args::FuzzArgs;
-use crate::real;
+use crate::real_cluster;
 
-/// How long the control plane may take to be well again.
-const WELL: Duration = Duration::from_secs(120);
+/// The longest time that the control plane may take to become ready again.
+const READY: Duration = Duration::from_secs(120);
 
-/// What came of the restarts.
+/// The result of the restarts.
 #[derive(Debug, Default)]
 pub struct Restarts {
-    /// How many were made.
+    /// The number of restarts.
     pub made: u64,
-    /// Why the control plane is not well any more.
+    /// The reason why the control plane is lost.
     pub error: Option<Error>,
 }
 
-/// Restarts what is asked for, one part after the other, until it is `over`. Where a part of the control plane ends by
-/// itself, or does not come back, `halt` is cancelled. A restart that was begun is finished.
+/// Restarts the chosen components, one after the other, until `over` is cancelled.
+///
+/// Cancels `halt` if a component ends by itself, or does not become ready again. A restart that has begun is finished.
 pub async fn until(
     over: &CancellationToken,
     halt: &CancellationToken,
@@ -32,16 +33,16 @@ pub async fn until(
     site: &Site,
 ) -> Restarts {
     let mut restarts = Restarts::default();
-    let mut parts = args.disturb.iter().cycle();
+    let mut components = args.disturb.iter().cycle();
     loop {
         let lost = tokio::select! {
             () = over.cancelled() => return restarts,
-            error = real::lost(own.as_deref_mut()) => Some(error),
+            error = real_cluster::lost(own.as_deref_mut()) => Some(error),
             () = sleep(args.disturb_every), if !args.disturb.is_empty() => None,
         };
-        let made = match (lost, own.as_deref_mut(), parts.next()) {
+        let made = match (lost, own.as_deref_mut(), components.next()) {
             (Some(error), _, _) => Err(error),
-            (None, Some(cluster), Some(part)) => restart(cluster, part.program(), site).await,
+            (None, Some(cluster), Some(component)) => restart(cluster, component.program(), site).await,
             (None, _, _) => Ok(()),
         };
         match made {
@@ -57,7 +58,7 @@ pub async fn until(
 
 async fn restart(cluster: &mut Cluster, program: &str, site: &Site) -> Result<(), Error> {
     let trouble = site.trouble(&format!("{program} is restarted"));
-    if cluster.restart(program, WELL).await? == Ended::Killed {
+    if cluster.restart(program, READY).await? == Ended::Killed {
         trouble.leaves_gap(&format!("{program} had to be killed"));
     }
     Ok(())

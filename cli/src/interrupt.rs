@@ -1,0 +1,50 @@
+//! Ctrl-C: the first one ends a search early, so that its report is still printed; the second one ends the process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
+
+use crate::output;
+
+/// The exit code of a process that the second signal ends: 128 and the number of SIGINT, as shells have it.
+const ENDED: i32 = 130;
+
+/// True if the user wants the search to end.
+#[derive(Clone)]
+pub struct Interrupt(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Interrupt {
+    /// Listens to SIGINT and SIGTERM from now on.
+    pub fn listen() -> Interrupt {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // The order matters: the first signal must find the flag unset.
+            let registered = register_conditional_shutdown(signal, ENDED, Arc::clone(&flag))
+                .and_then(|_| register(signal, Arc::clone(&flag)));
+            if let Err(why) = registered {
+                output::note(format!("cannot listen to signals, so that Ctrl-C prints no report: {why}"));
+            }
+        }
+        Interrupt(Arc::new(move || flag.load(Ordering::Relaxed)))
+    }
+
+    /// Listens to something else than signals.
+    #[cfg(feature = "cluster")]
+    pub fn from(is_set: impl Fn() -> bool + Send + Sync + 'static) -> Interrupt {
+        Interrupt(Arc::new(is_set))
+    }
+
+    /// Returns whether the search must end.
+    pub fn is_set(&self) -> bool {
+        (self.0)()
+    }
+
+    /// A function that returns true once the search must end: after an interrupt, or at `end`.
+    pub fn or_after(&self, end: Option<Instant>) -> Arc<dyn Fn() -> bool + Send + Sync> {
+        let interrupt = self.clone();
+        Arc::new(move || interrupt.is_set() || end.is_some_and(|end| Instant::now() >= end))
+    }
+}

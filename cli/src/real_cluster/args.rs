@@ -1,0 +1,56 @@
+//! Arguments of the commands that run scenarios on real API servers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use jobcheck_cluster::Name;
+use jobcheck_traces::parse_duration;
+
+use crate::controller::manager;
+
+/// The heading of these flags in help.
+pub const HEADING: &str = "On live, builtin and external";
+
+/// The cluster on which scenarios run.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = HEADING)]
+pub struct ConnectionArgs {
+    /// Use this cluster of `jobcheck cluster up`. Without a cluster, live and builtin start one of their own.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "context"])]
+    pub cluster: Option<Name>,
+    /// Use the cluster of this kubeconfig file.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Use this context of the kubeconfig; by default its current context.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Set spec.managedBy of every Job that names no manager (live and external).
+    ///
+    /// On live, the shipped controllers are started with this value. By default, they replace the built-in
+    /// controllers on a cluster of their own, and take the value jobcheck.dev/live on any other cluster.
+    #[arg(long, value_name = "DOMAIN/PATH", value_parser = manager)]
+    pub managed_by: Option<String>,
+}
+
+impl ConnectionArgs {
+    /// Returns whether a cluster is named. If not, one is started.
+    pub fn is_given(&self) -> bool {
+        self.cluster.is_some() || self.kubeconfig.is_some() || self.context.is_some()
+    }
+}
+
+/// The limits of runs on a cluster.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = HEADING)]
+pub struct LimitArgs {
+    /// Number of scenarios that run at a time, each in its own namespace.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=64))]
+    pub parallel: u64,
+    /// Wait this long for a step or an expectation before the run is inconclusive.
+    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = parse_duration)]
+    pub patience: Duration,
+    /// Do not exit with 1 for known deviations of the built-in controllers (KNOWN).
+    #[arg(long)]
+    pub allow_known: bool,
+}
