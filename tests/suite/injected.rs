@@ -82,7 +82,7 @@ fn a_status_that_no_api_server_would_take_is_wrong_whoever_refuses_it() {
 fn run(scenario: &str) -> Vec<Value> {
     let text = fs::read_to_string(root().join(format!("tests/scenarios/{scenario}.yaml"))).unwrap();
     let outcome = jobcheck_sim::run(&read(&text).unwrap(), 0, &Mutations::default()).unwrap();
-    assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.told());
+    assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.finding());
     let text = String::from_utf8(outcome.trace).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -152,7 +152,10 @@ fn an_answer_that_would_not_be_true_is_no_step() {
         ("delete", "jobs"),
     ] {
         let error = read(&format!("verb: {verb}, resource: {resource}, code: 404")).unwrap_err();
-        assert!(error.message.starts_with("404 to this request says that its object is gone"), "{error}");
+        assert!(
+            error.message.starts_with("404 for this request means that its object was removed"),
+            "{error}"
+        );
         let by = |code: u16| read(&format!("verb: {verb}, resource: {resource}, code: {code}"));
         assert!([403, 429, 500, 504].into_iter().all(|code| by(code).is_ok()), "{verb} {resource}");
         assert!([409, 422].into_iter().all(|code| by(code).is_ok() == (verb != "get")), "{verb} {resource}");

@@ -25,7 +25,7 @@ fn the_library_holds_with_every_seed() {
         for seed in 0..8 {
             let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
             if outcome.exit() != Exit::Conforms {
-                wrong.push(format!("{}: {:?}", scenario.name, outcome.told()));
+                wrong.push(format!("{}: {:?}", scenario.name, outcome.finding()));
             }
         }
     }
@@ -39,7 +39,7 @@ fn the_library_holds_on_the_api_server_of_1_35() {
         for seed in 0..2 {
             let outcome =
                 jobcheck_sim::run_on(RuleSet::V1_35, &scenario, seed, &Mutations::default()).unwrap();
-            assert!(outcome.exit() == Exit::Conforms, "{}: {:?}", scenario.name, outcome.told());
+            assert!(outcome.exit() == Exit::Conforms, "{}: {:?}", scenario.name, outcome.finding());
             assert_eq!(outcome.report.traces[0].kubernetes, "1.35");
         }
     }
@@ -54,7 +54,12 @@ fn what_was_found_by_chance_holds() {
         let scenario = read(&fs::read_to_string(&path).unwrap()).unwrap();
         for seed in (0..50).chain([seed]) {
             let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
-            assert!(outcome.exit() == Exit::Conforms, "{}, seed {seed}: {:?}", scenario.name, outcome.told());
+            assert!(
+                outcome.exit() == Exit::Conforms,
+                "{}, seed {seed}: {:?}",
+                scenario.name,
+                outcome.finding()
+            );
         }
     }
 }

@@ -18,7 +18,7 @@ use anyhow::Context;
 use jobcheck_cluster::Version;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_judge::report::Exit;
-use jobcheck_sim::fuzz::{Draft, Ran, Wrong};
+use jobcheck_sim::fuzz::{Draft, DraftResult, Failure};
 use jobcheck_spec::Req;
 
 use self::args::Format;
@@ -65,16 +65,16 @@ struct Unjudged {
 }
 
 impl Sums {
-    fn take(&mut self, seed: u64, draft: &Draft, ran: Ran, args: &FuzzArgs) {
+    fn take(&mut self, seed: u64, draft: &Draft, ran: DraftResult, args: &FuzzArgs) {
         self.runs += 1;
         match ran {
-            Ran::Held { requests } => self.requests += requests,
-            Ran::Unjudged { why, trace } => {
+            DraftResult::Held { requests } => self.requests += requests,
+            DraftResult::Unjudged { why, trace } => {
                 self.unjudged.push(Unjudged { seed, why, draft: draft.clone(), trace });
             }
-            Ran::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
-            Ran::Wrong(wrong) => {
-                let Wrong { requirement, why, trace } = *wrong;
+            DraftResult::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
+            DraftResult::Wrong(wrong) => {
+                let Failure { requirement, why, trace } = *wrong;
                 let shortest = draft.shrunk(requirement, args.version().rules(), seed, &args.mutations());
                 let mutant = args.mutant;
                 self.found.push(Found {

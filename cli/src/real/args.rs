@@ -43,9 +43,10 @@ pub struct PaceArgs {
     /// Scenarios that run at a time, each in a namespace of its own.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub parallel: u64,
-    /// How long a step, or what is expected, is waited for before the run is inconclusive.
-    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = parse_forward)]
-    pub patience: Duration,
+    /// Longest time to wait for a step or an expectation, after which the run is inconclusive. Default: as long as the
+    /// scenario needs, three to four minutes.
+    #[arg(long, value_name = "DURATION", value_parser = parse_forward)]
+    pub patience: Option<Duration>,
     /// Documented deviations of the built-in controllers (KNOWN) do not make the exit code 1.
     #[arg(long)]
     pub allow_known: bool,

@@ -7,7 +7,7 @@ use anstream::eprintln;
 use jobcheck_cluster::down::sweep;
 use jobcheck_cluster::status::{self, Health};
 use jobcheck_cluster::{Cluster, Controllers, Home, Kind, Name, Plane, Spec, Up, audit_log, program, up};
-use jobcheck_live::{Access, Error};
+use jobcheck_live::{Access, AccessError, Error};
 
 use super::Wish;
 use crate::cluster::Progress;
@@ -50,14 +50,15 @@ async fn known(target: Target, name: &Name) -> Result<Ground, Error> {
     let Some((status, state)) = there.and_then(|it| it.state.clone().map(|state| (it, state))) else {
         let with = if target == Target::BuiltIn { "--with built-in " } else { "" };
         let up = format!("start it with jobcheck cluster up {with}--name {name}");
-        return Err(Error::NoCluster(format!("{name} is not there, or not ready: {up}")));
+        return Err(AccessError::NoCluster(format!("{name} is not there, or not ready: {up}")).into());
     };
     if target == Target::BuiltIn && state.kind != Kind::BuiltIn {
         let up = format!("jobcheck cluster up --with built-in --name {name}");
-        return Err(Error::NoCluster(format!(
+        return Err(AccessError::NoCluster(format!(
             "cluster {name} is a {}, without the Job controller: {up}",
             state.kind
-        )));
+        ))
+        .into());
     }
     let access = Access { kubeconfig: Some(status.kubeconfig), context: None };
     let audit_log = Some(audit_log(&status.folder)).filter(|file| file.is_file());

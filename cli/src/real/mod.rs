@@ -10,7 +10,7 @@ use anstream::eprintln;
 use jobcheck_cluster::{Cluster, Controllers, Log, Version, log_file};
 use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
-use jobcheck_live::{Error, Manager, Outcome, Plan, Site, unfit};
+use jobcheck_live::{AccessError, Error, Manager, Outcome, Plan, TestCluster, unsupported};
 use jobcheck_scenario::Scenario;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -69,7 +69,7 @@ pub struct Wish<'a> {
 /// A cluster on which runs are made.
 pub struct Arena {
     /// What the runs have there.
-    pub site: Arc<Site>,
+    pub site: Arc<TestCluster>,
     /// How they are made.
     pub plan: Plan,
     /// The control plane that was started for them.
@@ -93,7 +93,7 @@ impl Arena {
             ground = ground::of(wish, progress) => ground?,
         };
         let plan = plan(wish, &ground)?;
-        let site = Site::open(ground.access, ground.audit_log, ground.own.is_some()).await?;
+        let site = TestCluster::open(ground.access, ground.audit_log, ground.own.is_some()).await?;
         if let Some(version) = site.of_unknown_version() {
             eprintln!(
                 "note: the cluster is Kubernetes {version}, whose rules are not known: those of 1.36 are judged by"
@@ -144,7 +144,7 @@ pub async fn lost(own: Option<&mut Cluster>) -> Error {
     let Some(cluster) = own else { return std::future::pending().await };
     let component = cluster.failure().await;
     let log = Log::end_of(&log_file(cluster.folder(), &component));
-    Error::NoCluster(format!("{component} ended{log}"))
+    AccessError::NoCluster(format!("{component} ended{log}")).into()
 }
 
 /// What a scenario came to.
@@ -158,8 +158,13 @@ pub enum Came {
 }
 
 /// Runs a scenario, if it can be run.
-pub async fn play(site: &Arc<Site>, scenario: &Arc<Scenario>, plan: &Plan, stop: &CancellationToken) -> Came {
-    if let Some(why) = unfit(scenario, plan) {
+pub async fn play(
+    site: &Arc<TestCluster>,
+    scenario: &Arc<Scenario>,
+    plan: &Plan,
+    stop: &CancellationToken,
+) -> Came {
+    if let Some(why) = unsupported(scenario, plan) {
         return Came::NotRun(why);
     }
     if stop.is_cancelled() {

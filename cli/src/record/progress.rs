@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use anstream::eprintln;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jobcheck_record::{News, Tally};
+use jobcheck_record::{Notice, Tally};
 
 use crate::output::clean;
 
@@ -26,10 +26,10 @@ impl Progress {
     }
 
     /// Shows what is new.
-    pub fn hear(&self, news: &News<'_>) {
+    pub fn hear(&self, news: &Notice<'_>) {
         match news {
-            News::Progress(tally) => self.bar.set_message(told(tally)),
-            News::Note(note) => self.note(note),
+            Notice::Progress(tally) => self.bar.set_message(told(tally)),
+            Notice::Note(note) => self.note(note),
         }
     }
 

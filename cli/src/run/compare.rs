@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::report::Run;
-use jobcheck_scenario::runtime::Rest;
+use jobcheck_scenario::runtime::QuiescentState;
 
 /// A scenario on several targets.
 #[derive(Serialize)]
@@ -97,7 +97,7 @@ fn differences(runs: &[&Run]) -> Vec<Difference> {
     told.filter_map(|(run, others)| difference((first, rests), (run, others))).collect()
 }
 
-fn difference(one: (&Run, &[Rest]), other: (&Run, &[Rest])) -> Option<Difference> {
+fn difference(one: (&Run, &[QuiescentState]), other: (&Run, &[QuiescentState])) -> Option<Difference> {
     let pairs = one.1.iter().zip(other.1);
     // From where one has not come further, there is nothing to compare.
     let mut same = pairs.take_while(|(here, there)| (here.line, &here.job) == (there.line, &there.job));

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anstream::eprintln;
 use futures_util::future::join_all;
 use jobcheck_cluster::Controllers;
-use jobcheck_live::{Error, Plan, Site, needs_process};
+use jobcheck_live::{Error, Plan, TestCluster, needs_process};
 use jobcheck_scenario::Scenario;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -124,7 +124,7 @@ impl Part<'_> {
 struct Many {
     target: Target,
     plan: Plan,
-    site: Arc<Site>,
+    site: Arc<TestCluster>,
     stop: CancellationToken,
 }
 
@@ -154,7 +154,13 @@ impl Many {
     }
 }
 
-async fn one(target: Target, named: Named, site: &Arc<Site>, plan: &Plan, stop: &CancellationToken) -> Run {
+async fn one(
+    target: Target,
+    named: Named,
+    site: &Arc<TestCluster>,
+    plan: &Plan,
+    stop: &CancellationToken,
+) -> Run {
     let begun = Instant::now();
     let came = match real::play(site, &named.1, plan, stop).await {
         real::Came::Ran(outcome) => Came::Live(outcome),

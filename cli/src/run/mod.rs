@@ -208,10 +208,10 @@ fn simulate(scenario: &Scenario, args: &RunArgs) -> Result<SimRun, String> {
         came.runs += 1;
         came.requests += outcome.requests;
         if came.runs == 1 {
-            came.rests.clone_from(&outcome.rests);
+            came.rests.clone_from(&outcome.states);
         }
         if outcome.exit() != Exit::Conforms {
-            let (requirement, why) = outcome.told();
+            let (requirement, why) = outcome.finding();
             came.wrong = Some(Box::new(SimFound { outcome, requirement, why }));
             break;
         }

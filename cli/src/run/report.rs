@@ -9,7 +9,7 @@ use jobcheck_explorer::narrative;
 use jobcheck_explorer::script::AT_REST;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use jobcheck_scenario::model::ModelRun;
-use jobcheck_scenario::runtime::Rest;
+use jobcheck_scenario::runtime::QuiescentState;
 use jobcheck_scenario::{Scenario, ScenarioError};
 use jobcheck_spec::Req;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub struct SimRun {
     /// Requests of all of them.
     pub requests: usize,
     /// What stood at each rest of the first run.
-    pub rests: Vec<Rest>,
+    pub rests: Vec<QuiescentState>,
     /// The first run that is wrong.
     pub wrong: Option<Box<SimFound>>,
 }
@@ -113,10 +113,10 @@ impl Run {
     }
 
     /// What stood at each rest, where a run and not a search was made.
-    pub fn rests(&self) -> Option<&[Rest]> {
+    pub fn rests(&self) -> Option<&[QuiescentState]> {
         match &self.came {
             Came::Sim(came) => Some(&came.rests),
-            Came::Live(came) => Some(&came.rests),
+            Came::Live(came) => Some(&came.states),
             Came::Model(_) | Came::NotRun(_) | Came::Failed { .. } => None,
         }
     }
@@ -338,7 +338,7 @@ fn scenario(run: &Run) -> ScenarioReport<'_> {
         runs: sim.map(|it| it.runs),
         requests: sim.map(|it| it.requests).or_else(|| run.on_live().map(|it| it.records)),
         kubernetes: run.kubernetes(),
-        rests: run.rests().map(<[Rest]>::len),
+        rests: run.rests().map(<[QuiescentState]>::len),
         seed: sim.and_then(|it| it.wrong.as_ref()).map(|it| it.outcome.seed),
         seconds: run.elapsed.as_secs_f64(),
         story: lines

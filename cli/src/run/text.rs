@@ -60,7 +60,7 @@ fn row(run: &Run, out: &mut String) {
             (it.states.to_string(), it.depth.to_string(), bound)
         }
         Came::Sim(came) => (came.requests.to_string(), came.runs.to_string(), ""),
-        Came::Live(came) => (came.records.to_string(), came.rests.len().to_string(), ""),
+        Came::Live(came) => (came.records.to_string(), came.states.len().to_string(), ""),
         Came::NotRun(_) | Came::Failed { .. } => ("-".to_owned(), "-".to_owned(), ""),
     };
     let _ = writeln!(

@@ -1,14 +1,14 @@
-//! Versions of Kubernetes of which there is a control plane.
+//! The versions of Kubernetes for which there is a control plane.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jobcheck_spec::apiserver::RuleSet;
 
-/// A minor version of Kubernetes, and the release that stands for it.
+/// A minor version of Kubernetes, with the release that is used for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
-    /// 1.35: the last release of it of which the Go proxy has the module.
+    /// 1.35, with the last release whose module is available.
     V1_35,
     /// 1.36.
     #[default]
@@ -16,10 +16,10 @@ pub enum Version {
 }
 
 impl Version {
-    /// All, the usual one first.
+    /// All versions, the default first.
     pub const ALL: [Version; 2] = [Version::V1_36, Version::V1_35];
 
-    /// What its API server accepts.
+    /// The rules of its API server.
     #[must_use]
     pub const fn rules(self) -> RuleSet {
         match self {
@@ -28,19 +28,19 @@ impl Version {
         }
     }
 
-    /// The minor version: `1.36`.
+    /// The minor version, such as `1.36`.
     #[must_use]
     pub fn minor(self) -> String {
         format!("1.{}", self.rules().minor)
     }
 
-    /// The release: `1.36.3`.
+    /// The release, such as `1.36.3`.
     #[must_use]
     pub const fn release(self) -> &'static str {
         self.rules().release()
     }
 
-    /// The module that the control plane is built in, and the digests of what it requires: `go.mod` and `go.sum`.
+    /// The Go module in which the control plane is built: the contents of `go.mod` and `go.sum`.
     pub(crate) const fn module(self) -> (&'static str, &'static str) {
         match self {
             Version::V1_35 => (
@@ -63,7 +63,7 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = String;
 
-    /// Reads `1.35`, or the release itself, with or without a `v`.
+    /// Parses `1.35`, or the release, with or without a `v`.
     fn from_str(text: &str) -> Result<Version, String> {
         let asked = text.strip_prefix('v').unwrap_or(text);
         let is_asked = |version: &Version| asked == version.release() || asked == version.minor();
@@ -92,10 +92,10 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_which_there_are() {
+    fn an_unknown_version_is_refused_with_the_known_ones() {
         for text in ["1.34", "1.37", "1.35.0", "1.3", "1.", "", "latest", "vv1.36"] {
-            let told = text.parse::<Version>().unwrap_err();
-            assert_eq!(told, "expected 1.36 (1.36.3) or 1.35 (1.35.4)", "{text}");
+            let error = text.parse::<Version>().unwrap_err();
+            assert_eq!(error, "expected 1.36 (1.36.3) or 1.35 (1.35.4)", "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Single values of a scenario: what is not one of them is refused where it stands.
+//! Values in a scenario. An invalid value is an error at its position.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl TryFrom<String> for Id {
     type Error = String;
 
     fn try_from(text: String) -> Result<Id, String> {
-        let problem = || format!("there is no requirement {text:?}: write an id of docs/requirement-ids.txt");
+        let problem = || format!("there is no requirement {text:?}: write an id of docs/coverage.md");
         Req::parse(&text).map(Id).ok_or_else(problem)
     }
 }
@@ -31,7 +31,7 @@ impl From<Id> for String {
     }
 }
 
-/// A duration as Go writes it, in milliseconds.
+/// A duration in Go's syntax, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Span(pub i64);
@@ -53,7 +53,7 @@ impl From<Span> for String {
     }
 }
 
-/// The code with which a container fails, from 1 to 255.
+/// The exit code of a failed container, from 1 to 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i32")]
 pub struct ExitCode(pub i32);
@@ -64,7 +64,7 @@ impl TryFrom<i64> for ExitCode {
     fn try_from(code: i64) -> Result<ExitCode, String> {
         let fits = i32::try_from(code).ok().filter(|code| (1..=255).contains(code));
         fits.map(ExitCode)
-            .ok_or_else(|| format!("no container fails with exit code {code}: write one from 1 to 255"))
+            .ok_or_else(|| format!("a container cannot fail with exit code {code}: write one from 1 to 255"))
     }
 }
 
@@ -74,7 +74,7 @@ impl From<ExitCode> for i32 {
     }
 }
 
-/// A number, or a bound on it: `2`, `">=1"`, `"<=3"`.
+/// A number or a bound: `2`, `">=1"`, `"<=3"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity(pub Count);
 
@@ -146,7 +146,7 @@ pub enum Gate {
 }
 
 impl Gate {
-    /// All.
+    /// All gates.
     pub const ALL: [Gate; 4] = [
         Gate::JobManagedBy,
         Gate::JobPodReplacementPolicy,
@@ -158,15 +158,15 @@ impl Gate {
 /// The type of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Condition {
-    /// Finished well.
+    /// The Job has succeeded.
     Complete,
-    /// Finished badly.
+    /// The Job has failed.
     Failed,
-    /// `spec.suspend` was acted upon.
+    /// The Job is suspended.
     Suspended,
-    /// Will fail.
+    /// The Job will fail.
     FailureTarget,
-    /// Will complete.
+    /// The Job will complete.
     SuccessCriteriaMet,
 }
 
@@ -185,13 +185,13 @@ impl From<Condition> for ConditionKind {
 /// `status.phase` of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
-    /// Not started.
+    /// The containers were not started.
     Pending,
-    /// Started.
+    /// The containers run.
     Running,
-    /// Ended well.
+    /// All containers have succeeded.
     Succeeded,
-    /// Ended badly.
+    /// A container has failed.
     Failed,
 }
 

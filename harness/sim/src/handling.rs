@@ -1,35 +1,35 @@
-//! What becomes of a request of a controller: the step that comes next may wait for it.
+//! The handling of a request of a controller, for which the next step may wait.
 
 use jobcheck_apiserver::error::ApiError;
-use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
-use jobcheck_scenario::runtime::{Asked, Cluster as _, objection, refusal};
+use jobcheck_apiserver::request::{Request as CallRequest, Response, Subresource, Verb};
+use jobcheck_scenario::runtime::{Cluster as _, SentRequest, objection, refusal};
 use jobcheck_scenario::{ControllerName, Outcome as Met, Request};
 
 use crate::cluster::NAMESPACE;
-use crate::run::Play;
+use crate::run::ScenarioRun;
 
-/// What becomes of a request.
+/// The handling of a request.
 pub(crate) enum Handling {
-    /// The server handles it.
+    /// The server handles the request.
     Handled,
-    /// It is refused so before anything is done.
+    /// The request is refused before it is carried out.
     Fails(ApiError),
-    /// The server handles it, and its sender hears nothing.
+    /// The server handles the request, and the response is lost.
     Lost,
-    /// Its sender dies, and it may arrive later.
+    /// The sender crashes, and the request may be handled later.
     Dies,
 }
 
-impl Play<'_> {
-    /// What becomes of a request: the step may wait for it.
-    pub(crate) fn handling(&mut self, sent: &Sent, of: ControllerName) -> Handling {
+impl ScenarioRun<'_> {
+    /// Returns the handling of a request.
+    pub(crate) fn handling(&mut self, sent: &CallRequest, of: ControllerName) -> Handling {
         let Some(step) = self.scenario.steps.get(self.position).map(|it| &it.value) else {
             return Handling::Handled;
         };
         let Some(awaited) = step.awaited(of) else { return Handling::Handled };
         let job = &self.entry(step.job.as_deref()).name;
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.cluster, job, claims).is_none());
-        if !is_due || !asked(sent).fits(awaited, &self.cluster, job) {
+        if !is_due || !asked(sent).matches(awaited, &self.cluster, job) {
             return Handling::Handled;
         }
         self.met += 1;
@@ -40,12 +40,17 @@ impl Play<'_> {
         if step.crash.is_some() { Handling::Dies } else { handling_of(awaited, sent) }
     }
 
-    /// Sends a request, and what its sender hears.
-    pub(crate) fn send(&mut self, request: &Sent, handling: &Handling, actor: &str) -> Option<Response> {
+    /// Sends a request. Returns the response that its sender receives.
+    pub(crate) fn send(
+        &mut self,
+        request: &CallRequest,
+        handling: &Handling,
+        actor: &str,
+    ) -> Option<Response> {
         match handling {
             Handling::Fails(error) => Some(self.cluster.refuse(request, actor, error)),
             Handling::Lost => {
-                // Reads are in no trace.
+                // Traces contain no reads.
                 if request.verb.writes() {
                     self.cluster.fault("lostResponse", actor, "the answer does not arrive");
                 }
@@ -57,12 +62,12 @@ impl Play<'_> {
     }
 }
 
-fn asked(sent: &Sent) -> Asked<'_> {
+fn asked(sent: &CallRequest) -> SentRequest<'_> {
     let body = match &sent.verb {
         Verb::Create(body) => Some(body),
         _ => None,
     };
-    Asked {
+    SentRequest {
         verb: sent.verb.name(),
         resource: sent.resource.facts().plural,
         subresource: sent.subresource.map(Subresource::name),
@@ -71,7 +76,7 @@ fn asked(sent: &Sent) -> Asked<'_> {
     }
 }
 
-fn handling_of(awaited: &Request, sent: &Sent) -> Handling {
+fn handling_of(awaited: &Request, sent: &CallRequest) -> Handling {
     match awaited.outcome {
         Some(Met::Fails) => Handling::Fails(refusal(awaited, &asked(sent), NAMESPACE)),
         Some(Met::ResponseLost) => Handling::Lost,

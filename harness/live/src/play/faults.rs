@@ -1,9 +1,12 @@
-//! What happens to the controllers of a run, to their requests, and to their watches.
+//! Faults of the controllers of a run, of their requests, and of their watches.
 
 use std::time::{Duration, Instant};
 
-use jobcheck_faultproxy::{Asked, Cut, Delivery, Handle, Handling, Late, Verb as Sent, Watched, held};
-use jobcheck_scenario::runtime::{Cluster, gates_told, objection, refusal};
+use jobcheck_faultproxy::{
+    Cut, Delivery, Handle, Handling, HeldRequest, RequestInfo, Verb as Sent, Watched, hold,
+};
+use jobcheck_record::AccessError;
+use jobcheck_scenario::runtime::{Cluster, objection, refusal, rollout_gates};
 use jobcheck_scenario::{ControllerName, Leader as Which, Outcome, Rollout, Step, Watched as Named};
 use jobcheck_traces::Resource;
 use serde_json::{Value, json};
@@ -11,45 +14,46 @@ use serde_json::{Value, json};
 use super::{Play, QUIET};
 use crate::Manager;
 use crate::error::Error;
-use crate::leader::Question;
+use crate::leader::RequestDecision;
 use crate::recording::time;
 
-/// How the TTL controller calls itself at the end of its agent.
+/// The name of the TTL controller at the end of its user agent.
 const TTL: &str = "ttl-after-finished-controller";
-/// How long the API server may take for a request that arrives late.
+/// The time in which the API server must respond to a delayed request.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time between two looks at an API server that is restarted.
+/// The interval of checks while the API server is restarted.
 const AGAIN: Duration = Duration::from_millis(100);
-/// The first delay after which a controller tries again what went wrong, and how often it is doubled at most.
+/// The first delay of a controller's retries, and the maximum number of its doublings.
 const RETRY: (Duration, u32) = (Duration::from_secs(1), 3);
 
-/// Faults so far.
+/// The state of the faults of a run.
 #[derive(Default)]
 pub(super) struct Faults {
-    /// Requests of the kind that the step waits for, so far.
+    /// The number of requests so far that match the step.
     pub met: u8,
-    /// When a controller asked for something last.
+    /// The time of the last request of a controller.
     pub last: Option<Instant>,
-    /// Requests whose sender was told that they failed, or nothing.
+    /// The number of requests that failed or whose response was lost.
     failed: u32,
-    /// A request of a controller that is dead.
-    late: Option<Posthumous>,
-    /// Whether watches were ended, and new ones have not begun yet.
+    /// The request of a terminated controller that is still held.
+    delayed: Option<DelayedRequest>,
+    /// True from the end of the watches until new ones are open.
     is_expiring: bool,
     holds_jobs: bool,
     holds_pods: bool,
 }
 
-/// A request that waits in the proxy, and whose sender is dead.
-struct Posthumous {
+/// A request that the proxy holds, and whose sender has terminated.
+struct DelayedRequest {
     id: String,
     sent: String,
     is_write: bool,
-    late: Late,
+    held: HeldRequest,
 }
 
 impl Faults {
-    /// How long nothing is done by who is at rest: a controller that has failed tries again after a while.
+    /// The time without requests after which a run is quiescent. It grows with the number of faults, because
+    /// controllers retry with increasing delays.
     pub(super) fn quiet(&self) -> Duration {
         let (first, most) = RETRY;
         let doublings = self.failed.checked_sub(1).map(|times| times.min(most));
@@ -57,34 +61,34 @@ impl Faults {
     }
 }
 
-/// As traces name the sender of a request: by the end of its agent.
+/// The actor of a request in traces: the end of its user agent.
 fn actor(agent: &str) -> &str {
     agent.rsplit(['/', ':']).next().unwrap_or_default()
 }
 
 impl Play<'_> {
-    /// A controller asks for something: it hears what becomes of that.
-    pub(super) fn decide(&mut self, question: Question) -> Result<(), Error> {
-        let Question { leader, asked, reply } = question;
+    /// Decides how a request of a controller is handled, and sends the decision to the proxy.
+    pub(super) fn decide(&mut self, request: RequestDecision) -> Result<(), Error> {
+        let RequestDecision { leader, asked, reply } = request;
         self.faults.last = Some(Instant::now());
         let handling = self.handling(leader, &asked)?;
-        // One that is gone meanwhile needs no answer.
+        // The client may have disconnected meanwhile.
         let _ = reply.send(handling);
         Ok(())
     }
 
-    /// What becomes of a request: the step may wait for it.
-    fn handling(&mut self, leader: usize, asked: &Asked) -> Result<Handling, Error> {
+    /// The handling of a request, for which the next step may wait.
+    fn handling(&mut self, leader: usize, asked: &RequestInfo) -> Result<Handling, Error> {
         let scenario = self.scenario;
         let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else {
             return Ok(Handling::Forward);
         };
         let job = &self.entry(step.job.as_deref()).name;
         let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Handling::Forward) };
-        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
+        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.ns, job, claims).is_none());
         let body = body(asked);
-        let told = in_words(asked, body.as_ref());
-        if !is_due || !told.fits(awaited, &self.stage, job) {
+        let sent = attributes(asked, body.as_ref());
+        if !is_due || !sent.matches(awaited, &self.ns, job) {
             return Ok(Handling::Forward);
         }
         self.faults.met += 1;
@@ -93,35 +97,35 @@ impl Play<'_> {
         }
         self.next();
         if step.crash.is_some() {
-            return self.dies_during(leader, asked);
+            return self.crash_during(leader, asked);
         }
         Ok(match awaited.outcome {
             Some(Outcome::Fails) => {
-                let error = refusal(awaited, &told, &self.stage.namespace());
+                let error = refusal(awaited, &sent, &self.ns.namespace());
                 self.faults.failed += 1;
                 self.recording.refused(asked, actor(&asked.agent), &error);
                 Handling::RefuseWith(error.status())
             }
             Some(Outcome::ResponseLost) => {
                 self.faults.failed += 1;
-                self.recording.loses_answer(&asked.id, actor(&asked.agent));
-                Handling::LoseAnswer
+                self.recording.loses_response(&asked.id, actor(&asked.agent));
+                Handling::LoseResponse
             }
             Some(Outcome::Handled) | None => Handling::Forward,
         })
     }
 
-    /// Its sender dies, and the request waits.
-    fn dies_during(&mut self, leader: usize, asked: &Asked) -> Result<Handling, Error> {
-        let (held, late) = held();
+    /// Holds the request, and kills its sender.
+    fn crash_during(&mut self, leader: usize, asked: &RequestInfo) -> Result<Handling, Error> {
+        let (hold, held) = hold();
         let is_write = asked.verb != Sent::Get;
-        self.faults.late = Some(Posthumous { id: asked.id.clone(), sent: time(), is_write, late });
+        self.faults.delayed = Some(DelayedRequest { id: asked.id.clone(), sent: time(), is_write, held });
         self.restart(leader, None)?;
-        Ok(Handling::Hold(held))
+        Ok(Handling::Hold(hold))
     }
 
-    /// What happens to the controllers, and to their watches; whether it has happened.
-    pub(super) fn befalls(&mut self, step: &Step) -> Result<bool, Error> {
+    /// Applies a step to the controllers or to their watches. Returns true if it is done.
+    pub(super) fn apply_fault(&mut self, step: &Step) -> Result<bool, Error> {
         let Some(first) = self.leaders.first().map(|leader| leader.number) else { return Ok(false) };
         if let Some(crash) = step.crash {
             if crash.during.is_some() {
@@ -145,27 +149,27 @@ impl Play<'_> {
             self.release(Named::Pods);
             return Ok(!self.is_behind());
         } else if step.late_request.is_some() {
-            return self.land();
+            return self.deliver_delayed_request();
         } else if step.second_leader.is_some() {
-            return self.usurp();
+            return self.elect_second_leader();
         } else if let Some(resignation) = step.resign {
-            return Ok(self.resign(resignation.leader));
+            return Ok(self.stop_leader(resignation.leader));
         } else {
             return Ok(false);
         }
         Ok(true)
     }
 
-    /// A controller that ends where its API server is gone is started again, as whoever supervises it would do.
+    /// Restarts controllers that have ended during a disruption, as a supervisor would.
     ///
     /// # Errors
     ///
-    /// One has ended by itself, for no such reason.
+    /// A controller has ended without a disruption.
     pub(super) fn look_after_leaders(&mut self) -> Result<(), Error> {
         for number in 0..self.leaders.len() {
             let Some(leader) = self.leaders.get_mut(number) else { continue };
             match leader.controller.check() {
-                Err(_) if self.site.troubles().is_near() => {
+                Err(_) if self.cluster.disruptions().is_near() => {
                     let leader = leader.number;
                     self.restart(leader, None)?;
                 }
@@ -175,7 +179,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// A process is replaced, perhaps by one with other feature gates.
+    /// Replaces a process, with other feature gates for a rollout.
     fn restart(&mut self, leader: usize, rollout: Option<&Rollout>) -> Result<(), Error> {
         let actors = self.actors();
         let Some(leader) = self.leaders.iter_mut().find(|it| it.number == leader) else { return Ok(()) };
@@ -184,18 +188,18 @@ impl Play<'_> {
             let mut mark = json!({ "kind": "restart", "actor": actor });
             match rollout {
                 None => self.recording.fault("crash", actor, "the process dies and is started again"),
-                Some(rollout) => mark["assume"] = gates_told(rollout),
+                Some(rollout) => mark["assume"] = rollout_gates(rollout),
             }
             self.recording.mark(mark);
         }
-        // It would look for its API server once, and end.
-        while self.site.troubles().is_under_way() {
+        // A controller ends if it cannot reach its API server at the start.
+        while self.cluster.disruptions().is_under_way() {
             std::thread::sleep(AGAIN);
         }
         leader.controller.begin(rollout.map(Rollout::gates))
     }
 
-    /// The controllers of a process, as the last part of their agent calls them.
+    /// The controllers of a process, by the last part of their user agents.
     fn actors(&self) -> Vec<&'static str> {
         let of_jobs = if self.plan.managed_by.is_some() { "jobcheck-controller" } else { "job-controller" };
         match self.plan.manager {
@@ -224,7 +228,7 @@ impl Play<'_> {
         }
     }
 
-    /// The watches end with 410; whether new ones have begun since, which a list comes before.
+    /// Ends the watches with 410. Returns true when new ones are open, which follow a list.
     fn expire(&mut self, named: Named) -> bool {
         let watched = of(named);
         if !std::mem::replace(&mut self.faults.is_expiring, true) {
@@ -236,30 +240,32 @@ impl Play<'_> {
         is_back
     }
 
-    /// Whether a controller has not been shown what was held.
+    /// Returns true if a held event was not delivered yet.
     fn is_behind(&self) -> bool {
-        self.proxies().any(|proxy| proxy.kept(Watched::Jobs) + proxy.kept(Watched::Pods) > 0)
+        self.proxies().any(|proxy| proxy.undelivered(Watched::Jobs) + proxy.undelivered(Watched::Pods) > 0)
     }
 
-    /// The request of a controller that is dead arrives.
-    fn land(&mut self) -> Result<bool, Error> {
-        let Some(Posthumous { id, sent, is_write, late }) = self.faults.late.take() else { return Ok(false) };
+    /// Delivers the request of the terminated controller.
+    fn deliver_delayed_request(&mut self) -> Result<bool, Error> {
+        let Some(DelayedRequest { id, sent, is_write, held }) = self.faults.delayed.take() else {
+            return Ok(false);
+        };
         self.recording.was_sent(&id, &sent);
-        let landed = async { tokio::time::timeout(PATIENCE, late.land()).await };
-        let landed = self.site.runtime().block_on(landed).ok().flatten();
-        // What was to be read by one who is dead, nobody reads.
-        if is_write && landed.is_none() && self.site.troubles().is_near() {
-            self.recording.gap("a request that arrived late got no answer");
-        } else if is_write && landed.is_none() {
-            return Err(Error::Server("it gives no answer to a request that arrives late".to_owned()));
+        let delivered = async { tokio::time::timeout(PATIENCE, held.deliver()).await };
+        let delivered = self.cluster.runtime().block_on(delivered).ok().flatten();
+        // The response to a read has no receiver any longer.
+        if is_write && delivered.is_none() && self.cluster.disruptions().is_near() {
+            self.recording.gap("a delayed request got no response");
+        } else if is_write && delivered.is_none() {
+            return Err(AccessError::Server("no response to a delayed request".to_owned()).into());
         }
         Ok(true)
     }
 
-    /// A second process leads, too.
-    fn usurp(&mut self) -> Result<bool, Error> {
+    /// Starts a second process that leads too.
+    fn elect_second_leader(&mut self) -> Result<bool, Error> {
         let number = self.leaders.last().map_or(0, |leader| leader.number + 1);
-        let second = self.site.patiently(|| self.recipe.start(number))?;
+        let second = self.cluster.patiently(|| self.setup.start(number))?;
         let Some(second) = second else { return Ok(false) };
         self.leaders.push(second);
         for (watched, is_held) in
@@ -272,8 +278,8 @@ impl Play<'_> {
         Ok(true)
     }
 
-    /// One of two leaders stops; whether there were two.
-    fn resign(&mut self, which: Which) -> bool {
+    /// Stops one of two leaders. Returns false if there is only one.
+    fn stop_leader(&mut self, which: Which) -> bool {
         let is_one_of_two = self.leaders.len() > 1;
         if is_one_of_two {
             self.leaders.remove(usize::from(which == Which::Second));
@@ -282,19 +288,22 @@ impl Play<'_> {
     }
 }
 
-/// Which controller has sent it.
-fn sender(asked: &Asked) -> ControllerName {
+/// The controller that has sent a request.
+fn sender(asked: &RequestInfo) -> ControllerName {
     if actor(&asked.agent) == TTL { ControllerName::Ttl } else { ControllerName::Job }
 }
 
-/// What is to be created.
-fn body(asked: &Asked) -> Option<Value> {
+/// The body of a creation.
+fn body(asked: &RequestInfo) -> Option<Value> {
     (asked.verb == Sent::Create).then(|| asked.json().unwrap_or_default())
 }
 
-/// A request in the words of an audit log.
-fn in_words<'a>(asked: &'a Asked, body: Option<&'a Value>) -> jobcheck_scenario::runtime::Asked<'a> {
-    jobcheck_scenario::runtime::Asked {
+/// The attributes of a request, for comparison with a step.
+fn attributes<'a>(
+    asked: &'a RequestInfo,
+    body: Option<&'a Value>,
+) -> jobcheck_scenario::runtime::SentRequest<'a> {
+    jobcheck_scenario::runtime::SentRequest {
         verb: asked.verb.name(),
         resource: &asked.resource,
         subresource: asked.subresource.as_deref(),
@@ -322,14 +331,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controllers_are_known_by_the_end_of_their_agents() {
+    fn a_controller_is_identified_by_the_end_of_its_user_agent() {
         assert_eq!(actor("jobcheck-controller/0.1.0 (linux/x86_64)/job-controller"), "job-controller");
         let built_in = "kube-controller-manager/v1.36.3 (linux/amd64) k/1/system:serviceaccount:kube-system:job-controller";
         assert_eq!(actor(built_in), "job-controller");
     }
 
     #[test]
-    fn after_each_fault_rest_takes_longer_up_to_a_bound() {
+    fn each_fault_prolongs_the_wait_for_quiescence_up_to_a_bound() {
         let quiet = |failed| Faults { failed, ..Faults::default() }.quiet().saturating_sub(QUIET).as_secs();
         assert_eq!([0, 1, 2, 3, 4, 5, u32::MAX].map(quiet), [0, 1, 2, 4, 8, 8, 8]);
     }
