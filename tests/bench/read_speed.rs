@@ -1,33 +1,41 @@
-//! Measures how fast traces are read: `cargo run --release -p jobcheck-traces --example read_speed -- 20 FILE..`
+//! Measures how fast traces are read.
+//!
+//! ```text
+//! cargo bench -p jobcheck-bench --bench read_speed -- 20 FILE...
+//! ```
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
+use jobcheck_bench::{Result, arguments, exit_code};
 use jobcheck_traces::{Input, Reader};
 
-fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let rounds: Option<u32> = arguments.next().and_then(|count| count.parse().ok());
-    let inputs: Vec<Input> = arguments.map(|name| Input::from_argument(&name)).collect();
-    let (Some(rounds), false) = (rounds, inputs.is_empty()) else {
-        eprintln!("usage: read_speed ROUNDS FILE..");
-        return ExitCode::from(2);
-    };
-    match measure(rounds, &inputs) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+const NAME: &str = "read_speed";
+
+/// Measures how fast traces are read.
+#[derive(Debug, Parser)]
+#[command(name = NAME)]
+struct Cli {
+    /// Number of times that the files are read.
+    #[arg(value_name = "ROUNDS")]
+    rounds: u32,
+    /// Traces; - is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
 }
 
-fn measure(rounds: u32, inputs: &[Input]) -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
+    exit_code(NAME, measure(&Cli::parse_from(arguments())))
+}
+
+fn measure(cli: &Cli) -> Result<()> {
+    let inputs: Vec<Input> = cli.files.iter().map(|name| Input::from_argument(name)).collect();
     let start = Instant::now();
     let (mut bytes, mut lines, mut records) = (0, 0, 0);
-    for _ in 0..rounds {
-        let mut reader = Reader::open(inputs);
+    for _ in 0..cli.rounds {
+        let mut reader = Reader::open(&inputs);
         while reader.next()?.is_some() {}
         for file in reader.files() {
             (bytes, lines, records) = (bytes + file.bytes, lines + file.lines, records + file.records);
@@ -35,11 +43,8 @@ fn measure(rounds: u32, inputs: &[Input]) -> Result<(), Box<dyn std::error::Erro
     }
     let seconds = start.elapsed().as_secs_f64();
     let rate = |count: u64| count as f64 / seconds;
-    writeln!(
-        std::io::stdout(),
-        "{:.0} MB/s, {:.0} lines/s ({bytes} bytes, {lines} lines, {records} records, {seconds:.2} s)",
-        rate(bytes) / 1e6,
-        rate(lines)
-    )?;
+    let (megabytes, lines_per_second) = (rate(bytes) / 1e6, rate(lines));
+    println!("{megabytes:.0} MB/s, {lines_per_second:.0} lines/s");
+    println!("({bytes} bytes, {lines} lines, {records} records, {seconds:.2} s)");
     Ok(())
 }

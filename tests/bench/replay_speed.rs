@@ -1,69 +1,100 @@
-//! Throughput and peak memory of validation: `cargo bench -p jobcheck-bench --bench replay_speed`.
+//! Measures speed and peak memory of the judge, on traces of two sizes.
 //!
-//! Generates an audit log of many namespaces from the recordings of the corpus (each copy with names, UIDs,
-//! versions, and times of its own) and a native trace with the same events, replays both, and both at a tenth
-//! of the size. Every measurement is a process of its own, so that its peak memory is its own.
+//! ```text
+//! cargo bench -p jobcheck-bench --bench replay_speed -- --gate
+//! ```
 //!
-//! Arguments: `[MEGABYTES [EVENTS]]`, 1000 and 1000000 unless given.
+//! The audit log is made of copies of the recordings of the corpus. Each copy has names, UIDs, versions, and times of its
+//! own. The native trace has the same events. Both are judged, and both at a tenth of the size. Each measurement is a
+//! process of its own, so that its peak memory is its own.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use std::error::Error;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use clap::Parser;
+use jobcheck_bench::{Claims, Result, arguments, exit_code, peak_memory};
 use jobcheck_judge::validate::{Options, Validator};
 use jobcheck_traces::{Body, Header, Input, Reader, Writer};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+const NAME: &str = "replay_speed";
 
-/// What each copy of the recordings is moved by.
+/// The seconds by which the times of each copy differ from those of the one before.
 const COPY_SECONDS: i64 = 600;
+/// The same for resource versions.
 const COPY_VERSIONS: u64 = 10_000;
 
-fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(path) = arguments.get(1).filter(|_| arguments[0] == "--measure") {
-        return measure(Path::new(path));
-    }
-    let number =
-        |at: usize, default: u64| arguments.get(at).and_then(|it| it.parse().ok()).unwrap_or(default);
-    let (megabytes, events) = (number(0, 1000), number(1, 1_000_000));
-    let folder = std::env::temp_dir().join(format!("jobcheck-replay-speed-{}", std::process::id()));
-    fs::create_dir_all(&folder)?;
-    let outcome = run(&folder, megabytes, events);
-    fs::remove_dir_all(&folder)?;
-    outcome
+/// Measures speed and peak memory of the judge.
+#[derive(Debug, Parser)]
+#[command(name = NAME, after_help = AFTER_HELP)]
+struct Cli {
+    /// Size of the audit log in MB.
+    #[arg(default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..))]
+    megabytes: u64,
+    /// Number of events in the native trace.
+    #[arg(default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(10..))]
+    events: u64,
+    /// Fail if the cost is not linear, as the documentation claims.
+    #[arg(long)]
+    gate: bool,
+    /// Judge this trace, and print its figures.
+    #[arg(long, value_name = "TRACE", hide = true)]
+    measure: Option<PathBuf>,
 }
 
-fn run(folder: &Path, megabytes: u64, events: u64) -> Result<()> {
-    println!("| trace | size | events | Jobs | seconds | MB/s | events/s | peak memory |");
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  measured
+  1  with --gate: a claim of the documentation does not hold
+  2  wrong usage
+  4  a measurement could not be made";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse_from(arguments());
+    let result = match &cli.measure {
+        Some(path) => measure(path),
+        None => run(&cli),
+    };
+    exit_code(NAME, result)
+}
+
+fn run(cli: &Cli) -> Result<()> {
+    let folder = tempfile::Builder::new().prefix("jobcheck-replay-speed-").tempdir()?;
+    let (audit, native) = (folder.path().join("audit.jsonl"), folder.path().join("native.jsonl"));
+    println!("| trace | events/s | size | events | Jobs | seconds | MB/s | peak memory |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
-    for size in [megabytes / 10, megabytes] {
-        let path = folder.join("audit.jsonl");
-        generate(&path, |bytes, _| bytes < size * 1_000_000)?;
-        measure_apart("audit log", &path)?;
+    let mut rates = [[0.0; 2]; 2];
+    for (at, size) in [cli.megabytes / 10, cli.megabytes].into_iter().enumerate() {
+        generate(&audit, |bytes, _| bytes < size * 1_000_000)?;
+        rates[0][at] = measure_in_child("audit log", &audit)?;
     }
-    for count in [events / 10, events] {
-        let (audit, native) = (folder.join("audit.jsonl"), folder.join("native.jsonl"));
+    for (at, count) in [cli.events / 10, cli.events].into_iter().enumerate() {
         generate(&audit, |_, lines| lines < count)?;
         convert(&audit, &native)?;
-        measure_apart("native", &native)?;
+        rates[1][at] = measure_in_child("native", &native)?;
     }
-    Ok(())
+    let mut claims = Claims::default();
+    for (name, [small, large]) in ["audit log", "native"].into_iter().zip(rates) {
+        // Noise and the start of the process are less than a factor of two. A quadratic cost is a factor of ten.
+        let text = format!("{name}: linear cost, events per second at ten times the size");
+        claims.at_least("README.md", text, large / small, 0.5);
+    }
+    println!("\n{}", claims.table());
+    Ok(claims.verdict(cli.gate)?)
 }
 
-/// Writes copies of the recordings for as long as `wanted(bytes, lines)`.
-fn generate(path: &Path, wanted: impl Fn(u64, u64) -> bool) -> Result<()> {
+/// Writes copies of the recordings while `is_wanted(bytes, lines)`.
+fn generate(path: &Path, is_wanted: impl Fn(u64, u64) -> bool) -> Result<()> {
     let recordings = recordings()?;
     let mut out = BufWriter::new(File::create(path)?);
     let (mut bytes, mut lines, mut copy) = (0u64, 0u64, 0u64);
-    while wanted(bytes, lines) {
+    while is_wanted(bytes, lines) {
         for text in &recordings {
             for line in text.lines() {
-                let line = moved(line, copy);
+                let line = shift_line(line, copy);
                 writeln!(out, "{line}")?;
                 bytes += line.len() as u64 + 1;
                 lines += 1;
@@ -83,20 +114,20 @@ fn recordings() -> Result<Vec<String>> {
     paths.iter().map(|path| Ok(fs::read_to_string(path)?)).collect()
 }
 
-/// The line as the copy with this number has it.
-fn moved(line: &str, copy: u64) -> String {
+/// The line in the copy with this number.
+fn shift_line(line: &str, copy: u64) -> String {
     const NAMESPACE: &str = "\"namespace\":\"";
     let namespace = line.split(NAMESPACE).nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
     let line = line.replace(namespace, &format!("c{copy}-{namespace}"));
-    let line = replaced(&line, "\"resourceVersion\":\"", |digits| {
+    let line = replace_each(&line, "\"resourceVersion\":\"", |digits| {
         digits.parse::<u64>().map_or_else(|_| digits.to_owned(), |it| (it + copy * COPY_VERSIONS).to_string())
     });
-    let line = moved_uids(&line, copy);
-    moved_times(&line, copy)
+    let line = shift_uids(&line, copy);
+    shift_times(&line, copy)
 }
 
-/// Changes what stands between `before` and the next quotation mark.
-fn replaced(line: &str, before: &str, change: impl Fn(&str) -> String) -> String {
+/// Changes each text between `before` and the next quotation mark.
+fn replace_each(line: &str, before: &str, change: impl Fn(&str) -> String) -> String {
     let mut parts = line.split(before);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -109,8 +140,8 @@ fn replaced(line: &str, before: &str, change: impl Fn(&str) -> String) -> String
     out
 }
 
-/// Every UUID gets the copy's number in its last group.
-fn moved_uids(line: &str, copy: u64) -> String {
+/// Adds the number of the copy to the last group of each UUID.
+fn shift_uids(line: &str, copy: u64) -> String {
     let bytes = line.as_bytes();
     let mut out = line.as_bytes().to_vec();
     let dashes = [8, 13, 18, 23];
@@ -123,8 +154,8 @@ fn moved_uids(line: &str, copy: u64) -> String {
                 .all(|(i, b)| dashes.contains(&i) || b.is_ascii_hexdigit());
         if is_uuid {
             let last = u64::from_str_radix(&line[at + 24..at + 36], 16).unwrap_or(0);
-            let moved = format!("{:012x}", last.wrapping_add(copy.wrapping_mul(7919)) & 0xffff_ffff_ffff);
-            out[at + 24..at + 36].copy_from_slice(moved.as_bytes());
+            let shifted = format!("{:012x}", last.wrapping_add(copy.wrapping_mul(7919)) & 0xffff_ffff_ffff);
+            out[at + 24..at + 36].copy_from_slice(shifted.as_bytes());
             at += 36;
         } else {
             at += 1;
@@ -133,8 +164,8 @@ fn moved_uids(line: &str, copy: u64) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Times move by whole minutes; the recordings are of one day.
-fn moved_times(line: &str, copy: u64) -> String {
+/// Shifts times by whole minutes. The recordings are of one day.
+fn shift_times(line: &str, copy: u64) -> String {
     let Ok(copy) = i64::try_from(copy) else { return line.to_owned() };
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -152,7 +183,7 @@ fn moved_times(line: &str, copy: u64) -> String {
     out
 }
 
-/// The same events in the native format.
+/// Writes the same events in the native format.
 fn convert(from: &Path, to: &Path) -> Result<()> {
     let mut reader = Reader::open(&[Input::Path(from.to_owned())]);
     let header = Header { kubernetes: Some("1.36".to_owned()), ..Header::default() };
@@ -166,13 +197,16 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn measure_apart(name: &str, path: &Path) -> Result<()> {
+/// Judges a trace in a process of its own. Returns the events per second.
+fn measure_in_child(name: &str, path: &Path) -> Result<f64> {
     let output = Command::new(std::env::current_exe()?).arg("--measure").arg(path).output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
-    print!("| {name} {}", String::from_utf8_lossy(&output.stdout));
-    Ok(())
+    let row = String::from_utf8_lossy(&output.stdout).into_owned();
+    print!("| {name} | {row}");
+    let rate = row.split('|').next().and_then(|rate| rate.trim().parse().ok());
+    rate.ok_or_else(|| format!("expected a row of figures, found {row:?}").into())
 }
 
 fn measure(path: &Path) -> Result<()> {
@@ -192,20 +226,13 @@ fn measure(path: &Path) -> Result<()> {
         );
     }
     println!(
-        "| {size:.0} MB | {} | {} | {seconds:.1} | {:.0} | {:.0} | {:.0} MB |",
+        "{:.0} | {size:.0} MB | {} | {} | {seconds:.1} | {:.0} | {} |",
+        summary.events as f64 / seconds,
         summary.events,
         summary.jobs.len(),
         size / seconds,
-        summary.events as f64 / seconds,
-        peak_megabytes()?
+        peak_memory(std::process::id())
+            .map_or("-".to_owned(), |bytes| format!("{:.0} MB", bytes as f64 / 1e6)),
     );
     Ok(())
-}
-
-/// Peak resident memory of this process, as Linux accounts it.
-fn peak_megabytes() -> Result<f64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("no VmHWM")?;
-    let kilobytes: f64 = line.split_whitespace().nth(1).ok_or("no figure")?.parse()?;
-    Ok(kilobytes / 1024.0)
 }

@@ -83,7 +83,7 @@ fn a_status_that_no_api_server_accepts_is_a_violation_even_if_a_fault_refuses_it
 fn run(scenario: &str) -> Vec<Value> {
     let text = fs::read_to_string(root().join(format!("tests/scenarios/{scenario}.yaml"))).unwrap();
     let outcome = jobcheck_sim::run(&read(&text).unwrap(), 0, &Mutations::default()).unwrap();
-    assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.told());
+    assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.finding());
     parsed(&String::from_utf8(outcome.trace).unwrap())
 }
 
@@ -152,7 +152,10 @@ fn a_scenario_with_an_untrue_response_is_rejected() {
         ("delete", "jobs"),
     ] {
         let error = read(&format!("verb: {verb}, resource: {resource}, code: 404")).unwrap_err();
-        assert!(error.message.starts_with("404 to this request says that its object is gone"), "{error}");
+        assert!(
+            error.message.starts_with("404 for this request means that its object was removed"),
+            "{error}"
+        );
         let by = |code: u16| read(&format!("verb: {verb}, resource: {resource}, code: {code}"));
         assert!([403, 429, 500, 504].into_iter().all(|code| by(code).is_ok()), "{verb} {resource}");
         assert!([409, 422].into_iter().all(|code| by(code).is_ok() == (verb != "get")), "{verb} {resource}");

@@ -129,7 +129,7 @@ const NOT_IN_THE_LIBRARY: &[&str] = &["resign", "secondLeader"];
 #[test]
 fn the_library_has_every_kind_of_step() {
     let steps = library(TargetName::Model).into_iter().flat_map(|(_, scenario)| scenario.steps);
-    let told: BTreeSet<String> = steps.flat_map(|step| step.value.happenings()).collect();
+    let told: BTreeSet<String> = steps.flat_map(|step| step.value.events()).collect();
     let missing: Vec<String> = known_steps().difference(&told).cloned().collect();
     assert_eq!(missing, NOT_IN_THE_LIBRARY);
 }
@@ -151,7 +151,7 @@ fn the_page_on_the_format_shows_every_kind_of_step() {
     let head =
         format!("apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\nunscheduled: true\n{job}");
     let scenario = read(&format!("{head}steps:\n{steps}")).unwrap_or_else(|error| panic!("{error}"));
-    let shown: BTreeSet<String> = scenario.steps.iter().flat_map(|step| step.value.happenings()).collect();
+    let shown: BTreeSet<String> = scenario.steps.iter().flat_map(|step| step.value.events()).collect();
     let known = known_steps();
     assert_eq!(shown, known);
 }

@@ -20,7 +20,7 @@ fn the_library_holds_with_every_seed() {
         for seed in 0..8 {
             let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
             if outcome.exit() != Exit::Conforms {
-                wrong.push(format!("{}: {:?}", scenario.name, outcome.told()));
+                wrong.push(format!("{}: {:?}", scenario.name, outcome.finding()));
             }
         }
     }
@@ -34,7 +34,7 @@ fn the_library_holds_on_the_api_server_of_1_35() {
         for seed in 0..2 {
             let outcome =
                 jobcheck_sim::run_on(RuleSet::V1_35, &scenario, seed, &Mutations::default()).unwrap();
-            assert!(outcome.exit() == Exit::Conforms, "{}: {:?}", scenario.name, outcome.told());
+            assert!(outcome.exit() == Exit::Conforms, "{}: {:?}", scenario.name, outcome.finding());
             assert_eq!(outcome.report.traces[0].kubernetes, "1.35");
         }
     }
@@ -55,7 +55,7 @@ fn requests_fail_for_a_while_and_a_step_happens_to_many_pods() {
     let (scenario, mut failed) = (read(text).unwrap(), 0);
     for seed in 0..16 {
         let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
-        assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.told());
+        assert!(outcome.exit() == Exit::Conforms, "{:?}", outcome.finding());
         failed += String::from_utf8(outcome.trace).unwrap().matches("\"code\":500").count();
     }
     assert!(failed > 16, "{failed}");
@@ -70,7 +70,12 @@ fn what_was_found_by_chance_holds() {
         let scenario = read(&fs::read_to_string(&path).unwrap()).unwrap();
         for seed in (0..50).chain([seed]) {
             let outcome = jobcheck_sim::run(&scenario, seed, &Mutations::default()).unwrap();
-            assert!(outcome.exit() == Exit::Conforms, "{}, seed {seed}: {:?}", scenario.name, outcome.told());
+            assert!(
+                outcome.exit() == Exit::Conforms,
+                "{}, seed {seed}: {:?}",
+                scenario.name,
+                outcome.finding()
+            );
         }
     }
 }

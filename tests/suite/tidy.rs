@@ -82,6 +82,11 @@ const FENCES: &[(&str, &[&str])] = &[
     ),
     ("jobcheck-scenario", &["jobcheck-controller", "jobcheck-adapter", "kube"]),
     ("jobcheck-apiserver", &["jobcheck-explorer", "jobcheck-judge", "jobcheck-controller"]),
+    // Any program can serve HTTP with it.
+    (
+        "jobcheck-serve",
+        &["jobcheck-spec", "jobcheck-traces", "jobcheck-apiserver", "jobcheck-cluster", "kube"],
+    ),
     ("jobcheck-cluster", &["jobcheck-explorer", "jobcheck-judge", "jobcheck-controller"]),
     ("jobcheck-record", &["jobcheck-explorer", "jobcheck-controller", "jobcheck-live"]),
     // The shipped controllers are a process to it, like any other.

@@ -2,20 +2,16 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HOST;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use jobcheck_judge::report::Exit;
+use jobcheck_serve::{HttpServer, Limits};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::LocalSet;
 
 use super::show::Explorer;
 use crate::output;
@@ -25,9 +21,6 @@ const PAGE: &str = include_str!("page.html");
 
 /// The longest time for the head of a request, so that a silent client does not keep its connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The pause after an error of `accept`.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// The response to a request.
 struct Reply {
@@ -45,21 +38,18 @@ pub fn serve(explorer: Explorer, address: SocketAddr) -> Exit {
             return Exit::Environment;
         }
     };
-    LocalSet::new().block_on(&runtime, listen(Rc::new(explorer), address))
+    runtime.block_on(listen(Arc::new(explorer), address))
 }
 
-async fn listen(explorer: Rc<Explorer>, address: SocketAddr) -> Exit {
-    let bound = match TcpListener::bind(address).await {
-        Ok(listener) => listener.local_addr().map(|address| (listener, address)),
-        Err(error) => Err(error),
-    };
-    let (listener, address) = match bound {
-        Ok(bound) => bound,
+async fn listen(explorer: Arc<Explorer>, address: SocketAddr) -> Exit {
+    let server = match HttpServer::bind(address).await {
+        Ok(server) => server.limited_to(Limits { head_time: Some(HEAD_TIMEOUT), ..Limits::default() }),
         Err(error) => {
             output::error(format!("cannot listen on {address}: {error}"));
             return Exit::Environment;
         }
     };
+    let address = server.address();
     let start = explorer.start();
     let fragment = if start.is_empty() { String::new() } else { format!("#{start}") };
     let printed = output::print(&format!("http://{address}/{fragment}\n"), Exit::Conforms);
@@ -67,31 +57,28 @@ async fn listen(explorer: Rc<Explorer>, address: SocketAddr) -> Exit {
         return printed;
     }
     output::note("open this address in a browser; Ctrl-C ends the server");
-    loop {
-        // The client may be gone already. If file descriptors have run out, waiting helps.
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(PAUSE).await;
-            continue;
-        };
-        tokio::task::spawn_local(talk(explorer.clone(), stream));
+    let handler = move |request| {
+        let response = response(reply(&explorer, &request));
+        async { Ok::<_, Infallible>(response) }
+    };
+    match server.serve(handler, std::future::pending()).await {
+        Ok(()) => Exit::Conforms,
+        Err(error) => {
+            output::error(format!("cannot listen on {address} any longer: {error}"));
+            Exit::Environment
+        }
     }
 }
 
-/// Answers the requests of a connection. Only GET is accepted, so that no body is read.
-async fn talk(explorer: Rc<Explorer>, stream: TcpStream) {
-    let service = service_fn(|request: Request<Incoming>| {
-        let target = request.uri().path_and_query().map_or("/", |it| it.as_str());
-        let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or("?"));
-        let response = response(match host.is_none_or(is_this_machine) {
-            true => answer(&explorer, request.method(), target),
-            false => failed(403, "this page is for this machine only; use its address"),
-        });
-        async { Ok::<_, Infallible>(response) }
-    });
-    let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).keep_alive(false);
-    // A closed connection is no error.
-    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+/// The reply to a request. Only GET is accepted, so that no body is read.
+fn reply(explorer: &Explorer, request: &Request<Incoming>) -> Reply {
+    let target = request.uri().path_and_query().map_or("/", |it| it.as_str());
+    let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or("?"));
+    if host.is_none_or(is_this_machine) {
+        answer(explorer, request.method(), target)
+    } else {
+        failed(403, "this page is for this machine only; use its address")
+    }
 }
 
 fn response(reply: Reply) -> Response<Full<Bytes>> {
@@ -101,6 +88,7 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
         .status(reply.code)
         .header("Content-Type", reply.kind)
         .header("Cache-Control", "no-store")
+        .header("Connection", "close")
         .header("Content-Security-Policy", policy)
         .body(Full::from(reply.body))
         .expect("the headers are constants, and the codes are three digits")

@@ -47,9 +47,10 @@ pub struct LimitArgs {
     /// Number of scenarios that run at a time, each in its own namespace.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub parallel: u64,
-    /// Wait this long for a step or an expectation before the run is inconclusive.
-    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = parse_duration)]
-    pub patience: Duration,
+    /// Wait at most this long for a step or an expectation, before the run is inconclusive. By default, wait as long as
+    /// the scenario needs: three to four minutes.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub patience: Option<Duration>,
     /// Do not exit with 1 for known deviations of the built-in controllers (KNOWN).
     #[arg(long)]
     pub allow_known: bool,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use jobcheck_cluster::{Cluster, Controllers, Log, Version, log_file};
 use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
-use jobcheck_live::{Error, Manager, Outcome, Plan, Site, unfit};
+use jobcheck_live::{AccessError, Error, Manager, Outcome, Plan, TestCluster, unsupported};
 use jobcheck_scenario::Scenario;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -73,7 +73,7 @@ pub struct Request<'a> {
 /// A cluster that is ready for runs.
 pub struct Prepared {
     /// The part of the cluster that belongs to the runs.
-    pub site: Arc<Site>,
+    pub site: Arc<TestCluster>,
     /// The settings of each run.
     pub plan: Plan,
     /// The control plane that was started for the runs.
@@ -97,7 +97,7 @@ impl Prepared {
             cluster = provision(request, progress) => cluster?,
         };
         let plan = plan(request, &cluster)?;
-        let site = Site::open(cluster.access, cluster.audit_log, cluster.own.is_some()).await?;
+        let site = TestCluster::open(cluster.access, cluster.audit_log, cluster.own.is_some()).await?;
         if let Some(version) = site.of_unknown_version() {
             output::note(format!(
                 "the cluster is Kubernetes {version}, which is not supported; the rules of 1.36 apply"
@@ -150,7 +150,7 @@ pub async fn lost(own: Option<&mut Cluster>) -> Error {
     let Some(cluster) = own else { return std::future::pending().await };
     let component = cluster.failure().await;
     let log = Log::end_of(&log_file(cluster.folder(), &component));
-    Error::NoCluster(format!("{component} ended{log}"))
+    AccessError::NoCluster(format!("{component} ended{log}")).into()
 }
 
 /// The result of an attempt to run a scenario.
@@ -165,12 +165,12 @@ pub enum Attempt {
 
 /// Runs a scenario, if the target can run it.
 pub async fn play(
-    site: &Arc<Site>,
+    site: &Arc<TestCluster>,
     scenario: &Arc<Scenario>,
     plan: &Plan,
     stop: &CancellationToken,
 ) -> Attempt {
-    if let Some(why) = unfit(scenario, plan) {
+    if let Some(why) = unsupported(scenario, plan) {
         return Attempt::NotRun(why);
     }
     if stop.is_cancelled() {

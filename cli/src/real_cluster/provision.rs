@@ -6,7 +6,7 @@ use std::time::Duration;
 use jobcheck_cluster::down::sweep;
 use jobcheck_cluster::status::{self, Health};
 use jobcheck_cluster::{Cluster, Controllers, Home, Kind, Name, Plane, Spec, Up, audit_log, program, up};
-use jobcheck_live::{Access, Error};
+use jobcheck_live::{Access, AccessError, Error};
 
 use super::Request;
 use crate::cluster::Progress;
@@ -57,12 +57,12 @@ async fn named(target: Target, name: &Name) -> Result<Provisioned, Error> {
     let Some((status, state)) = ready.and_then(|it| it.state.clone().map(|state| (it, state))) else {
         let with = if target == Target::BuiltIn { "--with built-in " } else { "" };
         let up = format!("start it with jobcheck cluster up {with}--name {name}");
-        return Err(Error::NoCluster(format!("cluster {name} does not exist or is not ready: {up}")));
+        return Err(AccessError::NoCluster(format!("cluster {name} does not exist or is not ready: {up}")).into());
     };
     if target == Target::BuiltIn && state.kind != Kind::BuiltIn {
         let up = format!("jobcheck cluster up --with built-in --name {name}");
         let kind = state.kind;
-        return Err(Error::NoCluster(format!("cluster {name} is a {kind} without the Job controller: {up}")));
+        return Err(AccessError::NoCluster(format!("cluster {name} is a {kind} without the Job controller: {up}")).into());
     }
     let access = Access { kubeconfig: Some(status.kubeconfig), context: None };
     let audit_log = Some(audit_log(&status.folder)).filter(|file| file.is_file());

@@ -10,7 +10,8 @@ use jobcheck_controller::runtime::signals;
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
 use jobcheck_record::{
-    AuditLog, Error, News, Tally, Target, Trace, Watching, Webhook, audit_log, version, watches, webhook,
+    AccessError, AuditLog, Error, Notice, Tally, Target, Trace, WatchConfig, Webhook, audit_log, version,
+    watches, webhook,
 };
 use jobcheck_traces::Header;
 use tokio_util::sync::CancellationToken;
@@ -43,11 +44,9 @@ fn failed(error: &Error) -> Exit {
         Error::Output { source, .. } if source.kind() == ErrorKind::BrokenPipe => return Exit::Conforms,
         Error::Exists(_) | Error::AuditLog { .. } => Exit::Unreadable,
         Error::Internal(_) => Exit::Internal,
-        Error::NoCluster(_)
-        | Error::Server(_)
-        | Error::Permission { .. }
-        | Error::Output { .. }
-        | Error::Listen { .. } => Exit::Environment,
+        Error::Access(_) | Error::Permission { .. } | Error::Output { .. } | Error::Listen { .. } => {
+            Exit::Environment
+        }
     };
     output::error(output::clean_lines(&error.to_string()));
     exit
@@ -90,7 +89,7 @@ async fn until_stopped(args: &RecordArgs, global: &Global) -> Result<Option<Tall
 
 /// The source of a recording.
 enum Source {
-    Watches { client: kube::Client, what: Watching, header: Header },
+    Watches { client: kube::Client, what: WatchConfig, header: Header },
     Audit(AuditLog, Header),
     Webhook(Webhook, Header),
 }
@@ -105,14 +104,14 @@ impl Source {
             progress.note(&format!("the webhook is http://{}/", webhook.address()));
             return Ok(Source::Webhook(webhook, header(None)));
         }
-        let client = args.access().client().await.map_err(Error::NoCluster)?;
-        let version = version(&client).await.map_err(Error::NoCluster)?;
+        let client = args.access().client().await.map_err(AccessError::NoCluster)?;
+        let version = version(&client).await.map_err(AccessError::NoCluster)?;
         let namespaces = match (args.all_namespaces, &args.namespaces[..]) {
             (true, _) => Vec::new(),
             (false, []) => vec![client.default_namespace().to_owned()],
             (false, given) => given.to_vec(),
         };
-        let what = Watching { namespaces, labels: args.selector.clone() };
+        let what = WatchConfig { namespaces, labels: args.selector.clone() };
         what.check(&client).await?;
         for name in what.missing(&client).await {
             progress.note(&format!("there is no namespace {name} yet; it is recorded once it exists"));
@@ -132,7 +131,7 @@ impl Source {
         args: &RecordArgs,
         trace: &mut Trace,
         stop: &CancellationToken,
-        hear: &mut dyn FnMut(News<'_>),
+        hear: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(), Error> {
         match self {
             Source::Watches { client, what, .. } => watches(&client, &what, trace, stop, hear).await,

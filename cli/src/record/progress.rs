@@ -1,7 +1,7 @@
 //! The progress of a recording on standard error, if that is a terminal.
 
 use indicatif::ProgressBar;
-use jobcheck_record::{News, Tally};
+use jobcheck_record::{Notice, Tally};
 
 use crate::output::{self, clean, count};
 use crate::progress::line;
@@ -18,10 +18,10 @@ impl Progress {
     }
 
     /// Shows the news of the recorder.
-    pub fn hear(&self, news: &News<'_>) {
+    pub fn hear(&self, news: &Notice<'_>) {
         match news {
-            News::Progress(tally) => self.bar.set_message(summary(tally)),
-            News::Note(note) => self.note(note),
+            Notice::Progress(tally) => self.bar.set_message(summary(tally)),
+            Notice::Note(note) => self.note(note),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures_util::future::join_all;
 use jobcheck_cluster::Controllers;
-use jobcheck_live::{Error, Plan, Site, needs_process};
+use jobcheck_live::{Error, Plan, TestCluster, needs_process};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -124,7 +124,7 @@ impl Part<'_> {
 struct Many {
     target: Target,
     plan: Plan,
-    site: Arc<Site>,
+    site: Arc<TestCluster>,
     stop: CancellationToken,
 }
 
@@ -154,7 +154,7 @@ impl Many {
     }
 }
 
-async fn one(target: Target, named: Named, site: &Arc<Site>, plan: &Plan, stop: &CancellationToken) -> Run {
+async fn one(target: Target, named: Named, site: &Arc<TestCluster>, plan: &Plan, stop: &CancellationToken) -> Run {
     let begun = Instant::now();
     let execution = match real_cluster::play(site, &named.1, plan, stop).await {
         Attempt::Ran(outcome) => Execution::Cluster(Box::new(recorded(*outcome))),
@@ -167,6 +167,6 @@ async fn one(target: Target, named: Named, site: &Arc<Site>, plan: &Plan, stop: 
 
 fn recorded(outcome: jobcheck_live::Outcome) -> ClusterRun {
     let (exit, found) = (outcome.exit(), outcome.found());
-    let jobcheck_live::Outcome { unmet, report, trace, records, rests } = outcome;
+    let jobcheck_live::Outcome { unmet, report, trace, records, states: rests } = outcome;
     ClusterRun { exit, found, unmet, report, requests: records, rests, trace }
 }

@@ -1,7 +1,7 @@
 //! The targets side by side: the verdict of each on a scenario, and their first difference
 //! (docs/reference/judging.md, section "7. Comparing targets").
 
-use jobcheck_scenario::runtime::Rest;
+use jobcheck_scenario::runtime::QuiescentState;
 use serde::Serialize;
 
 use super::report::{Report, Run};
@@ -95,7 +95,7 @@ fn differences(runs: &[&Run]) -> Vec<Difference> {
     with_states.filter_map(|(run, others)| difference((first, states), (run, others))).collect()
 }
 
-fn difference(one: (&Run, &[Rest]), other: (&Run, &[Rest])) -> Option<Difference> {
+fn difference(one: (&Run, &[QuiescentState]), other: (&Run, &[QuiescentState])) -> Option<Difference> {
     let pairs = one.1.iter().zip(other.1);
     // The comparison ends at the quiescence that only one of them has reached.
     let mut same = pairs.take_while(|(here, there)| (here.line, &here.job) == (there.line, &there.job));

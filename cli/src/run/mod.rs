@@ -248,10 +248,10 @@ fn simulate(scenario: &Scenario, args: &RunArgs, interrupt: &Interrupt) -> Resul
         run.runs += 1;
         run.requests += outcome.requests;
         if run.runs == 1 {
-            run.rests.clone_from(&outcome.rests);
+            run.rests.clone_from(&outcome.states);
         }
         if outcome.exit() != Exit::Conforms {
-            let (requirement, why) = outcome.told();
+            let (requirement, why) = outcome.finding();
             run.failure = Some(Box::new(SimFailure { outcome, requirement, why }));
             break;
         }

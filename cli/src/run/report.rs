@@ -9,7 +9,7 @@ use jobcheck_explorer::narrative;
 use jobcheck_explorer::properties::SCENARIO_COMPLETES;
 use jobcheck_judge::report::{API_VERSION, Exit, ReplayReport};
 use jobcheck_scenario::model::ModelRun;
-use jobcheck_scenario::runtime::{Found, Rest};
+use jobcheck_scenario::runtime::{Finding, QuiescentState};
 use jobcheck_scenario::{Expected, Scenario, ScenarioError, Shown};
 use jobcheck_spec::Req;
 use serde::Serialize;
@@ -69,7 +69,7 @@ pub struct SimRun {
     /// The number of requests of all runs.
     pub requests: usize,
     /// The states at quiescence of the first run.
-    pub rests: Vec<Rest>,
+    pub rests: Vec<QuiescentState>,
     /// The run that failed.
     pub failure: Option<Box<SimFailure>>,
 }
@@ -89,7 +89,7 @@ pub struct ClusterRun {
     /// The exit code.
     pub exit: Exit,
     /// The reason for the exit code, if it is not 0.
-    pub found: Option<Found>,
+    pub found: Option<Finding>,
     /// The step or the expectation that did not come in time.
     pub unmet: Option<String>,
     /// The judged recording.
@@ -97,7 +97,7 @@ pub struct ClusterRun {
     /// The number of requests in the recording.
     pub requests: usize,
     /// The states at quiescence.
-    pub rests: Vec<Rest>,
+    pub rests: Vec<QuiescentState>,
     /// The recording, as a native trace.
     pub trace: Vec<u8>,
 }
@@ -159,7 +159,7 @@ impl Run {
     }
 
     /// The states at quiescence, if the scenario was run and not explored.
-    pub fn rests(&self) -> Option<&[Rest]> {
+    pub fn rests(&self) -> Option<&[QuiescentState]> {
         match &self.execution {
             Execution::Sim(run) => Some(&run.rests),
             Execution::Cluster(run) => Some(&run.rests),
@@ -429,7 +429,7 @@ fn scenario(run: &Run) -> ScenarioReport<'_> {
         runs: sim.map(|it| it.runs),
         requests: sim.map(|it| it.requests).or(cluster.map(|it| it.requests)),
         kubernetes: run.kubernetes(),
-        rests: run.rests().map(<[Rest]>::len),
+        rests: run.rests().map(<[QuiescentState]>::len),
         seed: sim.and_then(|it| it.failure.as_ref()).map(|it| it.outcome.seed),
         seconds: run.elapsed.as_secs_f64(),
         story: steps

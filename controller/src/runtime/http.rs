@@ -9,12 +9,8 @@ use std::time::Duration;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use jobcheck_serve::{HttpServer, Limits};
 use thiserror::Error;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
@@ -53,9 +49,7 @@ pub fn parse_bind_address(text: &str) -> Result<Option<String>, BindAddressError
 
 /// A listening server.
 #[derive(Debug)]
-pub struct Server {
-    listener: TcpListener,
-}
+pub struct Server(HttpServer);
 
 impl Server {
     /// Listens on `HOST:PORT`. Port 0 is any free port.
@@ -64,58 +58,30 @@ impl Server {
     ///
     /// The error of the operating system.
     pub async fn bind(address: &str) -> io::Result<Server> {
-        Ok(Server { listener: TcpListener::bind(address).await? })
+        HttpServer::bind(address).await.map(|server| Server(server.limited_to(LIMITS)))
     }
 
-    /// Returns the address and the port of the listener.
-    ///
-    /// # Errors
-    ///
-    /// The error of the operating system.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    /// The address on which it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.0.address()
     }
 
     /// Serves requests until `stop`.
     pub async fn serve(self, status: Arc<dyn Status>, stop: CancellationToken) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
-        loop {
-            let accepted = tokio::select! {
-                () = stop.cancelled() => return,
-                accepted = self.listener.accept() => accepted,
-            };
-            let Ok((stream, peer)) = accepted else {
-                // The process has probably no free file descriptor, so other connections have to close first.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
-            };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                continue;
-            };
-            let (status, stop) = (Arc::clone(&status), stop.clone());
-            tokio::spawn(async move {
-                let service = service_fn(move |request| {
-                    let response = respond(&request, status.as_ref());
-                    async { Ok::<_, Infallible>(response) }
-                });
-                let connection = http1::Builder::new()
-                    .timer(TokioTimer::new())
-                    .header_read_timeout(HEADER_TIMEOUT)
-                    .serve_connection(TokioIo::new(stream), service);
-                tokio::select! {
-                    () = stop.cancelled() => {}
-                    ended = connection => if let Err(error) = ended { debug!(%peer, %error, "connection failed") },
-                }
-                drop(place);
-            });
+        let handler = move |request| {
+            let response = respond(&request, status.as_ref());
+            async { Ok::<_, Infallible>(response) }
+        };
+        if let Err(error) = self.0.serve(handler, stop.cancelled()).await {
+            debug!(%error, "the socket failed");
         }
     }
 }
 
-/// The maximum number of connections. Further ones are closed at once.
-const CONNECTIONS: usize = 128;
-/// The time in which a client has to send its request headers.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bounds for clients of `/metrics` and the health checks, who are few. Nobody waits for them at the end.
+const LIMITS: Limits =
+    Limits { connections: 128, head_time: Some(Duration::from_secs(10)), drain_time: Duration::ZERO };
 
 fn respond(request: &Request<Incoming>, status: &dyn Status) -> Response<Full<Bytes>> {
     if *request.method() != Method::GET && *request.method() != Method::HEAD {
@@ -183,7 +149,7 @@ mod tests {
 
     async fn started(status: Fixed) -> (SocketAddr, CancellationToken) {
         let server = Server::bind("127.0.0.1:0").await.unwrap();
-        let address = server.address().unwrap();
+        let address = server.address();
         let stop = CancellationToken::new();
         tokio::spawn(server.serve(Arc::new(status), stop.clone()));
         (address, stop)

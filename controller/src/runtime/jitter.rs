@@ -2,22 +2,23 @@
 
 use std::time::Duration;
 
-/// A sequence of pseudo-random numbers (splitmix64) that depends only on its seed. Runs can be repeated, and replicas,
-/// which have different names, have different delays.
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// A sequence of pseudo-random numbers, fixed by its seed: runs can be repeated, and replicas, whose
+/// identities differ, are spread.
 #[derive(Clone, Debug)]
-pub struct Jitter {
-    state: u64,
-}
+pub struct Jitter(SplitMix64);
 
 impl Jitter {
     /// Returns the sequence of this name.
     #[must_use]
     pub fn seeded(name: &str) -> Jitter {
         // FNV-1a.
-        let state = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        Jitter { state }
+        Jitter(SplitMix64::seed_from_u64(seed))
     }
 
     /// Returns a time between `period` and `period · (1 + factor)`.
@@ -27,13 +28,8 @@ impl Jitter {
 
     /// Returns a number from 0 to 1, exclusive.
     fn fraction(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        // An f64 represents 53 bits exactly.
-        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+        // 53 bits are what an f64 holds exactly.
+        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -56,6 +52,7 @@ mod tests {
     fn the_name_determines_the_sequence() {
         let first = |name: &str| Jitter::seeded(name).spread(Duration::from_secs(1), 1.0);
         assert_eq!(first("a"), first("a"));
+        assert_eq!(first("a").as_nanos(), 1_199_749_863);
         assert_ne!(first("a"), first("b"));
         assert_eq!(Jitter::seeded("a").spread(Duration::from_secs(1), 0.0), Duration::from_secs(1));
     }

@@ -199,8 +199,7 @@ async fn serve(config: &Config, health: Health, stop: &CancellationToken) -> Res
     let Some(address) = &config.metrics_bind_address else { return Ok(()) };
     let error = |why| RunError::Address { address: address.clone(), why };
     let server = Server::bind(address).await.map_err(error)?;
-    let bound = server.address().map_err(error)?;
-    info!(address = %bound, "serving /metrics, /healthz, /livez, /readyz");
+    info!(address = %server.address(), "serving /metrics, /healthz, /livez, /readyz");
     tokio::spawn(server.serve(Arc::new(health), stop.clone()));
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::object::micro_time;
 use crate::request::{PatchKind, Reply, Request, Response, Verb};
 use crate::resource::Resource;
 
-/// Where audit events go.
+/// The receiver of audit events.
 pub struct AuditSink {
     take: Box<dyn FnMut(Value) + Send>,
     count: u64,
@@ -23,7 +23,8 @@ impl fmt::Debug for AuditSink {
 }
 
 impl AuditSink {
-    /// A sink for the events of writes, and, if `reads`, for those of get, list, and watch too.
+    /// Returns a sink for the events of writes. If `reads` is true, it also receives those of get, list, and
+    /// watch.
     pub fn new(reads: bool, take: impl FnMut(Value) + Send + 'static) -> AuditSink {
         AuditSink { take: Box::new(take), count: 0, reads }
     }
@@ -38,7 +39,7 @@ impl AuditSink {
     }
 }
 
-/// The event at level `RequestResponse` and stage `ResponseComplete`.
+/// The event at the level `RequestResponse` and the stage `ResponseComplete`.
 fn event(now: Timestamp, number: u64, request: &Request, response: &Response) -> Value {
     let facts = request.resource.facts();
     let mut reference = json!({"resource": facts.plural, "apiVersion": "v1"});
@@ -66,26 +67,27 @@ fn event(now: Timestamp, number: u64, request: &Request, response: &Response) ->
     }
     match &response.outcome {
         Ok(Reply::Object { object, .. }) => event["responseObject"] = Value::clone(object),
-        // Upstream's log has lists of what was deleted; those of reads are as long as they are useless.
+        // As in upstream's log, the response of a deletion contains the list. The lists of reads are omitted:
+        // they are long, and no requirement needs them.
         Ok(Reply::List(list)) if request.verb.writes() => {
             event["responseObject"] = serde_json::to_value(list).unwrap_or_default();
         }
         Ok(Reply::List(_) | Reply::Watch(_) | Reply::Dropped) => {}
         Err(error) => {
-            let mut said = error.status();
-            event["responseObject"] = said.clone();
-            if let Some(members) = said.as_object_mut() {
+            let mut refusal = error.status();
+            event["responseObject"] = refusal.clone();
+            if let Some(members) = refusal.as_object_mut() {
                 members.remove("kind");
                 members.remove("apiVersion");
             }
-            status = said;
+            status = refusal;
         }
     }
     event["responseStatus"] = status;
     event
 }
 
-/// An answer that never left is in the log as one that was cut off.
+/// The code in the log. A response that was never sent is logged as a broken connection.
 fn code(response: &Response) -> u16 {
     match response.code() {
         0 => 504,
@@ -106,7 +108,7 @@ fn body(request: &Request) -> Option<Value> {
     }
 }
 
-/// The path that the request had, or would have had.
+/// The path of the request, also for requests that were not sent over HTTP.
 fn uri(request: &Request) -> String {
     let Request { resource, namespace, name, subresource, .. } = request;
     let facts = resource.facts();

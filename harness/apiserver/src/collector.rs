@@ -1,7 +1,7 @@
-//! Garbage collection, pod garbage collection, and the end of namespaces: components that run when they are told to.
+//! The garbage collector, the pod garbage collector, and the namespace controller. They run when they are called.
 //!
-//! Each step looks at what is stored now, as a controller with fresh caches does. Lag is the business of whoever
-//! decides when to step.
+//! Each call reads the stored state, as a controller with up-to-date caches does. A caller that delays a call models
+//! a lagging controller.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -23,14 +23,14 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
 impl Server {
-    /// Does everything that the garbage collector has to do now; returns the number of accepted writes. Deleting
-    /// owners may leave more to do: step until it is 0.
+    /// Does one round of the garbage collector. Returns the number of accepted writes. A round can make another
+    /// one necessary: call it until it returns 0.
     ///
-    /// - dependents of owners that are gone are deleted in the background, or lose the reference where another owner
-    ///   is still there;
-    /// - of an owner with `foregroundDeletion`, dependents are deleted, and the finalizer goes once none is left that
-    ///   blocks it (`blockOwnerDeletion`);
-    /// - of an owner with `orphan`, dependents lose the reference, and then the finalizer goes.
+    /// - Dependents of a removed owner are deleted in the background. If another owner exists, they only lose
+    ///   the reference.
+    /// - For an owner with `foregroundDeletion`, dependents are deleted. The finalizer is removed when no
+    ///   dependent blocks it any longer (`blockOwnerDeletion`).
+    /// - For an owner with `orphan`, dependents lose the reference. Then the finalizer is removed.
     pub fn collect_garbage(&mut self, now: Timestamp) -> usize {
         let mut writes = 0;
         for (resource, key) in self.store().collecting() {
@@ -51,8 +51,8 @@ impl Server {
         writes
     }
 
-    /// Does what the garbage collector has to do with one object that names owners: it is deleted, or loses its owner.
-    /// Whether a write was accepted.
+    /// Collects one object that references owners: deletes it, or removes references to removed owners. Returns
+    /// true if a write was accepted.
     pub fn collect_object(&mut self, now: Timestamp, resource: Resource, key: &str) -> bool {
         let Some(object) = self.store().get(resource, key).cloned() else { return false };
         let orphaned = owners(&object).find(|owner| {
@@ -65,7 +65,8 @@ impl Server {
         }
     }
 
-    /// Lets an owner go that is being deleted and has no dependents to wait for any more. Whether a write was accepted.
+    /// Removes the garbage collector's finalizer from an owner that has no dependents left to wait for. Returns
+    /// true if a write was accepted.
     pub fn release_owner(&mut self, now: Timestamp, resource: Resource, key: &str) -> bool {
         let Some(owner) = self.store().get(resource, key).cloned() else { return false };
         let uid = meta(&owner, "uid");
@@ -79,7 +80,7 @@ impl Server {
             && self.drop_finalizer(now, resource, &owner, FOREGROUND)
     }
 
-    /// Whether a dependent is left for which an owner has to wait.
+    /// Returns true if an owner has to wait for a dependent.
     fn is_blocked(&self, uid: &str) -> bool {
         self.store().dependents(uid).any(|(dependent, key)| {
             let object = self.store().get(*dependent, key);
@@ -117,8 +118,8 @@ impl Server {
         writes
     }
 
-    /// Deletes an object that no owner keeps; if one does, the others are dropped. An owner that waits for its
-    /// dependents keeps none.
+    /// Deletes an object without an owner that keeps it. If one keeps it, the references to the others are
+    /// removed. An owner that waits for its dependents keeps none.
     fn collect(&mut self, now: Timestamp, resource: Resource, key: &str) -> bool {
         let Some(object) = self.store().get(resource, key).cloned() else { return false };
         let (mut kept, mut dropped, mut waits) = (false, Vec::new(), false);
@@ -139,7 +140,7 @@ impl Server {
         if is_deleting(&object) {
             return false;
         }
-        // A dependent that others wait for is deleted as its owner is, if something depends on it in turn.
+        // A dependent for which its owner waits is deleted in the foreground too, if it has dependents.
         let has_dependents = self.store().dependents(meta(&object, "uid")).next().is_some();
         let policy = match (waits && has_dependents, policy_of(&object)) {
             (true, _) => "Foreground",
@@ -172,9 +173,9 @@ impl Server {
         self.act(now, COLLECTOR, resource, &object, None, Verb::Patch { kind: PatchKind::Merge, body })
     }
 
-    /// Does what the pod garbage collector does in one round, every 20 s upstream: of pods that are being deleted
-    /// on no node, and of pods whose node is gone, the phase becomes Failed, and they are deleted without grace.
-    /// Returns the number of accepted writes.
+    /// Does one round of the pod garbage collector, which upstream does every 20 s. It concerns pods whose Node
+    /// was removed, and unbound pods that are being deleted. Their phase becomes Failed, and they are deleted
+    /// without a grace period. Returns the number of accepted writes.
     pub fn collect_pods(&mut self, now: Timestamp) -> usize {
         let pods: Vec<_> = self.store().scan(Resource::Pods, "").map(|(_, pod)| pod.clone()).collect();
         let mut writes = 0;
@@ -206,7 +207,7 @@ impl Server {
                 ));
             }
             let grace = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
-            // A pod that a finalizer holds stays as it is: asking again changes nothing.
+            // A pod with a finalizer stays: another DELETE changes nothing.
             if !(is_deleting(&pod)
                 && pod["metadata"]["deletionGracePeriodSeconds"] == 0
                 && !finalizers(&pod).is_empty())
@@ -224,8 +225,8 @@ impl Server {
         writes
     }
 
-    /// Empties namespaces that are being deleted, pods before all else (OrderedNamespaceDeletion, always on since
-    /// 1.34), and lets go of those that are empty. Returns the number of accepted writes.
+    /// Empties namespaces that are being deleted, pods first (OrderedNamespaceDeletion, always on since 1.34),
+    /// and removes empty ones. Returns the number of accepted writes.
     pub fn finish_namespaces(&mut self, now: Timestamp) -> usize {
         let ending: Vec<_> = self
             .store()
@@ -258,7 +259,8 @@ impl Server {
         writes
     }
 
-    /// Deletes all objects of a kind in a namespace that are not being deleted yet; returns the number of writes.
+    /// Deletes all objects of a resource in a namespace that are not being deleted yet. Returns the number of
+    /// writes.
     fn delete_all(&mut self, now: Timestamp, resource: Resource, namespace: &str) -> usize {
         let prefix = format!("{namespace}/");
         if self.store().scan(resource, &prefix).all(|(_, object)| is_deleting(object)) {
@@ -273,7 +275,7 @@ impl Server {
         usize::from(self.handle(now, &request).outcome.is_ok())
     }
 
-    /// Makes a request on an object; returns whether it was accepted.
+    /// Sends a request about an object. Returns true if it was accepted.
     pub(crate) fn act(
         &mut self,
         now: Timestamp,
@@ -290,7 +292,7 @@ impl Server {
     }
 }
 
-/// The policy with which the collector deletes an object: that of its own finalizers.
+/// The propagation policy with which the collector deletes an object, from the object's finalizers.
 fn policy_of(object: &Value) -> &'static str {
     match finalizers(object) {
         names if names.contains(&ORPHAN) => "Orphan",

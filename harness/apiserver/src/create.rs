@@ -13,7 +13,7 @@ use crate::rules;
 use crate::schema;
 use crate::server::Server;
 
-/// How often a name is generated anew because the last one was taken.
+/// The number of attempts to generate a name that is not taken.
 const NAME_ATTEMPTS: usize = 8;
 
 impl Server {
@@ -32,7 +32,7 @@ impl Server {
         self.create_object(now, request, object, warnings)
     }
 
-    /// Creates an object that was read already.
+    /// Creates an object whose body was read already.
     pub(crate) fn create_object(
         &mut self,
         now: Timestamp,
@@ -75,7 +75,7 @@ impl Server {
         Err(ApiError::internal("no name was generated"))
     }
 
-    /// The object with what the server gives it, if no rule refuses it.
+    /// Returns the object with the fields that the server sets. Fails if a rule refuses the object.
     fn prepared_for_create(
         &mut self,
         now: Timestamp,
@@ -103,13 +103,13 @@ impl Server {
             return Err(ApiError::invalid(facts.kind, group, meta(&object, "name"), &errors));
         }
         rules::warn_of_create(resource, &object, warnings);
-        // The order of members is no part of an object, but a fixed one makes recordings easy to compare.
+        // The order of members has no meaning, but a fixed order makes recordings easy to compare.
         members(&mut object).sort_keys();
         Ok(object)
     }
 }
 
-/// The namespace of the object is that of the request.
+/// Sets the namespace of the object, and refuses another one than that of the request.
 pub(crate) fn match_namespace(request: &Request, object: &mut Value) -> Result<(), ApiError> {
     let expected = request.namespace.as_deref().filter(|_| request.resource.facts().namespaced);
     let found = meta(object, "namespace").to_owned();

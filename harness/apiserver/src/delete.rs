@@ -14,18 +14,18 @@ use crate::request::{DeleteOptions, List, ListOptions, Reply, Request};
 use crate::resource::Resource;
 use crate::server::Server;
 
-/// Grace of a pod that names none.
+/// The grace period of a pod that specifies none.
 const DEFAULT_GRACE_SECONDS: i64 = 30;
 
-/// How an object is to go.
+/// The effect of a DELETE on an object.
 enum Ending {
-    /// Another DELETE asked for no less; nothing changes.
+    /// The object is being deleted with at most this grace period: nothing changes.
     Pending,
-    /// It is marked and stays.
+    /// The object is marked as deleted, and stays.
     Marked(Value),
-    /// It is marked, as a version of its own, and then removed.
+    /// The object is marked in a version of its own, and then removed.
     MarkedAndGone(Value),
-    /// It is removed.
+    /// The object is removed.
     Gone,
 }
 
@@ -51,7 +51,7 @@ impl Server {
         let dry_run = request.dry_run || options.dry_run.iter().any(|it| it == "All");
         let (gone, last) = match ending(now, resource, options, &old) {
             Ending::Pending => (false, old),
-            // A write that changes nothing makes no version.
+            // A write that changes nothing creates no version.
             Ending::Marked(marked) if marked == *old => (false, old),
             Ending::Marked(marked) if dry_run => (false, Arc::new(marked)),
             Ending::Marked(marked) => (false, self.store.write(resource, &key, marked)),
@@ -70,7 +70,7 @@ impl Server {
         Ok(Reply::Object { code, object: present(resource, &last) })
     }
 
-    /// A namespace stays until its contents are gone.
+    /// Marks a namespace, which stays until its contents are removed.
     fn delete_namespace(
         &mut self,
         now: Timestamp,
@@ -134,7 +134,7 @@ fn success(resource: Resource, last: &Value) -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
 }
 
-/// What is refused whatever the object is (`ValidateDeleteOptions`).
+/// Refuses invalid options, independent of the object (`ValidateDeleteOptions`).
 fn check_options(options: &DeleteOptions) -> Result<(), ApiError> {
     const FIELD: &str = "propagationPolicy";
     let policy = options.propagation_policy.as_deref();
@@ -157,7 +157,7 @@ fn check_preconditions(request: &Request, old: &Value, options: &DeleteOptions) 
     let Some(preconditions) = &options.preconditions else { return Ok(()) };
     let facts = request.resource.facts();
     let conflict = |why: String| {
-        // Upstream names the kind here, where it names the resource elsewhere.
+        // Here upstream names the kind, not the resource as elsewhere.
         let mut error = ApiError::conflict(request.resource, request.name(), &why);
         let kind = crate::resource::qualified(facts.kind, facts.group);
         error.message = error.message.replacen(&request.resource.qualified(), &kind, 1);
@@ -183,7 +183,7 @@ fn check_preconditions(request: &Request, old: &Value, options: &DeleteOptions) 
     Ok(())
 }
 
-/// What a DELETE makes of an object (`rest.BeforeDelete`, `updateForGracefulDeletionAndFinalizers`).
+/// Decides the effect of a DELETE (`rest.BeforeDelete`, `updateForGracefulDeletionAndFinalizers`).
 fn ending(now: Timestamp, resource: Resource, options: &DeleteOptions, old: &Value) -> Ending {
     let mut new = old.clone();
     let grace = match (resource, is_deleting(old)) {
@@ -217,7 +217,7 @@ fn ending(now: Timestamp, resource: Resource, options: &DeleteOptions, old: &Val
     }
 }
 
-/// The grace with which a pod's deletion begins: one that runs on no node, or has ended, gets none.
+/// The grace period with which the deletion of a pod begins. A pod that is not bound, or has terminated, gets none.
 fn pod_grace(options: &DeleteOptions, pod: &Value) -> i64 {
     let own = pod["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(DEFAULT_GRACE_SECONDS);
     let ended = matches!(text(pod, &["status", "phase"]), "Succeeded" | "Failed");
@@ -245,7 +245,7 @@ enum Shorter {
     To(i64, Timestamp),
 }
 
-/// Whether another DELETE of a pod shortens its grace; it never lengthens it.
+/// The effect of another DELETE on the grace period of a pod, which only becomes shorter.
 fn shorter_grace(now: Timestamp, options: &DeleteOptions, pod: &Value) -> Shorter {
     let current = pod["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
     if current == 0 {
@@ -264,11 +264,11 @@ fn shorter_grace(now: Timestamp, options: &DeleteOptions, pod: &Value) -> Shorte
     if until >= now {
         return Shorter::To(asked, until);
     }
-    // The asked time is over already; the kubelet still has the last word, unless there is to be no grace.
+    // The requested end has passed. The kubelet still removes the pod, unless the grace period is 0.
     Shorter::To(asked.min(1), now)
 }
 
-/// Marks an object that stays for its finalizers only.
+/// Marks an object that stays only because of its finalizers.
 pub(crate) fn mark(object: &mut Value, now: Timestamp) {
     if !is_deleting(object) {
         next_generation(object);
@@ -288,11 +288,12 @@ fn next_generation(object: &mut Value) {
     }
 }
 
-/// The finalizers after a DELETE: those of the garbage collector follow from the policy (PC-31).
+/// The finalizers after a DELETE. The propagation policy decides which of the garbage collector's are among them
+/// (PC-31).
 fn finalizers_after(resource: Resource, options: &DeleteOptions, old: &Value) -> Vec<String> {
     let mut kept: Vec<String> = finalizers(old).into_iter().map(str::to_owned).collect();
     if matches!(resource.stored(), Resource::Events) {
-        // Events are not collected.
+        // Events are not garbage-collected.
         return kept;
     }
     let earlier = kept.iter().find(|name| *name == ORPHAN || *name == FOREGROUND).cloned();
@@ -303,7 +304,7 @@ fn finalizers_after(resource: Resource, options: &DeleteOptions, old: &Value) ->
         (None, None) => match earlier.as_deref() {
             Some(ORPHAN) => Some(ORPHAN),
             Some(_) => Some(FOREGROUND),
-            // Through `batch/v1`, a Job's pods are orphaned where nobody says otherwise.
+            // In `batch/v1` the default for a Job is to orphan its pods.
             None if resource == Resource::Jobs => Some(ORPHAN),
             None => None,
         },

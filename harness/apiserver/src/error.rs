@@ -1,53 +1,53 @@
-//! Refusals: `metav1.Status` with code, reason, and message in the form of kube-apiserver.
+//! Refusals: `metav1.Status` with code, reason, and message as kube-apiserver writes them.
 
 use serde_json::{Map, Value, json};
 
 use crate::resource::{Resource, qualified};
 
-/// A refused request.
+/// The refusal of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiError {
-    /// HTTP code.
+    /// The HTTP code.
     pub code: u16,
-    /// `reason`, empty where there is none.
+    /// `reason`. Empty if there is none.
     pub reason: &'static str,
     /// `message`.
     pub message: String,
-    /// `details`, where there are any.
+    /// `details`, if there are any.
     pub details: Option<Value>,
-    /// `metadata.continue`, of an expired list that may be taken up again.
+    /// `metadata.continue`: the token to continue an expired list.
     pub resume: Option<String>,
 }
 
-/// What is wrong with one field (`field.Error`).
+/// An error in one field (`field.Error`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
-    /// Path, such as `status.completionTime`.
+    /// The path of the field, such as `status.completionTime`.
     pub field: String,
     /// The kind of error.
     pub problem: Problem,
-    /// The sentence behind it.
+    /// The explanation.
     pub detail: String,
 }
 
-/// Kinds of errors of a field (`field.ErrorType`).
+/// The kinds of errors in a field (`field.ErrorType`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Problem {
     /// A value is missing.
     Required,
-    /// A value is wrong.
+    /// A value is invalid.
     Invalid(Value),
-    /// Something is wrong that is no single value.
+    /// The error concerns no single value.
     Unfit,
-    /// A value stands twice.
+    /// A value occurs twice.
     Duplicate(Value),
-    /// What a value names is not there.
+    /// A value names an object that does not exist.
     NotFound(Value),
-    /// A value is none of a list.
+    /// A value is not one of the supported values.
     NotSupported(Value),
-    /// A value must not be there.
+    /// A value is not allowed here.
     Forbidden,
-    /// A list is too long; how long it is.
+    /// A list is too long. The number is its length.
     TooMany(usize),
     /// A text is too long.
     TooLong,
@@ -84,31 +84,31 @@ impl Problem {
     }
 }
 
-/// A value as a message has it: Go prints an absent pointer as `null` and a string in quotes.
+/// A value as messages show it. Go prints an absent pointer as `null`, and a string in quotes.
 fn shown(value: &Value) -> String {
     value.to_string()
 }
 
 impl FieldError {
-    /// An error of kind [`Problem::Invalid`].
+    /// Returns an error of the kind [`Problem::Invalid`].
     #[must_use]
     pub fn invalid(field: impl Into<String>, value: Value, detail: impl Into<String>) -> FieldError {
         FieldError { field: field.into(), problem: Problem::Invalid(value), detail: detail.into() }
     }
 
-    /// An error of kind [`Problem::Required`].
+    /// Returns an error of the kind [`Problem::Required`].
     #[must_use]
     pub fn required(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
         FieldError { field: field.into(), problem: Problem::Required, detail: detail.into() }
     }
 
-    /// An error of kind [`Problem::Forbidden`].
+    /// Returns an error of the kind [`Problem::Forbidden`].
     #[must_use]
     pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
         FieldError { field: field.into(), problem: Problem::Forbidden, detail: detail.into() }
     }
 
-    /// An error of kind [`Problem::NotSupported`].
+    /// Returns an error of the kind [`Problem::NotSupported`].
     #[must_use]
     pub fn unsupported(field: impl Into<String>, value: Value, supported: &[&str]) -> FieldError {
         let list: Vec<String> = supported.iter().map(|text| format!("\"{text}\"")).collect();
@@ -135,13 +135,13 @@ impl ApiError {
         ApiError { details: Some(details(name, facts.group, facts.plural)), ..self }
     }
 
-    /// 400, with a message of its own.
+    /// 400 with this message.
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> ApiError {
         ApiError::new(400, "BadRequest", message)
     }
 
-    /// 401: no user.
+    /// 401: the request has no known user.
     #[must_use]
     pub fn unauthorized() -> ApiError {
         ApiError::new(401, "Unauthorized", "Unauthorized")
@@ -170,7 +170,7 @@ impl ApiError {
         }
     }
 
-    /// 405.
+    /// 405: the method is not allowed.
     #[must_use]
     pub fn method_not_allowed() -> ApiError {
         ApiError {
@@ -183,28 +183,28 @@ impl ApiError {
         }
     }
 
-    /// 406: the answer cannot be had in that form.
+    /// 406: the response is not available in the requested form.
     #[must_use]
     pub fn not_acceptable(accepted: &str) -> ApiError {
         let message = format!("only the following media types are accepted: {accepted}");
         ApiError::new(406, "NotAcceptable", message)
     }
 
-    /// 409: the name is taken.
+    /// 409: an object of this name exists.
     #[must_use]
     pub fn already_exists(resource: Resource, name: &str) -> ApiError {
         let message = format!("{} \"{name}\" already exists", resource.qualified());
         ApiError::new(409, "AlreadyExists", message).about(resource, name)
     }
 
-    /// 409: the object is not what the request expects.
+    /// 409: the object does not satisfy a precondition of the request.
     #[must_use]
     pub fn conflict(resource: Resource, name: &str, why: &str) -> ApiError {
         let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.qualified());
         ApiError::new(409, "Conflict", message).about(resource, name)
     }
 
-    /// 409 of optimistic concurrency.
+    /// 409: the object was modified (optimistic concurrency).
     #[must_use]
     pub fn modified(resource: Resource, name: &str) -> ApiError {
         let why =
@@ -212,7 +212,7 @@ impl ApiError {
         ApiError::conflict(resource, name, why)
     }
 
-    /// 410: the version is compacted.
+    /// 410: the version was compacted.
     #[must_use]
     pub fn expired(message: impl Into<String>) -> ApiError {
         ApiError::new(410, "Expired", message)
@@ -225,7 +225,7 @@ impl ApiError {
         ApiError::new(413, "RequestEntityTooLarge", message)
     }
 
-    /// 415: the body has a form that is not read.
+    /// 415: the media type of the body is not supported.
     #[must_use]
     pub fn unsupported_media(accepted: &str) -> ApiError {
         let message = format!(
@@ -234,12 +234,12 @@ impl ApiError {
         ApiError::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 422 for an object.
+    /// 422: the object is invalid.
     #[must_use]
     pub fn invalid(kind: &str, group: &str, name: &str, errors: &[FieldError]) -> ApiError {
         let each: Vec<String> =
             errors.iter().map(|error| format!("{}: {}", error.field, error.body())).collect();
-        let said = match &each[..] {
+        let list = match &each[..] {
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
         };
@@ -249,11 +249,11 @@ impl ApiError {
             .collect();
         let mut details = details(name, group, kind);
         details["causes"] = Value::Array(causes);
-        let message = format!("{} \"{name}\" is invalid: {said}", qualified(kind, group));
+        let message = format!("{} \"{name}\" is invalid: {list}", qualified(kind, group));
         ApiError { details: Some(details), ..ApiError::new(422, "Invalid", message) }
     }
 
-    /// 429, with the seconds after which to come again.
+    /// 429, with the number of seconds after which the client may retry.
     #[must_use]
     pub fn too_many_requests(seconds: u32) -> ApiError {
         let message = "the server has received too many requests and has asked us to try again later";
@@ -263,20 +263,20 @@ impl ApiError {
         }
     }
 
-    /// 500.
+    /// 500: an internal error.
     #[must_use]
     pub fn internal(message: &str) -> ApiError {
         let error = ApiError::new(500, "InternalError", format!("Internal error occurred: {message}"));
         ApiError { details: Some(json!({"causes": [{"message": message}]})), ..error }
     }
 
-    /// 504, as of a request whose answer was lost on its way.
+    /// 504: the request timed out, and may or may not have been carried out.
     #[must_use]
     pub fn timeout(message: &str) -> ApiError {
         ApiError::new(504, "Timeout", format!("Timeout: {message}"))
     }
 
-    /// 504: the version lies in the future.
+    /// 504: the version does not exist yet.
     #[must_use]
     pub fn too_large_version(asked: u64, current: u64) -> ApiError {
         let words = "Too large resource version";

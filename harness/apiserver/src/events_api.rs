@@ -1,4 +1,4 @@
-//! The two forms of events: `v1`, in which they are stored, and `events.k8s.io/v1`.
+//! The two forms of events: `v1`, which is stored, and `events.k8s.io/v1`.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::resource::Resource;
 
-/// Members that have another name in the newer form: the name in `v1`, and the newer one.
+/// The members with different names: the name in `v1`, and the name in `events.k8s.io/v1`.
 const RENAMED: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -17,7 +17,7 @@ const RENAMED: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
 ];
 
-/// An object in the form that a resource shows.
+/// Converts a stored object to the form of a resource.
 #[must_use]
 pub fn present(resource: Resource, object: &Arc<Value>) -> Arc<Value> {
     if resource != Resource::NewEvents {
@@ -31,7 +31,7 @@ pub fn present(resource: Resource, object: &Arc<Value>) -> Arc<Value> {
     Arc::new(shown)
 }
 
-/// An object in the form in which it is stored.
+/// Converts an object to the form in which it is stored.
 #[must_use]
 pub fn stored(resource: Resource, mut object: Value) -> Value {
     if resource == Resource::NewEvents

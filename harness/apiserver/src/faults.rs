@@ -1,4 +1,4 @@
-//! Faults: who decides that a request goes wrong, before or after it is carried out.
+//! Faults: the requests that fail, before or after they are carried out.
 
 use jiff::Timestamp;
 
@@ -6,25 +6,27 @@ use crate::error::ApiError;
 use crate::request::{Reply, Request};
 use crate::watch::{Gate, WatchInfo};
 
-/// What a fault does to the answer.
+/// The effect of a fault on the response.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// The client gets this instead: 409, 429, 500, 504, ...
+    /// The client gets this response instead: 409, 429, 500, 504, …
     Answer(ApiError),
-    /// The client gets nothing: the connection ends.
+    /// The client gets no response: the connection ends.
     Drop,
 }
 
-/// Decides which requests go wrong.
+/// Decides which requests fail.
 ///
-/// Guarantees: every request is asked about once before it is carried out, and, if it was, once after.
+/// # Guarantees
+///
+/// Every request is passed once before it is carried out and, if it was carried out, once after that.
 pub trait Faults: Send {
-    /// Before anything is done: with a fault nothing is.
+    /// Called before a request is carried out. A returned fault prevents that.
     fn before(&mut self, _now: Timestamp, _request: &Request) -> Option<Fault> {
         None
     }
 
-    /// After everything is done: with a fault the answer is lost, what was written stays.
+    /// Called after a request was carried out. With a returned fault the response is lost, and the writes stay.
     fn after(
         &mut self,
         _now: Timestamp,
@@ -34,8 +36,8 @@ pub trait Faults: Send {
         None
     }
 
-    /// What a watch that begins lets through. It can be changed later
-    /// ([`Watches::set_gate`](crate::watch::Watches::set_gate)).
+    /// The events that a new watch may deliver. [`Watches::set_gate`](crate::watch::Watches::set_gate) changes it
+    /// later.
     fn watch_gate(&mut self, _watch: &WatchInfo) -> Gate {
         Gate::Open
     }

@@ -2,35 +2,30 @@
 
 use std::fmt::Write as _;
 
-/// Characters of a generated name: neither vowels nor what is mistaken for another (`util/rand`).
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// The characters of a generated suffix: no vowels, and none that is easily mistaken for another (`util/rand`).
 const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-/// Characters that are appended to `generateName`.
+/// The number of characters that are appended to `generateName`.
 const SUFFIX: usize = 5;
-/// Characters of `generateName` that are kept (`storage/names`).
+/// The number of characters of `generateName` that are used (`storage/names`).
 const PREFIX: usize = 58;
 
-/// A generator of identities. The same seed gives the same identities.
+/// A generator of UIDs and names. The same seed gives the same sequence.
 #[derive(Clone, Debug)]
-pub struct Identities(u64);
+pub struct Identities(SplitMix64);
 
 impl Identities {
-    /// A generator that starts at `seed`.
+    /// Returns a generator for this seed.
     #[must_use]
     pub fn seeded(seed: u64) -> Identities {
-        Identities(seed)
+        Identities(SplitMix64::seed_from_u64(seed))
     }
 
-    /// The next number (splitmix64).
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A UUID of version 4.
+    /// Returns a UUID of version 4.
     pub fn uid(&mut self) -> String {
-        let (high, low) = (self.next(), self.next());
+        let (high, low) = (self.0.next_u64(), self.0.next_u64());
         let high = (high & !0xf000) | 0x4000;
         let low = (low & !(0b11 << 62)) | (0b10 << 62);
         let mut text = String::with_capacity(36);
@@ -40,12 +35,12 @@ impl Identities {
         text
     }
 
-    /// A name that starts with `base`.
+    /// Returns a name that starts with `base`.
     pub fn name(&mut self, base: &str) -> String {
         let kept = base.char_indices().nth(PREFIX).map_or(base, |(end, _)| &base[..end]);
         let mut name = kept.to_owned();
         for _ in 0..SUFFIX {
-            let place = usize::try_from(self.next() % ALPHABET.len() as u64).unwrap_or(0);
+            let place = usize::try_from(self.0.next_u64() % ALPHABET.len() as u64).unwrap_or(0);
             name.push(char::from(ALPHABET[place]));
         }
         name
@@ -65,6 +60,9 @@ mod tests {
         assert_ne!(uid, other.uid());
         assert_eq!((uid.len(), &uid[14..15]), (36, "4"));
         assert!("89ab".contains(&uid[19..20]));
+        // Recorded runs and pinned seeds depend on the sequence.
+        assert_eq!(uid, "910a2dec-8902-4cc1-beeb-8da1658eec67");
+        assert_eq!(same.name("a-"), "a-q246m");
         let name = one.name(&"é".repeat(70));
         assert_eq!(name.chars().count(), PREFIX + SUFFIX);
         assert_eq!(one.name("a-").len(), 7);

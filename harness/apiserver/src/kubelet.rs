@@ -1,5 +1,5 @@
-//! What a kubelet and a scheduler do to pods, for scenarios: each step is a request of theirs, to this server or to a
-//! real one.
+//! A kubelet and a scheduler for scenarios. Each step is a request that they would send, to this server or to a real
+//! one.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::resource::Resource;
 
 const SCHEDULER: (&str, &str) = ("system:kube-scheduler", "kube-scheduler");
 
-/// Plays the kubelet of one node, and the scheduler that sends pods there.
+/// The kubelet of one node, and the scheduler that binds pods to it.
 #[derive(Clone, Debug)]
 pub struct Kubelet {
     /// The node's name.
     pub node: String,
 }
 
-/// How a container ended.
+/// The termination of a pod's containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// All containers exited with 0.
@@ -31,7 +31,7 @@ pub enum End {
 }
 
 impl Kubelet {
-    /// The kubelet of a node; makes the Node object if it is not there.
+    /// Returns the kubelet of a node, and creates the Node object if it does not exist.
     ///
     /// # Errors
     /// The server refuses the node.
@@ -54,7 +54,7 @@ impl Kubelet {
     /// Binds a pod to the node.
     ///
     /// # Errors
-    /// The pod is not there, is bound, or is being deleted.
+    /// The pod does not exist, is bound, or is being deleted.
     pub fn bind(
         &self,
         server: &mut dyn Api,
@@ -71,10 +71,10 @@ impl Kubelet {
         server.handle(now, &request).object().map(drop)
     }
 
-    /// The containers of a pod run, and are ready or not.
+    /// Sets the containers of a pod running, and ready or not.
     ///
     /// # Errors
-    /// The pod is not there, or has ended.
+    /// The pod does not exist, or has terminated.
     pub fn run(
         &self,
         server: &mut dyn Api,
@@ -95,11 +95,11 @@ impl Kubelet {
         })
     }
 
-    /// The containers of a pod end, and with them its phase. A pod that is being deleted stays until
+    /// Terminates the containers of a pod and sets its phase. A pod that is being deleted stays until
     /// [`Kubelet::finish`].
     ///
     /// # Errors
-    /// The pod is not there.
+    /// The pod does not exist.
     pub fn end(
         &self,
         server: &mut dyn Api,
@@ -124,10 +124,10 @@ impl Kubelet {
         })
     }
 
-    /// Changes the status of a pod.
+    /// Changes the status of a pod with a function.
     ///
     /// # Errors
-    /// The pod is not there, or the status is refused.
+    /// The pod does not exist, or the server refuses the status.
     pub fn report(
         &self,
         server: &mut dyn Api,
@@ -154,10 +154,10 @@ impl Kubelet {
         server.handle(now, &self.signed(get)).object()
     }
 
-    /// Finishes the termination of a pod that is being deleted: removes it, or leaves it to its finalizers.
+    /// Ends the grace period of a pod that is being deleted. The pod is removed unless it has finalizers.
     ///
     /// # Errors
-    /// The pod is not there.
+    /// The pod does not exist.
     pub fn finish(
         &self,
         server: &mut dyn Api,

@@ -1,19 +1,46 @@
-//! An API server in memory with the semantics of kube-apiserver 1.36, for Jobs, Pods, Events, Leases, Namespaces,
-//! Nodes, and ServiceAccounts.
+//! An embedded API server: kube-apiserver 1.36 in memory, for Jobs, Pods, Events, Leases, Namespaces, Nodes, and
+//! ServiceAccounts.
 //!
-//! | layer | where |
+//! It serves tests, simulations, and local clusters that need no etcd. Requests are plain data, and time is a
+//! parameter, so a test controls both:
+//!
+//! ```
+//! use jobcheck_apiserver::request::{Request, Verb};
+//! use jobcheck_apiserver::resource::Resource;
+//! use jobcheck_apiserver::{Config, Server};
+//! use serde_json::json;
+//!
+//! let now = "2026-01-01T00:00:00Z".parse().unwrap();
+//! let mut server = Server::new(Config::default(), now);
+//!
+//! let pod = json!({"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]});
+//! let job = json!({"metadata": {"name": "pi"}, "spec": {"completions": 3, "template": {"spec": pod}}});
+//! let create = Request::new(Resource::Jobs, Some("default"), None, Verb::Create(job));
+//!
+//! // The stored Job has the defaults and the generated fields of kube-apiserver.
+//! let stored = server.handle(now, &create).object().unwrap();
+//! assert_eq!(stored["spec"]["backoffLimit"], 6);
+//! assert_eq!(stored["metadata"]["creationTimestamp"], "2026-01-01T00:00:00Z");
+//!
+//! // A second Job of the same name is refused in kube-apiserver's words.
+//! let refused = server.handle(now, &create).outcome.unwrap_err();
+//! assert_eq!((refused.code, refused.message.as_str()), (409, "jobs.batch \"pi\" already exists"));
+//! ```
+//!
+//! | part | module |
 //! | --- | --- |
-//! | what etcd holds: revisions, history, compaction | [`store`] |
-//! | requests and answers as plain data | [`request`], [`error`] |
-//! | the server: verbs, watches, rules | [`server`], [`watch`] |
-//! | garbage collection, pod garbage collection, namespaces, a kubelet: steps that are asked for | [`Server`], [`kubelet`] |
-//! | over HTTP, in the process or on a socket (feature `http`, on by default) | `http` |
+//! | the contents of etcd: revisions, history, compaction | [`store`] |
+//! | requests and responses as plain data | [`request`], [`error`], [`resource`] |
+//! | the server: verbs, watches, rules | [`server`], [`watch`], [`selector`] |
+//! | garbage collector, pod garbage collector, namespace controller: methods that do one round | [`Server`] |
+//! | a kubelet for tests | [`kubelet`] |
+//! | HTTP, in the same process or on a socket (feature `http`, on by default) | [`mod@http`] |
 //! | faults and audit events | [`faults`], [`audit`] |
 //!
-//! The rules of Jobs are those of the specification (`jobcheck_spec::apiserver`). The core is a function of its
-//! configuration, the requests, and the times that are passed in: it reads no clock and draws nothing.
+//! The rules of Jobs are those of the specification (`jobcheck_spec::apiserver`). The server is a function of its
+//! configuration, the requests, and their times: it reads no clock and no randomness.
 //!
-//! What is not as upstream is listed in `docs/reference/apiserver.md`.
+//! `docs/reference/apiserver.md` lists the differences from kube-apiserver.
 
 pub mod audit;
 mod collector;

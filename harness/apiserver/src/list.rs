@@ -15,13 +15,13 @@ use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::store::Store;
 
-/// What a `continue` token holds. Clients take it as it is.
+/// The contents of a `continue` token, which clients pass on unread.
 #[derive(Debug, Serialize, Deserialize)]
 struct Token {
     v: String,
-    /// The revision of the snapshot; -1 for whatever is newest.
+    /// The revision of the snapshot. -1: the newest revision.
     rv: i64,
-    /// The key after which to go on.
+    /// The key after which the next page begins.
     start: String,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn list(
     Ok(List { resource, items, revision, resume, remaining })
 }
 
-/// The revision to show, where it is not simply the newest, and the key after which to begin.
+/// The revision to show, `None` for the newest, and the key after which the page begins.
 fn snapshot(store: &Store, options: &ListOptions) -> Result<(Option<u64>, String), ApiError> {
     if !options.resume.is_empty() {
         let token = decode(&options.resume)?;
@@ -71,7 +71,7 @@ fn snapshot(store: &Store, options: &ListOptions) -> Result<(Option<u64>, String
     let exact = match options.version_match {
         Some(VersionMatch::Exact) => true,
         Some(VersionMatch::NotOlderThan) => false,
-        // Of old, a version with a limit meant exactly that version.
+        // Without `resourceVersionMatch`, a version with a limit means exactly that version.
         None => options.limit > 0 && asked > 0,
     };
     Ok((exact.then_some(asked), String::new()))
@@ -85,7 +85,7 @@ fn expired(options: &ListOptions, start: &str) -> ApiError {
     ApiError { resume: Some(encode_token(&token)), ..ApiError::expired(EXPIRED_TOKEN) }
 }
 
-/// The items of a page, how many follow, and the key of the last item.
+/// The items of a page, the number of items that follow, and the key of the last item.
 fn page<'a>(
     objects: impl Iterator<Item = (&'a String, &'a Arc<Value>)>,
     selector: &Selector,
@@ -125,7 +125,7 @@ fn decode(text: &str) -> Result<Token, ApiError> {
         .ok_or_else(|| ApiError::bad_request("continue key is not valid"))
 }
 
-/// Combinations that are refused (`ValidateListOptions`).
+/// Refuses invalid combinations of options (`ValidateListOptions`).
 fn check_options(options: &ListOptions) -> Result<(), ApiError> {
     const MATCH: &str = "resourceVersionMatch";
     let forbidden = |why: &str| {
@@ -146,10 +146,10 @@ fn check_options(options: &ListOptions) -> Result<(), ApiError> {
     }
 }
 
-/// The `resourceVersionMatch` of a query.
+/// Parses `resourceVersionMatch`. An empty text is `None`.
 ///
 /// # Errors
-/// Its text is no known value.
+/// The text is not a known value.
 #[cfg(feature = "http")]
 pub fn version_match(text: &str) -> Result<Option<VersionMatch>, ApiError> {
     match text {

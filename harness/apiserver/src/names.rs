@@ -1,9 +1,10 @@
-//! Forms of names (`apimachinery/pkg/util/validation`), each with the sentence that refuses another form.
+//! The forms of names (`apimachinery/pkg/util/validation`). Each function returns upstream's sentence about what is
+//! wrong.
 
 const LABEL: usize = 63;
 const SUBDOMAIN: usize = 253;
 
-/// Why a text is no DNS label (RFC 1123).
+/// The reason why a text is not a DNS label (RFC 1123). `None`: it is one.
 #[must_use]
 pub fn dns_label_problem(text: &str) -> Option<String> {
     if text.len() > LABEL {
@@ -17,7 +18,7 @@ pub fn dns_label_problem(text: &str) -> Option<String> {
     })
 }
 
-/// Why a text is no DNS subdomain (RFC 1123).
+/// The reason why a text is not a DNS subdomain (RFC 1123). `None`: it is one.
 #[must_use]
 pub fn dns_subdomain_problem(text: &str) -> Option<String> {
     if text.len() > SUBDOMAIN {
@@ -31,13 +32,13 @@ pub fn dns_subdomain_problem(text: &str) -> Option<String> {
     })
 }
 
-/// Whether a text is a name with an optional subdomain before a slash.
+/// Returns true if a text is a name with an optional subdomain before a slash.
 #[must_use]
 pub fn is_qualified_name(text: &str) -> bool {
     qualified_name_problem(text).is_none()
 }
 
-/// Why a text is no qualified name.
+/// The reason why a text is not a qualified name. `None`: it is one.
 #[must_use]
 pub fn qualified_name_problem(text: &str) -> Option<String> {
     let name = match text.split_once('/') {
@@ -64,13 +65,13 @@ pub fn qualified_name_problem(text: &str) -> Option<String> {
     })
 }
 
-/// Whether a text may be the value of a label.
+/// Returns true if a text is a valid value of a label.
 #[must_use]
 pub fn is_label_value(text: &str) -> bool {
     label_value_problem(text).is_none()
 }
 
-/// Why a text is no label value.
+/// The reason why a text is not a valid value of a label. `None`: it is one.
 #[must_use]
 pub fn label_value_problem(text: &str) -> Option<String> {
     if text.len() > LABEL {
@@ -94,7 +95,7 @@ fn is_name_form(text: &str) -> bool {
     bounded(text, outer, |byte| outer(byte) || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Whether the first and the last byte pass `ends`, and all pass `any`.
+/// Returns true if the first and the last byte satisfy `ends`, and all bytes satisfy `any`.
 fn bounded(text: &str, ends: impl Fn(u8) -> bool, any: impl Fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     match (bytes.first(), bytes.last()) {

@@ -13,7 +13,7 @@ use crate::server::Server;
 use crate::update::precondition;
 
 impl Server {
-    /// `POST …/binding`: the pod runs on a node from now on.
+    /// `POST …/binding`: binds a pod to a node.
     pub(crate) fn bind(&mut self, request: &Request, body: &Value) -> Result<Reply, ApiError> {
         check_name(request, body, "Binding")?;
         let node = text(body, &["target", "name"]);
@@ -62,7 +62,8 @@ impl Server {
         Ok(Reply::Object { code: 201, object: Arc::new(success()) })
     }
 
-    /// `POST …/eviction`: a DELETE that leaves a condition behind. There are no disruption budgets.
+    /// `POST …/eviction`: a DELETE that also sets the condition `DisruptionTarget`. There are no disruption
+    /// budgets.
     pub(crate) fn evict(
         &mut self,
         now: Timestamp,
@@ -95,7 +96,7 @@ impl Server {
         }
         let mut options = options;
         if let Some(preconditions) = options.preconditions.as_mut().filter(|_| met) {
-            // The condition made another version.
+            // The condition has created a new version.
             preconditions.resource_version = None;
         }
         let deletion =
@@ -106,9 +107,9 @@ impl Server {
 }
 
 fn check_name(request: &Request, body: &Value, kind: &str) -> Result<(), ApiError> {
-    let said = body["kind"].as_str().unwrap_or(kind);
-    if said != kind || !body.is_object() {
-        return Err(ApiError::bad_request(format!("{said} cannot be handled as a {kind}")));
+    let sent = body["kind"].as_str().unwrap_or(kind);
+    if sent != kind || !body.is_object() {
+        return Err(ApiError::bad_request(format!("{sent} cannot be handled as a {kind}")));
     }
     if meta(body, "name") == request.name() {
         return Ok(());
@@ -116,7 +117,7 @@ fn check_name(request: &Request, body: &Value, kind: &str) -> Result<(), ApiErro
     Err(ApiError::bad_request(format!("name in URL does not match name in {kind} object")))
 }
 
-/// Puts a condition in the place of one of its type, or at the end.
+/// Sets a condition: replaces the one of the same type, or appends it.
 pub(crate) fn put_condition(pod: &mut Value, condition: &Value) {
     let conditions = child(pod, "status").entry("conditions").or_insert_with(|| json!([]));
     let Some(list) = conditions.as_array_mut() else { return };

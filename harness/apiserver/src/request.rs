@@ -1,4 +1,4 @@
-//! Requests and answers as plain data.
+//! Requests and responses as plain data.
 
 use std::sync::Arc;
 
@@ -14,32 +14,32 @@ use crate::watch::WatchId;
 /// A request on a resource.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Who asks.
+    /// The user that sends the request.
     pub user: String,
-    /// With which program (`User-Agent`).
+    /// The program that sends the request (`User-Agent`).
     pub user_agent: String,
-    /// What is asked about.
+    /// The resource.
     pub resource: Resource,
-    /// The namespace; `None` for all namespaces, and for resources without.
+    /// The namespace. `None`: all namespaces, or a resource without namespaces.
     pub namespace: Option<String>,
-    /// The object; `None` for the collection.
+    /// The name of the object. `None`: the collection.
     pub name: Option<String>,
     /// The subresource.
     pub subresource: Option<Subresource>,
-    /// What is asked.
+    /// The verb with its options and its body.
     pub verb: Verb,
-    /// Whether nothing is to be stored (`dryRun=All`).
+    /// If true, nothing is stored (`dryRun=All`).
     pub dry_run: bool,
-    /// What becomes of unknown fields.
+    /// The treatment of unknown fields.
     pub field_validation: FieldValidation,
 }
 
-/// `fieldValidation`: what becomes of fields that the kind does not have. They are never stored.
+/// `fieldValidation`: the treatment of fields that the kind does not have. They are never stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldValidation {
-    /// Nothing is said.
+    /// They are dropped silently.
     Ignore,
-    /// The answer warns.
+    /// The response has a warning for each.
     #[default]
     Warn,
     /// The request is refused.
@@ -47,7 +47,7 @@ pub enum FieldValidation {
 }
 
 impl Request {
-    /// A request of nobody in particular, for tests and scenarios that name the rest.
+    /// Returns a request without a user and a program. [`Request::of`] sets them.
     #[must_use]
     pub fn new(resource: Resource, namespace: Option<&str>, name: Option<&str>, verb: Verb) -> Request {
         Request {
@@ -63,32 +63,32 @@ impl Request {
         }
     }
 
-    /// The same on a subresource.
+    /// The same request on a subresource.
     #[must_use]
     pub fn on(self, subresource: Subresource) -> Request {
         Request { subresource: Some(subresource), ..self }
     }
 
-    /// The same of a user with a program.
+    /// The same request, sent by a user with a program.
     #[must_use]
     pub fn of(self, user: &str, user_agent: &str) -> Request {
         Request { user: user.to_owned(), user_agent: user_agent.to_owned(), ..self }
     }
 
-    /// The key of the object in its resource; that of the collection where no object is named.
+    /// The key of the object in its resource, or the key of the collection if the request names no object.
     #[must_use]
     pub fn key(&self) -> String {
         crate::object::key(self.namespace.as_deref(), self.name())
     }
 
-    /// The name of the object, empty for a collection.
+    /// The name of the object. Empty for a collection.
     #[must_use]
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }
 }
 
-/// A part of an object that is written apart.
+/// A part of an object with a path of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subresource {
     /// `/status`.
@@ -122,37 +122,37 @@ impl Subresource {
     }
 }
 
-/// What is asked.
+/// A verb of the API, with its options and its body.
 #[derive(Clone, Debug)]
 pub enum Verb {
-    /// The object.
+    /// Reads an object.
     Get {
-        /// `resourceVersion`: the answer is not older.
+        /// `resourceVersion`: the response is at least as new.
         resource_version: Option<u64>,
     },
-    /// The objects of a collection.
+    /// Reads the objects of a collection.
     List(ListOptions),
-    /// Changes of a collection.
+    /// Follows the changes of a collection.
     Watch(WatchOptions),
-    /// A new object.
+    /// Creates an object (POST).
     Create(Value),
-    /// Another version of an object (PUT).
+    /// Replaces an object (PUT).
     Update(Value),
-    /// Changes to an object.
+    /// Changes an object (PATCH).
     Patch {
-        /// How the body is read.
+        /// The format of the body.
         kind: PatchKind,
         /// The body.
         body: Value,
     },
-    /// The end of an object.
+    /// Deletes an object.
     Delete(DeleteOptions),
-    /// The end of the objects of a collection.
+    /// Deletes the objects of a collection.
     DeleteCollection(ListOptions, DeleteOptions),
 }
 
 impl Verb {
-    /// The name, as audit events and permissions have it.
+    /// The name of the verb in audit events and permissions.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -167,14 +167,14 @@ impl Verb {
         }
     }
 
-    /// Whether it may change something.
+    /// Returns true if the verb can change an object.
     #[must_use]
     pub fn writes(&self) -> bool {
         !matches!(self, Verb::Get { .. } | Verb::List(_) | Verb::Watch(_))
     }
 }
 
-/// How the body of a PATCH is read.
+/// The format of the body of a PATCH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchKind {
     /// `application/json-patch+json` (RFC 6902).
@@ -196,14 +196,14 @@ pub enum VersionMatch {
     NotOlderThan,
 }
 
-/// Options of a list. A text that is not asked for is empty.
+/// The options of a list. An option that is not given is an empty text.
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
     /// `labelSelector`.
     pub labels: String,
     /// `fieldSelector`.
     pub fields: String,
-    /// `limit`; 0 is none.
+    /// `limit`. 0: no limit.
     pub limit: u64,
     /// `continue`.
     pub resume: String,
@@ -213,14 +213,14 @@ pub struct ListOptions {
     pub version_match: Option<VersionMatch>,
 }
 
-/// Options of a watch.
+/// The options of a watch.
 #[derive(Clone, Debug, Default)]
 pub struct WatchOptions {
     /// `labelSelector`.
     pub labels: String,
     /// `fieldSelector`.
     pub fields: String,
-    /// `resourceVersion`; absent and 0 mean: what is there now, and then the changes.
+    /// `resourceVersion`. Absent or 0: the stored objects first, then the changes.
     pub resource_version: Option<u64>,
     /// `resourceVersionMatch`.
     pub version_match: Option<VersionMatch>,
@@ -253,7 +253,7 @@ pub struct DeleteOptions {
     pub dry_run: Vec<String>,
 }
 
-/// What an object must be for a DELETE to be carried out.
+/// The conditions under which a DELETE is carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Preconditions {
@@ -265,23 +265,23 @@ pub struct Preconditions {
     pub resource_version: Option<String>,
 }
 
-/// An API server that answers requests: the embedded one, or a real one behind a connection.
+/// An API server that handles requests: the embedded server, or a real one behind a connection.
 pub trait Api {
-    /// Handles a request at a time; a server with a clock of its own does not look at that.
+    /// Handles a request at this time. A server with its own clock ignores the time.
     fn handle(&mut self, now: Timestamp, request: &Request) -> Response;
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// What came of it.
+    /// The reply to an accepted request, or the reason of a refusal.
     pub outcome: Result<Reply, ApiError>,
-    /// Sentences of `Warning` headers.
+    /// The sentences of the `Warning` headers.
     pub warnings: Vec<String>,
 }
 
 impl Response {
-    /// The HTTP code; 0 where no answer is sent.
+    /// The HTTP code. 0 if no response is sent.
     #[must_use]
     pub fn code(&self) -> u16 {
         match &self.outcome {
@@ -292,21 +292,21 @@ impl Response {
         }
     }
 
-    /// The object of an accepted request.
+    /// The object in the response.
     ///
     /// # Errors
-    /// The request was refused, or its answer is no object; then the error is the Status of an internal error.
+    /// The request was refused. A response without an object is an internal error.
     pub fn object(self) -> Result<Arc<Value>, ApiError> {
         match self.outcome? {
             Reply::Object { object, .. } => Ok(object),
             Reply::List(_) | Reply::Watch(_) | Reply::Dropped => {
-                Err(ApiError::internal("the answer is no object"))
+                Err(ApiError::internal("the response has no object"))
             }
         }
     }
 }
 
-/// The answer to an accepted request.
+/// The reply to an accepted request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// An object, or a Status of success.
@@ -318,9 +318,9 @@ pub enum Reply {
     },
     /// A list.
     List(List),
-    /// Events are to be taken from this watch.
+    /// A watch: its events are taken from the server by this id.
     Watch(WatchId),
-    /// A fault swallowed the answer: the connection ends.
+    /// No response: a fault dropped it, and the connection ends.
     Dropped,
 }
 
@@ -331,11 +331,11 @@ pub struct List {
     pub resource: Resource,
     /// The objects, in the order of their keys.
     pub items: Vec<Arc<Value>>,
-    /// The revision that the list shows.
+    /// The revision at which the list was made.
     pub revision: u64,
-    /// Token for the next page; empty on the last.
+    /// The token for the next page. Empty on the last page.
     pub resume: String,
-    /// How many follow, where that is known.
+    /// The number of objects on later pages, if it is known.
     pub remaining: Option<usize>,
 }
 
@@ -370,7 +370,7 @@ impl Serialize for Items<'_> {
     }
 }
 
-/// An object in a list: the list says of what kind it is.
+/// An object in a list, without kind and API version, which only the list has.
 struct Item<'a>(&'a Value);
 
 impl Serialize for Item<'_> {

@@ -1,6 +1,6 @@
 //! The resources that the server serves.
 
-/// A resource, as a path names it.
+/// A resource, as it is named in paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// `batch/v1` jobs.
@@ -21,27 +21,27 @@ pub enum Resource {
     ServiceAccounts,
 }
 
-/// What is fixed for a resource.
+/// The fixed properties of a resource.
 pub struct Facts {
-    /// API group, empty for the core group.
+    /// The API group. Empty for the core group.
     pub group: &'static str,
-    /// Plural name, as in paths.
+    /// The plural name, as in paths.
     pub plural: &'static str,
-    /// Singular name.
+    /// The singular name.
     pub singular: &'static str,
-    /// Kind of its objects.
+    /// The kind of its objects.
     pub kind: &'static str,
-    /// Whether its objects live in namespaces.
+    /// If true, its objects are in namespaces.
     pub namespaced: bool,
-    /// Short names, for discovery.
+    /// The short names, for discovery.
     pub short: &'static [&'static str],
-    /// Subresources, for discovery and routing.
+    /// The subresources, for discovery and routing.
     pub subresources: &'static [&'static str],
-    /// Whether a PUT without `resourceVersion` overwrites.
+    /// If true, a PUT without `resourceVersion` overwrites the object.
     pub unconditional_update: bool,
-    /// Whether a PUT of a name that is not there creates it.
+    /// If true, a PUT of an object that does not exist creates it.
     pub create_on_update: bool,
-    /// Whether a DELETE answers with the object instead of a Status.
+    /// If true, the response of a DELETE is the object and not a Status.
     pub returns_deleted: bool,
 }
 
@@ -58,7 +58,7 @@ impl Resource {
         Resource::NewEvents,
     ];
 
-    /// What is fixed for it (`pkg/registry/*/strategy.go`, and the storage of each).
+    /// The fixed properties of the resource (`pkg/registry/*/strategy.go`, and the storage of each).
     #[must_use]
     pub fn facts(self) -> &'static Facts {
         match self {
@@ -73,19 +73,19 @@ impl Resource {
         }
     }
 
-    /// The resource of a group and a plural name in a path.
+    /// The resource with this group and this plural name.
     #[must_use]
     pub fn find(group: &str, plural: &str) -> Option<Resource> {
         Resource::ALL.into_iter().find(|it| it.facts().group == group && it.facts().plural == plural)
     }
 
-    /// The resource in whose form objects are stored.
+    /// The resource whose form the stored objects have.
     #[must_use]
     pub fn stored(self) -> Resource {
         if self == Resource::NewEvents { Resource::Events } else { self }
     }
 
-    /// `apiVersion` of its objects.
+    /// The `apiVersion` of its objects.
     #[must_use]
     pub fn api_version(self) -> String {
         api_version(self.facts().group)
@@ -104,7 +104,7 @@ pub fn api_version(group: &str) -> String {
     if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") }
 }
 
-/// A name with its group behind it, as messages have it.
+/// A name, followed by its group, as in messages.
 #[must_use]
 pub fn qualified(name: &str, group: &str) -> String {
     if group.is_empty() { name.to_owned() } else { format!("{name}.{group}") }

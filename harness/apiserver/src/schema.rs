@@ -1,7 +1,7 @@
-//! Reading bodies by the types of the API.
+//! Decoding of request bodies with the types of the API.
 //!
-//! A body goes through the generated type of its kind and back: values of a wrong type are refused, fields that the
-//! kind does not have are dropped, and `null` and empty lists are absent, as they are after a round trip through Go.
+//! A body is decoded into the generated type of its kind and encoded again. So values of a wrong type are refused,
+//! and unknown fields are dropped. `null` and empty lists are removed, as by a round trip through Go.
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -17,10 +17,10 @@ use crate::object::members;
 use crate::request::FieldValidation;
 use crate::resource::Resource;
 
-/// Maps of texts, in which an empty text is a value.
+/// The maps of texts, in which an empty text is a value.
 const TEXT_MAPS: [&str; 8] =
     ["labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests", "capacity"];
-/// Fields that are pointers to texts, where an empty text is not an absent one.
+/// The fields that are pointers to texts in Go, in which an empty text is a value.
 const TEXT_POINTERS: [&str; 8] = [
     "failedIndexes",
     "holderIdentity",
@@ -31,11 +31,11 @@ const TEXT_POINTERS: [&str; 8] = [
     "containerName",
     "runtimeClassName",
 ];
-/// Numbers of a Job's status that are absent where they are 0.
+/// The numbers of a Job's status that are absent if they are 0.
 const PLAIN_COUNTERS: [&str; 3] = ["active", "succeeded", "failed"];
 
-/// Reads the body of a create or update: in the stored form, with kind and version, without system fields that
-/// clients do not write.
+/// Decodes the body of a create or an update to the stored form. The result has a kind and an API version, and no
+/// fields that only the server sets.
 pub(crate) fn read(
     resource: Resource,
     body: &Value,
@@ -51,17 +51,17 @@ pub(crate) fn read(
             facts.kind
         )));
     }
-    let said = |key: &str| body[key].as_str().unwrap_or_default();
-    if !said("apiVersion").is_empty() && said("apiVersion") != version {
+    let member = |key: &str| body[key].as_str().unwrap_or_default();
+    if !member("apiVersion").is_empty() && member("apiVersion") != version {
         return Err(ApiError::bad_request(format!(
             "the API version in the data ({}) does not match the expected API version ({version})",
-            said("apiVersion")
+            member("apiVersion")
         )));
     }
-    if !said("kind").is_empty() && said("kind") != facts.kind {
+    if !member("kind").is_empty() && member("kind") != facts.kind {
         return Err(ApiError::bad_request(format!(
             "{} in version \"v1\" cannot be handled as a {}",
-            said("kind"),
+            member("kind"),
             facts.kind
         )));
     }
@@ -71,8 +71,8 @@ pub(crate) fn read(
     typed(resource, &sent, validation, warnings).map_err(|why| cannot_be_handled(resource, &why))
 }
 
-/// The stored form of an object that was sent, or that a patch has made; what becomes of fields that nobody knows,
-/// `validation` says.
+/// Returns the stored form of an object that was sent or patched. `validation` selects the treatment of unknown
+/// fields.
 pub(crate) fn typed(
     resource: Resource,
     sent: &Value,
@@ -107,7 +107,7 @@ fn normalised(resource: Resource, typed: Value) -> Value {
     }
     if resource == Resource::Jobs {
         if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
-            // A field of 1.37, which 1.36 does not know.
+            // A field of Kubernetes 1.37, unknown to 1.36.
             spec.remove("scheduling");
         }
         if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
@@ -117,7 +117,7 @@ fn normalised(resource: Resource, typed: Value) -> Value {
     object
 }
 
-/// `metav1.MicroTime` is read with exactly six digits of a second: by the fields that have it.
+/// Refuses a `metav1.MicroTime` without exactly six digits of a second.
 fn check_micro_times(sent: &Value) -> Result<(), String> {
     const FIELDS: [&str; 4] =
         ["/spec/acquireTime", "/spec/renewTime", "/eventTime", "/series/lastObservedTime"];
@@ -152,7 +152,7 @@ fn through<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, Stri
     serde_json::to_value(typed).map_err(|error| error.to_string())
 }
 
-/// Removes what is absent for Go: `null`, empty lists, and empty texts that are no pointers.
+/// Removes the values that Go omits: `null`, empty lists, and empty texts that are not pointers.
 fn prune(value: &mut Value, key: &str) {
     match value {
         Value::Object(members) => {
@@ -175,7 +175,7 @@ fn prune(value: &mut Value, key: &str) {
     }
 }
 
-/// Paths of fields that the type dropped.
+/// Collects the paths of the fields that the type dropped.
 fn unknown_fields(sent: &Value, typed: &Value, path: &str, unknown: &mut Vec<String>) {
     match (sent, typed) {
         (Value::Object(sent), Value::Object(typed)) => {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_dropped_and_told() {
+    fn unknown_fields_are_dropped_and_reported() {
         let body = json!({"spec": {"parallelism": 1, "foo": 2, "template": {"spec": {"containers": [{"name": "a", "bar": 1}]}}}});
         let (object, warnings) = job(&body, FieldValidation::Warn).unwrap();
         assert_eq!(object["spec"]["foo"], Value::Null);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_leaves_out_is_left_out() {
+    fn values_that_go_omits_are_omitted() {
         let body = json!({
             "metadata": {"name": "a", "labels": {"x": ""}, "annotations": {}, "finalizers": [], "creationTimestamp": null,
                          "managedFields": [{"manager": "m"}]},

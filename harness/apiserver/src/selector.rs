@@ -1,11 +1,11 @@
-//! Label and field selectors, as kubectl and client-go write them.
+//! Label and field selectors in the syntax of kubectl and client-go.
 
 use serde_json::Value;
 
 use crate::object::text;
 use crate::resource::Resource;
 
-/// What a list or a watch asks for.
+/// The selection of a list or a watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     labels: Vec<Requirement>,
@@ -35,32 +35,32 @@ struct FieldTerm {
     equal: bool,
 }
 
-/// A field that may be selected by, as a path into the stored object.
+/// A field for which a field selector exists, as a path into the stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Text(&'static [&'static str]),
-    /// A number; 0 where it is absent.
+    /// A number. 0 if it is absent.
     Number(&'static [&'static str]),
-    /// A truth value; false where it is absent.
+    /// A truth value. False if it is absent.
     Flag(&'static [&'static str]),
 }
 
 impl Selector {
-    /// Reads both selectors; an empty text selects everything.
+    /// Parses both selectors. An empty text selects everything.
     ///
     /// # Errors
-    /// The message of a refusal with code 400.
+    /// A selector is invalid. The error is upstream's message for code 400.
     pub fn parse(resource: Resource, labels: &str, fields: &str) -> Result<Selector, String> {
         Ok(Selector { labels: parse_labels(labels)?, fields: parse_fields(resource, fields)? })
     }
 
-    /// Whether an object in its stored form is selected.
+    /// Returns true if an object in its stored form is selected.
     #[must_use]
     pub fn matches(&self, object: &Value) -> bool {
         self.labels.iter().all(|it| it.matches(object)) && self.fields.iter().all(|it| it.matches(object))
     }
 
-    /// Whether everything is selected.
+    /// Returns true if everything is selected.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
@@ -111,7 +111,7 @@ fn parse_labels(text: &str) -> Result<Vec<Requirement>, String> {
     Ok(found)
 }
 
-/// Splits at commas that stand in no parentheses.
+/// Splits at commas outside parentheses.
 fn split_outside_parentheses(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_i32);
     for (place, character) in text.char_indices() {
@@ -198,7 +198,7 @@ fn field_parts(term: &str) -> Option<(&str, &str, bool)> {
     None
 }
 
-/// Splits at commas without a backslash before them.
+/// Splits at commas that are not escaped with a backslash.
 fn split_unescaped(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut escaped = false;
@@ -222,7 +222,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// The fields that a resource is indexed by (`AddFieldLabelConversionFunc` of each, and SP-12).
+/// The fields for which a resource has field selectors (`AddFieldLabelConversionFunc`, SP-12).
 fn field(resource: Resource, name: &str) -> Option<Field> {
     let facts = resource.facts();
     match name {

@@ -1,4 +1,4 @@
-//! The server: one state, one request at a time.
+//! The server: one state, which handles one request at a time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,17 +22,17 @@ use crate::selector::Selector;
 use crate::store::Store;
 use crate::watch::{Gate, Start, Taken, WatchEvent, WatchId, WatchInfo, Watches, bookmark, too_old};
 
-/// What a server is made with.
+/// The configuration of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Seed of UIDs and generated names.
+    /// The seed of UIDs and generated names.
     pub seed: u64,
-    /// Changes that are kept of each resource, for watches and pages; older ones are compacted. A pod's version takes
-    /// some 15 kB.
+    /// The number of changes of each resource that the history keeps for watches and pages. Older changes are
+    /// compacted. One version of a pod takes about 15 kB.
     pub history: usize,
-    /// Rules of the minor version and its gates.
+    /// The rules of the minor version and its feature gates.
     pub rules: RuleSet,
-    /// Whether namespaces that nobody made are there.
+    /// If true, every namespace exists without being created.
     pub implicit_namespaces: bool,
 }
 
@@ -46,12 +46,12 @@ impl Default for Config {
 ///
 /// # Guarantees
 ///
-/// It reads no clock and no randomness: the same configuration, requests, and times give the same answers.
+/// The server reads no clock and no randomness. The same configuration, requests, and times give the same responses.
 pub struct Server {
     pub(crate) config: Config,
     pub(crate) store: Store,
     pub(crate) identities: Identities,
-    /// What it remembers changes the cost of an answer alone, so that forks share it.
+    /// A cache of parsed objects. It changes only the cost of a response, so that forks share it.
     projector: Arc<Mutex<Projector>>,
     pub(crate) watches: Watches,
     faults: Option<Box<dyn Faults>>,
@@ -68,7 +68,7 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// A server with the namespaces that every cluster has.
+    /// Returns a server that contains the four namespaces of every cluster.
     #[must_use]
     pub fn new(config: Config, now: Timestamp) -> Server {
         let mut server = Server {
@@ -89,8 +89,8 @@ impl Server {
         server
     }
 
-    /// Another server in the same state, which goes a way of its own from here. Objects are shared; the fork has neither
-    /// watches, nor faults, nor an audit sink.
+    /// Returns a second server in the same state. Later changes to one do not affect the other. The fork has no
+    /// watches, no faults, and no audit sink.
     #[must_use]
     pub fn fork(&self) -> Server {
         Server {
@@ -104,7 +104,8 @@ impl Server {
         }
     }
 
-    /// The same server as if it had drawn the UIDs of two objects the other way round: for those who choose what is chance.
+    /// Swaps two generated UIDs everywhere, as if they had been drawn in the other order. Explorations use it to
+    /// choose what the seed decides otherwise.
     pub fn exchange_uids(&mut self, one: &str, other: &str) {
         self.store.exchange_uids(one, other);
     }
@@ -113,17 +114,17 @@ impl Server {
         self.projector.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on these decide which requests go wrong.
+    /// Sets the part that decides which requests fail from now on.
     pub fn set_faults(&mut self, faults: Option<Box<dyn Faults>>) {
         self.faults = faults;
     }
 
-    /// From now on every request goes to this sink as an audit event.
+    /// Sets the sink that receives an audit event for every request from now on.
     pub fn set_audit(&mut self, audit: Option<AuditSink>) {
         self.audit = audit;
     }
 
-    /// What is stored, to look at.
+    /// The stored objects and their history, read-only.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
@@ -135,18 +136,20 @@ impl Server {
         self.store.revision()
     }
 
-    /// Forgets the history up to a revision: watches and lists of older versions get `410 Expired`.
+    /// Discards the history up to a revision. Watches and lists of older versions then get `410 Expired`.
     pub fn compact(&mut self, revision: u64) {
         self.store.compact(revision);
     }
 
-    /// Stores an object without preparation and rules, as one that stands in etcd: what was left out is read as its
-    /// default.
+    /// Stores an object as if it were in etcd already, without preparation and validation. Missing fields get
+    /// their defaults, as when kube-apiserver reads an object.
     ///
-    /// Assumes that it has a UID, and a name and namespace that fit its resource.
+    /// # Assumptions
+    ///
+    /// The object has a UID, and a name and a namespace that fit its resource.
     ///
     /// # Errors
-    /// It is no object of this resource.
+    /// The value is not an object of this resource.
     pub fn put_raw(&mut self, resource: Resource, object: &Value) -> Result<Arc<Value>, ApiError> {
         let mut object = crate::schema::typed(resource, object, FieldValidation::Ignore, &mut Vec::new())
             .map_err(ApiError::bad_request)?;
@@ -159,7 +162,7 @@ impl Server {
         Ok(self.store.write(resource, &key, object))
     }
 
-    /// Answers a request.
+    /// Handles a request at this time, and returns the response.
     pub fn handle(&mut self, now: Timestamp, request: &Request) -> Response {
         let mut warnings = Vec::new();
         let outcome = match self.faults.as_mut().and_then(|faults| faults.before(now, request)) {
@@ -183,7 +186,7 @@ impl Server {
         response
     }
 
-    /// A watch whose answer is lost has no reader.
+    /// Closes the watch of a lost response, which has no reader.
     fn forget(&mut self, outcome: &Result<Reply, ApiError>) {
         if let Ok(Reply::Watch(id)) = outcome {
             self.watches.close(*id);
@@ -246,7 +249,7 @@ impl Server {
         check_watch(options)?;
         let resource = request.resource;
         let fields = match &request.name {
-            // A watch of one object is one with a field selector.
+            // A watch of one object is a watch with a field selector.
             Some(name) => format!("metadata.name={name}"),
             None => options.fields.clone(),
         };
@@ -292,17 +295,17 @@ impl Server {
         Ok(Reply::Watch(id))
     }
 
-    /// Takes at most `most` events of a watch.
+    /// Takes the next events of a watch, at most `most`.
     pub fn take_events(&mut self, now: Timestamp, id: WatchId, most: usize) -> Taken {
         self.watches.take(&self.store, now, id, most)
     }
 
-    /// The open watches: who holds them back, and ends them, finds them here.
+    /// The open watches, which a caller can hold back, release, and close.
     pub fn watches(&mut self) -> &mut Watches {
         &mut self.watches
     }
 
-    /// Whether a namespace is there, and not being deleted where something is to be created in it.
+    /// Refuses a creation in a namespace that does not exist or is being deleted.
     pub(crate) fn check_namespace(&self, request: &Request, creating: &str) -> Result<(), ApiError> {
         let Some(namespace) = request.namespace.as_deref().filter(|_| request.resource.facts().namespaced)
         else {
@@ -327,7 +330,7 @@ impl Server {
     }
 }
 
-/// Combinations that are refused (`ValidateListOptions` of a watch).
+/// Refuses invalid combinations of options (`ValidateListOptions`, for a watch).
 fn check_watch(options: &WatchOptions) -> Result<(), ApiError> {
     use crate::error::FieldError;
     let refused = |field: &str, why: &str| {

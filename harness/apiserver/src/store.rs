@@ -1,6 +1,6 @@
-//! What etcd holds: objects of all resources under one revision counter, and their history.
+//! The state that etcd would contain: the objects of all resources under one revision counter, and their history.
 //!
-//! Objects are shared (`Arc`): a version in the history, in a list, and in a watch is one value.
+//! Objects are shared (`Arc`): one version is the same value in the history, in lists, and in watches.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -11,47 +11,47 @@ use serde_json::{Value, json};
 use crate::object::{finalizers, is_deleting, meta, metadata, owners};
 use crate::resource::Resource;
 
-/// Finalizers that belong to the garbage collector.
+/// The finalizers that belong to the garbage collector.
 pub const GC_FINALIZERS: [&str; 2] = ["foregroundDeletion", "orphan"];
 
-/// What a write did.
+/// The effect of a write on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
     /// The object is new.
     Added,
     /// The object has another version.
     Modified,
-    /// The object is gone.
+    /// The object was removed.
     Deleted,
 }
 
-/// A write, as the history keeps it.
+/// One write in the history.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The revision of the write.
     pub revision: u64,
-    /// What it did.
+    /// The effect of the write.
     pub kind: ChangeKind,
-    /// Key of the object in its resource.
+    /// The key of the object in its resource.
     pub key: String,
-    /// The object after it; of a deletion the last state, with the revision of the deletion.
+    /// The object after the write. For a deletion: its last state, with the revision of the deletion.
     pub object: Arc<Value>,
-    /// The object before it.
+    /// The object before the write.
     pub previous: Option<Arc<Value>>,
 }
 
-/// Where an object is: its resource and its key there.
+/// The location of an object: its resource, and its key there.
 pub type Place = (Resource, String);
 
 #[derive(Clone, Debug, Default)]
 struct Table {
     objects: BTreeMap<String, Arc<Value>>,
     history: VecDeque<Change>,
-    /// The revision of the newest change that the history no longer has.
+    /// The revision of the newest change that the history no longer contains.
     compacted: u64,
 }
 
-/// The revision was compacted away: the history starts later.
+/// The error for a revision that was compacted: the history starts later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compacted {
     /// The oldest revision that can still be read.
@@ -66,14 +66,14 @@ pub struct Store {
     history_bound: usize,
     by_uid: BTreeMap<String, Place>,
     dependents: BTreeMap<String, BTreeSet<Place>>,
-    /// UIDs of owners that are gone although something names them.
+    /// The UIDs of removed owners that an object still references.
     missing_owners: BTreeSet<String>,
-    /// Objects that are being deleted with a finalizer of the garbage collector.
+    /// The objects that are being deleted and have a finalizer of the garbage collector.
     collecting: BTreeSet<Place>,
 }
 
 impl Store {
-    /// An empty store that keeps so many changes of each resource.
+    /// Returns an empty store that keeps this number of changes of each resource.
     #[must_use]
     pub fn new(history_bound: usize) -> Store {
         Store {
@@ -107,30 +107,30 @@ impl Store {
         self.table(resource).objects.get(key)
     }
 
-    /// Where the object with this UID is.
+    /// The location of the object with this UID.
     #[must_use]
     pub fn find_uid(&self, uid: &str) -> Option<&Place> {
         self.by_uid.get(uid)
     }
 
-    /// The objects that name this UID as an owner.
+    /// The objects that reference this UID as an owner.
     pub fn dependents(&self, uid: &str) -> impl Iterator<Item = &Place> {
         self.dependents.get(uid).into_iter().flatten()
     }
 
-    /// UIDs of owners that are gone although something names them.
+    /// The UIDs of removed owners that an object still references.
     #[must_use]
     pub fn missing_owners(&self) -> Vec<String> {
         self.missing_owners.iter().cloned().collect()
     }
 
-    /// Objects that are being deleted with a finalizer of the garbage collector.
+    /// The objects that are being deleted and have a finalizer of the garbage collector.
     #[must_use]
     pub fn collecting(&self) -> Vec<Place> {
         self.collecting.iter().cloned().collect()
     }
 
-    /// The objects of a resource whose key starts with `prefix`, in order.
+    /// The objects of a resource whose keys start with `prefix`, in the order of their keys.
     pub fn scan<'a>(
         &'a self,
         resource: Resource,
@@ -142,10 +142,10 @@ impl Store {
             .take_while(move |(key, _)| key.starts_with(prefix))
     }
 
-    /// The same as it was at a revision.
+    /// The same objects as they were at a revision.
     ///
     /// # Errors
-    /// The history does not reach back so far.
+    /// The history starts after that revision.
     pub fn scan_at(
         &self,
         resource: Resource,
@@ -172,7 +172,7 @@ impl Store {
     /// The changes of a resource after a revision, oldest first.
     ///
     /// # Errors
-    /// The history does not reach back so far.
+    /// The history starts after that revision.
     pub fn changes_after(
         &self,
         resource: Resource,
@@ -186,7 +186,7 @@ impl Store {
         Ok(table.history.range(start..))
     }
 
-    /// Stores a new object or a new version of one, and gives it the next revision.
+    /// Stores an object or a new version of it under the next revision, and returns it.
     pub fn write(&mut self, resource: Resource, key: &str, mut object: Value) -> Arc<Value> {
         self.revision += 1;
         metadata(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
@@ -198,7 +198,7 @@ impl Store {
         object
     }
 
-    /// Removes an object; returns its last state, with the revision of the deletion.
+    /// Removes an object. Returns its last state, with the revision of the deletion.
     pub fn remove(&mut self, resource: Resource, key: &str) -> Option<Arc<Value>> {
         let previous = self.table_mut(resource).objects.remove(key)?;
         self.revision += 1;
@@ -210,10 +210,10 @@ impl Store {
         Some(last)
     }
 
-    /// Puts each of two UIDs where the other one stands, in all objects and their history.
+    /// Swaps two UIDs in all objects and in their history.
     pub fn exchange_uids(&mut self, one: &str, other: &str) {
         let mut done: BTreeMap<usize, Arc<Value>> = BTreeMap::new();
-        // A version in the history is the stored one: it stays one value.
+        // A stored object and its newest version in the history stay one shared value.
         let mut exchange = |object: &mut Arc<Value>| {
             let place = Arc::as_ptr(object) as usize;
             let new = done.entry(place).or_insert_with(|| {
@@ -240,7 +240,7 @@ impl Store {
         self.missing_owners.extend(second.then(|| one.to_owned()));
     }
 
-    /// Forgets the history up to a revision, as etcd's compaction does.
+    /// Discards the history up to a revision, as etcd's compaction does.
     pub fn compact(&mut self, revision: u64) {
         let revision = revision.min(self.revision);
         for table in self.tables.values_mut() {
@@ -274,7 +274,7 @@ impl Store {
         }
     }
 
-    /// Keeps the indexes by UID and by owner.
+    /// Updates the indexes by UID and by owner.
     fn reindex(&mut self, place: Place, old: Option<&Value>, new: Option<&Value>) {
         for owner in old.into_iter().flat_map(owners) {
             if let Some(dependents) = self.dependents.get_mut(owner.uid) {
@@ -313,7 +313,7 @@ impl Store {
     }
 }
 
-/// Puts each of two texts where the other one stands as a value; whether there was any.
+/// Swaps two texts wherever one of them is a whole value. Returns true if one was found.
 pub fn exchange_texts(value: &mut Value, one: &str, other: &str) -> bool {
     match value {
         Value::String(text) if text == one => {
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn uids_are_exchanged_wherever_they_stand() {
+    fn uids_are_swapped_everywhere() {
         let mut store = Store::new(10);
         store.write(Resource::Jobs, "n/j", object("j", "job", None));
         store.write(Resource::Pods, "n/a", object("a", "1", Some("job")));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_that_are_gone_are_known() {
+    fn removed_owners_are_known() {
         let mut store = Store::new(10);
         store.write(Resource::Jobs, "n/j", object("j", "job", None));
         store.write(Resource::Pods, "n/a", object("a", "1", Some("job")));

@@ -40,7 +40,7 @@ impl Server {
         self.replace(request, &old, object)
     }
 
-    /// A PUT or apply of a name that is not there.
+    /// A PUT or an apply of an object that does not exist.
     fn create_by_update(
         &mut self,
         now: Timestamp,
@@ -88,7 +88,7 @@ impl Server {
         self.replace(request, &old, object)
     }
 
-    /// Stores another version of an object, if nothing refuses it (`rest.BeforeUpdate`, `Store.Update`).
+    /// Stores a new version of an object unless a rule refuses it (`rest.BeforeUpdate`, `Store.Update`).
     pub(crate) fn replace(
         &mut self,
         request: &Request,
@@ -135,7 +135,7 @@ impl Server {
         let key = request.key();
         let reply = |object: &Arc<Value>| Ok(Reply::Object { code: 200, object: present(resource, object) });
         if emptied_finalizers(old, &new) {
-            // The last finalizer went, and the object with it.
+            // The last finalizer was removed, and with it the object.
             if !request.dry_run {
                 self.store.remove(resource, &key);
             }
@@ -143,7 +143,7 @@ impl Server {
         }
         put(metadata(&mut new), "resourceVersion", old["metadata"].get("resourceVersion").cloned());
         if new == **old {
-            // A write that changes nothing makes no version.
+            // A write that changes nothing creates no version.
             return reply(old);
         }
         if request.dry_run {
@@ -154,7 +154,7 @@ impl Server {
     }
 }
 
-/// The name in a body is that of the path.
+/// Refuses a body whose name is not the name in the path.
 fn check_name(request: &Request, name: &str) -> Result<(), ApiError> {
     let asked = request.name();
     if name == asked {
@@ -167,8 +167,8 @@ fn check_name(request: &Request, name: &str) -> Result<(), ApiError> {
     }))
 }
 
-/// What a client sends in these fields does not count, but a `generation` or a deletion that it invents is refused
-/// later, as upstream does, or ignored.
+/// Restores the fields that the server owns. An invented `generation` or deletion is refused later, or ignored, as
+/// upstream does.
 fn keep_system_fields(old: &Value, new: &mut Value) {
     let had = |key: &str| old["metadata"].get(key).cloned();
     let kept = metadata(new);
@@ -185,7 +185,7 @@ fn keep_system_fields(old: &Value, new: &mut Value) {
     }
 }
 
-/// Whether an update takes the last finalizer of an object that is being deleted without grace
+/// Returns true if an update removes the last finalizer of an object that is being deleted without a grace period
 /// (`ShouldDeleteDuringUpdate`).
 fn emptied_finalizers(old: &Value, new: &Value) -> bool {
     let grace = old["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
@@ -193,7 +193,7 @@ fn emptied_finalizers(old: &Value, new: &Value) -> bool {
     finalizers(new).is_empty() && is_deleting(old) && grace == 0 && !spec_finalizers
 }
 
-/// The reason of a conflict with a precondition of a write, as etcd's client tells it.
+/// The message for a failed precondition of a write, in the words of etcd's client.
 pub(crate) fn precondition(request: &Request, what: &str, asked: &str, found: &str) -> String {
     format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: \

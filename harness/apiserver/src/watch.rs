@@ -1,8 +1,7 @@
-//! Watches: each is a cursor into the history of its resource.
+//! Watches. Each is a cursor into the history of its resource.
 //!
-//! A watch holds no events of its own beside the initial ones: whoever reads takes what the history has after
-//! the cursor. A reader that is too slow finds the history compacted, and gets `410 Expired`, so that memory is
-//! bounded whatever the clients do.
+//! A watch stores no events except the initial ones. A reader takes the events of the history that follow the cursor.
+//! A reader that is too slow finds the history compacted, and gets `410 Expired`. So clients cannot use up memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,14 +15,14 @@ use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::store::{Change, ChangeKind, Store};
 
-/// How often a watch that allows bookmarks gets one.
+/// The interval between the bookmarks of a watch that allows them.
 const BOOKMARK_SECONDS: i64 = 60;
-/// How long before its end a watch gets its last bookmark.
+/// The time between the last bookmark of a watch and its end.
 const LAST_BOOKMARK_SECONDS: i64 = 2;
-/// How long a watch lasts that asks for no timeout. Upstream draws from 30 to 60 minutes.
+/// The lifetime of a watch without a timeout. Upstream draws it between 30 and 60 minutes.
 const DEFAULT_TIMEOUT_SECONDS: u32 = 2_700;
 
-/// Names a watch of a server.
+/// The id of a watch of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(pub u64);
 
@@ -36,38 +35,38 @@ pub struct WatchEvent {
     pub object: Arc<Value>,
 }
 
-/// What a watch lets through.
+/// The events that a watch may deliver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gate {
-    /// Everything.
+    /// All events.
     #[default]
     Open,
-    /// Changes up to this revision.
+    /// Events up to this revision.
     UpTo(u64),
 }
 
-/// A watch, as those see it who hold it back.
+/// The properties of a watch, for callers that hold it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchInfo {
-    /// Its name.
+    /// The id.
     pub id: WatchId,
-    /// What is watched.
+    /// The watched resource.
     pub resource: Resource,
-    /// In which namespace; `None` in all.
+    /// The watched namespace. `None`: all.
     pub namespace: Option<String>,
-    /// By whom.
+    /// The user that watches.
     pub user: String,
-    /// With which program.
+    /// The program that watches (`User-Agent`).
     pub user_agent: String,
-    /// The revision up to which everything was delivered.
+    /// The revision up to which all events were delivered.
     pub cursor: u64,
-    /// What it lets through.
+    /// The events that it may deliver.
     pub gate: Gate,
-    /// Whether only the net change of each object is delivered.
+    /// If true, only the net change of each object is delivered.
     pub coalesces: bool,
 }
 
-/// A watch that begins.
+/// The initial state of a watch.
 #[derive(Debug)]
 pub(crate) struct Start {
     pub(crate) info: WatchInfo,
@@ -93,17 +92,17 @@ pub struct Watches {
     last: u64,
 }
 
-/// What a reader gets.
+/// The events that a reader takes at once.
 #[derive(Debug, Default)]
 pub struct Taken {
     /// The events, in order.
     pub events: Vec<WatchEvent>,
-    /// Whether the watch ended with them.
+    /// If true, the watch has ended with these events.
     pub closed: bool,
 }
 
 impl Watches {
-    /// A name for the next watch.
+    /// Returns the id of the next watch.
     pub(crate) fn name(&mut self) -> WatchId {
         self.last += 1;
         WatchId(self.last)
@@ -126,30 +125,31 @@ impl Watches {
         self.open.values().map(|watch| &watch.start.info)
     }
 
-    /// Changes what a watch lets through; false if there is no such watch.
+    /// Sets the events that a watch may deliver. Returns false if there is no such watch.
     pub fn set_gate(&mut self, id: WatchId, gate: Gate) -> bool {
         self.open.get_mut(&id).map(|watch| watch.start.info.gate = gate).is_some()
     }
 
-    /// From now on a watch delivers only the net change of each object, as a client sees that was away for a
-    /// while and lists again; false if there is no such watch.
+    /// Selects whether a watch delivers only the net change of each object. That is what a client sees that lists
+    /// again after an absence. Returns false if there is no such watch.
     pub fn set_coalescing(&mut self, id: WatchId, coalesces: bool) -> bool {
         self.open.get_mut(&id).map(|watch| watch.start.info.coalesces = coalesces).is_some()
     }
 
-    /// Ends a watch, as a broken connection does.
+    /// Closes a watch, as a broken connection does.
     pub fn close(&mut self, id: WatchId) {
         self.open.remove(&id);
     }
 
-    /// The next moment at which a watch has something to do even if nothing changes; `None` if it has ended.
+    /// The next time at which a watch has an event even if nothing changes: a bookmark, or its end. `None` if it
+    /// has ended.
     #[must_use]
     pub fn next_wake(&self, id: WatchId) -> Option<Timestamp> {
         let watch = self.open.get(&id)?;
         Some(if watch.start.bookmarks { watch.next_bookmark.min(watch.deadline) } else { watch.deadline })
     }
 
-    /// Takes at most `most` events, and one for a bookmark that is due.
+    /// Takes at most `most` events, and a bookmark if one is due.
     pub fn take(&mut self, store: &Store, now: Timestamp, id: WatchId, most: usize) -> Taken {
         let Some(watch) = self.open.get_mut(&id) else { return Taken { events: Vec::new(), closed: true } };
         let mut events = watch.initial(most);
@@ -177,7 +177,7 @@ impl Watch {
         self.start.initial.drain(..count).collect()
     }
 
-    /// Delivers what the history has after the cursor.
+    /// Delivers the events of the history that follow the cursor.
     fn follow(&mut self, store: &Store, most: usize, events: &mut Vec<WatchEvent>) {
         let info = &mut self.start.info;
         if !self.start.initial.is_empty() {
@@ -252,7 +252,7 @@ impl Watch {
     }
 }
 
-/// A bookmark at a revision; `initial_end` marks the end of the initial events.
+/// Returns a bookmark at a revision. `initial_end` marks the end of the initial events.
 pub(crate) fn bookmark(resource: Resource, revision: u64, initial_end: bool) -> WatchEvent {
     let mut metadata = json!({"resourceVersion": revision.to_string()});
     if initial_end {
@@ -267,8 +267,8 @@ pub(crate) fn too_old(asked: u64, oldest: u64) -> ApiError {
     ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
 }
 
-/// What a change looks like through a selector: an object that comes to be selected is added, one that ceases
-/// to be is deleted, and then shows its last selected state with the revision of the change.
+/// The event that a change causes for a selector. An object that becomes selected is added. An object that is no
+/// longer selected is deleted: the event has its last selected state, with the revision of the change.
 fn event(
     selector: &Selector,
     resource: Resource,

@@ -1,4 +1,4 @@
-//! Ending all that a cluster is.
+//! Ending the processes of a cluster, and removing its folder.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,15 @@ use crate::error::Error;
 use crate::process::{Process, marked, wait};
 use crate::state::State;
 
-/// What ends last, and is not asked to: nothing of it is needed.
+/// The component that is killed last: its data is not needed any longer.
 const LAST: &str = "etcd";
-/// How long processes may take to end when asked.
+/// The time that processes have to end after SIGTERM.
 const ASKED: Duration = Duration::from_secs(5);
-/// How long the operating system may take to end them.
+/// The time that processes have to end after SIGKILL.
 const FORCED: Duration = Duration::from_secs(20);
 
-/// Ends every process of the cluster in this folder, and removes the folder. Who calls has the lock of its name.
+/// Ends every process of the cluster in this folder, and removes the folder. The caller holds the lock of the
+/// cluster's name.
 pub(crate) fn clear(folder: &Path) -> Result<(), Error> {
     if !folder.exists() {
         return Ok(());
@@ -25,7 +26,8 @@ pub(crate) fn clear(folder: &Path) -> Result<(), Error> {
     let asked = asked(folder);
     asked.iter().for_each(|it| it.signal(Signal::TERM));
     let _ = wait(asked, ASKED);
-    // One that has been marked since was started by one that is dead now: twice is enough for those that start none.
+    // A process that was found only now was started by one that is dead. Two rounds are enough, because
+    // components start no further processes.
     for _ in 0..2 {
         let all = living(folder);
         all.iter().for_each(|it| it.signal(Signal::KILL));
@@ -36,7 +38,7 @@ pub(crate) fn clear(folder: &Path) -> Result<(), Error> {
     fs::remove_dir_all(folder).map_err(Error::file("remove", folder))
 }
 
-/// Every living process of a cluster: those that are written down, and those that carry its mark.
+/// The living processes of a cluster: those in its state file, and those that carry its mark.
 pub(crate) fn living(folder: &Path) -> Vec<Process> {
     let written = State::read(folder).map(|state| state.processes().collect()).unwrap_or_default();
     let mut all: Vec<Process> = [written, marked(folder)].concat();

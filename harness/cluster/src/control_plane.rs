@@ -1,4 +1,4 @@
-//! A real control plane: the programs, and the flags of each.
+//! A real control plane: its programs and their flags.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, TcpListener};
@@ -14,18 +14,18 @@ use crate::secrets;
 use crate::state::Endpoint;
 use crate::up::Controllers;
 
-/// The controllers that collect what nobody needs any more.
+/// The garbage collectors and the namespace controller.
 const COLLECTORS: &str = "garbage-collector-controller,namespace-controller,pod-garbage-collector-controller";
-/// Those of Jobs, and the one that makes and judges them (MB-08).
+/// The controllers of Jobs, and the CronJob controller (MB-08).
 const OF_JOBS: &str = "job-controller,ttl-after-finished-controller,cronjob-controller";
-/// Everything about Jobs and Pods that changes something, refusals included.
+/// The audit policy: all writes of Jobs and Pods, including refused ones.
 const AUDIT_POLICY: &str = include_str!("../audit-policy.yaml");
-/// Users, and their group: who is in it may do everything.
+/// The group whose users may do everything, and the users.
 const MASTERS: &str = "system:masters";
 const ADMIN: &str = "admin";
 const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
-/// Sockets in the cluster's folder, which is nobody else's: etcd asks nobody who he is. They are files of these names
-/// there, and need no port.
+/// The sockets of etcd, which does not authenticate clients. They are files in the cluster's folder, which only this
+/// user can read, and need no port.
 const ETCD: &str = "unix://etcd:1";
 const ETCD_PEER: &str = "unix://etcd:2";
 /// Files in the cluster's folder.
@@ -35,23 +35,23 @@ const TOKENS: &str = "tokens.csv";
 const MANAGER_TOKEN: &str = "controller-manager.token";
 const PRIVATE_KEY: &str = "service-accounts.key";
 const PUBLIC_KEY: &str = "service-accounts.pub";
-/// The certificates that kube-apiserver makes for itself.
+/// The certificate that kube-apiserver generates.
 const CERTIFICATES: &str = "certificates/apiserver.crt";
 
-/// Which control plane.
+/// The settings of a control plane.
 pub(crate) struct ControlPlane<'a> {
-    /// The program that is all three.
+    /// The program that contains all three components.
     pub program: &'a Path,
     /// The name of the cluster.
     pub name: &'a Name,
-    /// The port of kube-apiserver; any that is free if not given.
+    /// The port of kube-apiserver. `None`: a free port.
     pub port: Option<u16>,
-    /// What of kube-controller-manager runs.
+    /// The controllers of kube-controller-manager.
     pub controllers: Controllers,
 }
 
 impl ControlPlane<'_> {
-    /// Starts everything, and waits until it is ready.
+    /// Starts all components, and waits until they are ready.
     pub(crate) async fn start(&self, launch: &mut Launch<'_>) -> Result<(), Error> {
         self.etcd(launch)?;
         let server = self.api_server(launch).await?;
@@ -64,11 +64,16 @@ impl ControlPlane<'_> {
         }
     }
 
+    /// The name of the cluster in kubeconfigs.
+    fn context(&self) -> String {
+        format!("jobcheck-{}", self.name)
+    }
+
     fn etcd(&self, launch: &mut Launch<'_>) -> Result<(), Error> {
         let flags = [
             "etcd".into(),
             flag("data-dir", "etcd"),
-            // What is lost when the machine stops is no loss.
+            // The data need not survive a crash of the machine.
             "--unsafe-no-fsync".into(),
             flag("log-level", "warn"),
             flag("listen-client-urls", ETCD),
@@ -91,17 +96,18 @@ impl ControlPlane<'_> {
             flag("cert-dir", "certificates"),
             flag("token-auth-file", TOKENS),
             flag("authorization-mode", "RBAC"),
-            // Nobody makes the service account that each pod would have to have.
+            // No controller creates the service account that this plugin requires of every pod.
             flag("disable-admission-plugins", "ServiceAccount"),
             flag("service-account-issuer", "https://kubernetes.default.svc"),
             flag("service-account-key-file", PUBLIC_KEY),
             flag("service-account-signing-key-file", PRIVATE_KEY),
             flag("service-cluster-ip-range", "10.0.0.0/24"),
-            // Else watches keep it from ending for a minute.
+            // Without this flag open watches delay the shutdown by a minute.
             flag("shutdown-watch-termination-grace-period", "2s"),
             flag("audit-policy-file", POLICY),
             flag("audit-log-path", AUDIT_LOG),
-            // In megabytes: it is not to be rotated, what is gone cannot be judged.
+            // In megabytes. The log must not be rotated, because missing events make verdicts
+            // inconclusive.
             flag("audit-log-maxsize", "100000"),
         ];
         launch.start("kube-apiserver", self.program, &flags)?;
@@ -124,13 +130,12 @@ impl ControlPlane<'_> {
         };
         launch.well("kube-apiserver", asked("/readyz")).await?;
         launch.well("etcd", asked("/readyz/etcd")).await?;
-        // It is made after kube-apiserver says that it is ready.
+        // kube-apiserver creates this namespace after it has reported that it is ready.
         launch.until(&asked("/api/v1/namespaces/default")).await?;
         launch.state.server = Some(server.to_owned());
         let (authority, token) = (Some(&*authority), Some(token));
-        let (cluster, kubernetes) = (self.name, &*launch.state.kubernetes);
-        let kubeconfig = Kubeconfig { cluster, kubernetes, user: ADMIN, server, authority, token };
-        kubeconfig.write(&kubeconfig::path(launch.folder))
+        let kubeconfig = Kubeconfig { cluster: &self.context(), user: ADMIN, server, authority, token };
+        kubeconfig.write(&kubeconfig::path(launch.folder), &launch.state.kubernetes)
     }
 
     async fn controller_manager(
@@ -144,16 +149,15 @@ impl ControlPlane<'_> {
         let token = String::from_utf8_lossy(&token);
         let file = launch.folder.join("controller-manager.kubeconfig");
         let (authority, token) = (Some(&*authority), Some(&*token));
-        let (cluster, kubernetes) = (self.name, &*launch.state.kubernetes);
-        Kubeconfig { cluster, kubernetes, user: CONTROLLER_MANAGER, server, authority, token }
-            .write(&file)?;
+        Kubeconfig { cluster: &self.context(), user: CONTROLLER_MANAGER, server, authority, token }
+            .write(&file, &launch.state.kubernetes)?;
         let port = free_port()?;
         let flags = [
             "kube-controller-manager".into(),
             flag("kubeconfig", "controller-manager.kubeconfig"),
             flag("controllers", controllers),
             flag("leader-elect", "false"),
-            // As on most clusters: the audit log tells the controllers apart.
+            // As on most clusters. The audit log then shows which controller has sent a request.
             flag("use-service-account-credentials", "true"),
             flag("bind-address", "127.0.0.1"),
             flag("secure-port", &port.to_string()),
@@ -170,7 +174,8 @@ impl ControlPlane<'_> {
     }
 }
 
-/// Writes what kube-apiserver reads of users, keys and the audit; returns the administrator's token.
+/// Writes the files with users, keys, and the audit policy that kube-apiserver reads. Returns the administrator's
+/// token.
 fn credentials(folder: &Path) -> Result<String, Error> {
     let (admin, manager, key) = (secrets::token()?, secrets::token()?, secrets::key()?);
     let line = |token: &str, user: &str| format!("{token},{user},{user},{MASTERS}\n");
@@ -198,7 +203,7 @@ fn flag(name: &str, value: &str) -> OsString {
     format!("--{name}={value}").into()
 }
 
-/// A port that nobody listens on, for the moment: who starts with it must be ready to try another one.
+/// Returns a port that is free now. Another process may take it, so that callers try another one then.
 fn free_port() -> Result<u16, Error> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
     bound.map(|address| address.port()).map_err(Error::file("listen on", Path::new("127.0.0.1")))

@@ -1,4 +1,4 @@
-//! Stopping clusters, and clearing what dead processes left.
+//! Stopping clusters, and removing clusters whose owner has died.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::lock::Lock;
 use crate::name::Name;
 use crate::state::State;
 
-/// How long the owner of a cluster may take to stop it when asked.
+/// The time that the owner of a cluster has to stop it after SIGTERM.
 const OWNER: Duration = Duration::from_secs(20);
-/// Time between two attempts to take a name.
+/// The time between two attempts to lock a name.
 const ATTEMPT: Duration = Duration::from_millis(50);
 
-/// Stops a cluster, also one that another process starts or holds. Says whether there was one.
+/// Stops a cluster, also one that another process starts or owns. Returns true if there was one.
 ///
 /// # Errors
 /// A process does not end, or a file cannot be removed.
@@ -28,7 +28,7 @@ pub fn down(home: &Home, name: &Name) -> Result<bool, Error> {
     Ok(was_there)
 }
 
-/// Takes the lock of a name, and asks whoever has it to end.
+/// Takes the lock of a name. Its owner is asked to end.
 fn wrest(home: &Home, name: &Name) -> Result<Lock, Error> {
     let begun = Instant::now();
     let mut signals = [(Duration::ZERO, Signal::TERM), (OWNER, Signal::KILL)].into_iter().peekable();
@@ -49,17 +49,17 @@ fn wrest(home: &Home, name: &Name) -> Result<Lock, Error> {
     }
 }
 
-/// Ends what is left of clusters whose owner died, or of which no process runs any more, and returns their names.
+/// Removes the clusters whose owner has died, or of which no process runs. Returns their names.
 ///
 /// # Errors
 /// A process does not end, or a file cannot be read or removed.
 pub fn sweep(home: &Home) -> Result<Vec<Name>, Error> {
     let mut swept = Vec::new();
     for name in home.names()? {
-        // Who has the lock lives.
+        // The owner of a lock is alive.
         let Some(_lock) = home.try_lock(&name)? else { continue };
         let folder = home.cluster(&name);
-        // One that cannot be read may be another version's.
+        // A state file that cannot be read may be of another version of this program.
         let is_in_the_background = State::read(&folder).is_none_or(|state| state.owner.is_none());
         if folder.exists() && (!is_in_the_background || living(&folder).is_empty()) {
             clear(&folder)?;

@@ -1,4 +1,4 @@
-//! The embedded API server over HTTP: what its background process does.
+//! The background process of the embedded API server over HTTP.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jobcheck_apiserver::audit::AuditSink;
-use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClock, serve as serve_http};
+use jobcheck_apiserver::http::{ApiService, Auth, SharedServer, SystemClock};
 use jobcheck_apiserver::{Config, Server};
-use tokio::net::TcpListener;
+use jobcheck_serve::HttpServer;
 
 use crate::Version;
 use crate::control_plane::audit_log;
@@ -23,19 +23,19 @@ use crate::launch::Launch;
 use crate::state::Endpoint;
 use crate::up::Spec;
 
-/// The file in a cluster's folder that says where its server listens.
+/// The file in a cluster's folder with the address of its server.
 const ADDRESS: &str = "address";
-/// The name of the process among the components.
+/// The name of the component.
 const COMPONENT: &str = "embedded-apiserver";
-/// The user whom every request is from: kubectl sends no credentials over plain HTTP.
+/// The user of every request: kubectl sends no credentials over plain HTTP.
 const EVERYONE: &str = "admin";
-/// How often the collectors look.
+/// The interval of the garbage collector.
 const COLLECT_EVERY: Duration = Duration::from_millis(500);
-/// How many of their rounds one of the pod garbage collector is: 20 s, as upstream.
+/// The number of these intervals between two rounds of the pod garbage collector: 20 s, as upstream.
 const POD_ROUNDS: u64 = 40;
 
-/// Serves in a cluster's folder, like this version, until `stop` is done: the address is written there once it is known, and
-/// the audit log.
+/// Serves an API server of this version until `stop` is done. Writes its address and its audit log to the folder of
+/// the cluster.
 ///
 /// # Errors
 /// The port is not free, or a file cannot be written.
@@ -47,25 +47,25 @@ pub async fn serve(
 ) -> Result<(), Error> {
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let socket = |error| Error::file("listen on", Path::new(&local.to_string()))(error);
-    let listener = TcpListener::bind(local).await.map_err(socket)?;
-    let address = listener.local_addr().map_err(socket)?;
+    let http = HttpServer::bind(local).await.map_err(socket)?;
+    let address = http.address();
     let server = server(&audit_log(folder), version)?;
     let collecting = tokio::spawn(collect(server.clone()));
     files::write(&folder.join(ADDRESS), address.to_string().as_bytes())?;
     let service = ApiService::new(server, Auth::Everyone(EVERYONE.to_owned()));
-    let ended = serve_http(listener, service, Limits::default(), stop).await;
+    let ended = service.serve(http, stop).await;
     collecting.abort();
     ended.map_err(socket)
 }
 
 fn server(audit: &Path, version: Version) -> Result<SharedServer, Error> {
     let now = Timestamp::now();
-    // UIDs and names are to differ from those of another cluster.
+    // UIDs and names must differ from those of other clusters.
     let seed = u64::from(now.subsec_nanosecond().unsigned_abs());
     let mut server = Server::new(Config { seed, rules: version.rules(), ..Config::default() }, now);
     let mut log = files::log(audit)?;
     server.set_audit(Some(AuditSink::new(false, move |event| {
-        // What cannot be logged is told in the process's own log.
+        // An event that cannot be logged is reported in the log of the process.
         if let Err(error) = line(&mut log, &event.to_string()) {
             let _ = writeln!(io::stderr(), "cannot write the audit log: {error}");
         }
@@ -73,12 +73,12 @@ fn server(audit: &Path, version: Version) -> Result<SharedServer, Error> {
     Ok(SharedServer::new(server, SystemClock))
 }
 
-/// A line at once, so that none is cut in the middle.
+/// Writes a line with one call, so that no reader finds half a line.
 fn line(log: &mut File, text: &str) -> io::Result<()> {
     log.write_all(format!("{text}\n").as_bytes())
 }
 
-/// What the garbage collectors and the namespace controller do.
+/// Runs the garbage collectors and the namespace controller.
 async fn collect(server: SharedServer) {
     for round in 1_u64.. {
         tokio::time::sleep(COLLECT_EVERY).await;
@@ -92,7 +92,7 @@ async fn collect(server: SharedServer) {
     }
 }
 
-/// Starts such a process, and waits until it is ready.
+/// Starts the background process, and waits until it is ready.
 pub(crate) async fn start(launch: &mut Launch<'_>, spec: &Spec, command: &[OsString]) -> Result<(), Error> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(Error::Internal("no program to serve with".to_owned()));
@@ -107,16 +107,10 @@ pub(crate) async fn start(launch: &mut Launch<'_>, spec: &Spec, command: &[OsStr
     launch
         .well(COMPONENT, Endpoint { server: server.clone(), path: "/readyz".to_owned(), authority: None })
         .await?;
-    let kubernetes = &*launch.state.kubernetes;
-    let kubeconfig = Kubeconfig {
-        cluster: &spec.name,
-        kubernetes,
-        user: EVERYONE,
-        server: &server,
-        authority: None,
-        token: None,
-    };
-    kubeconfig.write(&kubeconfig::path(launch.folder))?;
+    let cluster = format!("jobcheck-{}", spec.name);
+    let kubeconfig =
+        Kubeconfig { cluster: &cluster, user: EVERYONE, server: &server, authority: None, token: None };
+    kubeconfig.write(&kubeconfig::path(launch.folder), &launch.state.kubernetes)?;
     launch.state.server = Some(server);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a cluster.
+//! Errors of starting, reading, and stopping clusters.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why something could not be done with a cluster.
+/// An error of an operation on a cluster.
 #[derive(Debug, Error)]
 pub enum Error {
     /// A file or a folder cannot be used.
     #[error("cannot {what} {}: {source}", .path.display())]
     File {
-        /// What was tried: "write", "make".
+        /// The attempted operation, such as "write" or "make".
         what: &'static str,
         /// The file or the folder.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// A program cannot be started.
@@ -24,32 +24,32 @@ pub enum Error {
     Start {
         /// The program.
         program: String,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
-    /// There is no folder for state.
+    /// There is no folder for the state of clusters.
     #[error("no folder for the state of clusters: set JOBCHECK_HOME, or HOME")]
     NoHome,
     /// There is no `/proc`.
-    #[error("clusters need /proc, by which their processes are found, and so Linux")]
+    #[error("clusters require Linux: their processes are found in /proc")]
     NoProc,
-    /// Go is missing.
+    /// Go is not installed.
     #[error(
-        "the control plane is built with Go, and there is no `go` on the path: install Go 1.26 or newer, or use \
-         --embedded, which needs none"
+        "the control plane is built with Go, and `go` is not on the path: install Go 1.26 or newer, or use \
+         --embedded, which needs no Go"
     )]
     NoGo,
     /// The control plane could not be built.
     #[error("the control plane could not be built{}", .0)]
     Build(Log),
-    /// A component ended while it was waited for.
+    /// A component ended before it was ready.
     #[error("{component} ended ({status}) before it was ready{log}")]
     Exited {
         /// The component.
         component: String,
-        /// How: `exit status: 1`.
+        /// Its exit status, such as `exit status: 1`.
         status: String,
-        /// What it said.
+        /// The end of its log.
         log: Log,
     },
     /// A component was not ready in time.
@@ -57,43 +57,43 @@ pub enum Error {
     NotReady {
         /// The component.
         component: String,
-        /// The time that it had.
+        /// The limit.
         within: Duration,
-        /// What it answered last.
+        /// The result of the last health check.
         why: String,
-        /// What it said.
+        /// The end of its log.
         log: Log,
     },
-    /// Another process is starting, or has, the cluster of this name.
+    /// Another process starts or owns the cluster of this name.
     #[error("cluster {name} is being started by another process{}", pid(.owner))]
     Busy {
         /// The cluster.
         name: String,
-        /// The process, if it is known.
+        /// The process id, if it is known.
         owner: Option<u32>,
     },
-    /// A cluster of this name runs, and does not answer.
-    #[error("cluster {name} runs, and is not ready: {why}; jobcheck cluster down --name {name} ends it")]
+    /// A cluster of this name runs, but does not respond.
+    #[error("cluster {name} runs, but is not ready: {why}; jobcheck cluster down --name {name} ends it")]
     Silent {
         /// The cluster.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// A cluster of this name runs, and is another one.
+    /// A cluster of this name runs with other settings.
     #[error(
         "cluster {name} already runs, with other settings ({found}): stop it first, or choose another --name"
     )]
     Differs {
         /// The cluster.
         name: String,
-        /// What it is.
+        /// The settings of the running cluster.
         found: String,
     },
     /// A process does not end.
     #[error("process {0} does not end")]
     Survives(u32),
-    /// Something that only a bug of this program makes happen.
+    /// A defect of this program.
     #[error("{0}")]
     Internal(String),
 }
@@ -103,27 +103,27 @@ fn pid(owner: &Option<u32>) -> String {
 }
 
 impl Error {
-    /// An error of a file, for `map_err`.
+    /// Returns a function for `map_err` that adds the operation and the path.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::File { what, path, source }
     }
 }
 
-/// The end of a log, and where all of it is or was.
+/// The end of a log, and the path of the whole log.
 #[derive(Debug)]
 pub struct Log {
-    /// The file; it is gone with the cluster's folder, unless it is that of the build.
+    /// The path of the log. The log is removed with the cluster's folder, except the log of a build.
     pub path: PathBuf,
-    /// Its last lines.
+    /// The last lines.
     pub tail: Vec<String>,
 }
 
-/// Lines of a log that a message shows.
+/// The number of lines of a log that a message shows.
 const TAIL: usize = 12;
 
 impl Log {
-    /// The end of this file; nothing where it cannot be read.
+    /// The end of this file. Empty if it cannot be read.
     #[must_use]
     pub fn end_of(path: &Path) -> Log {
         let text = std::fs::read(path).unwrap_or_default();
@@ -133,7 +133,7 @@ impl Log {
         Log { path: path.to_owned(), tail: lines[from..].iter().map(|&line| line.to_owned()).collect() }
     }
 
-    /// Whether it says this.
+    /// Returns true if one of the last lines contains a text.
     #[must_use]
     pub fn says(&self, words: &str) -> bool {
         self.tail.iter().any(|line| line.contains(words))
@@ -143,16 +143,16 @@ impl Log {
 impl std::fmt::Display for Log {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.tail.is_empty() {
-            return write!(f, "; {} says nothing", self.path.display());
+            return write!(f, "; {} is empty", self.path.display());
         }
         write!(f, "; {} ends with:", self.path.display())?;
         self.tail.iter().try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
 
-/// An error with its causes, which alone say what is wrong.
+/// The text of an error with all its causes, which often have the actual reason.
 #[must_use]
-pub fn told(error: &(dyn std::error::Error + 'static)) -> String {
+pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! Writing files that others read while they are written, and that are nobody else's.
+//! Writing files that only this user can read, and that other processes may read meanwhile.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Makes a folder for the eyes of this user alone, and those above it.
+/// Creates a folder that only this user can read, and its parents.
 pub(crate) fn make_folder(path: &Path) -> Result<(), Error> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(Error::file("make", path))
 }
 
-/// Writes a file that others see as a whole or not at all; it may hold secrets.
+/// Writes a file atomically. Only this user can read it.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
@@ -25,7 +25,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     put().map_err(Error::file("write", path))
 }
 
-/// Opens a log to append to.
+/// Opens a log for appending.
 pub(crate) fn log(path: &Path) -> Result<fs::File, Error> {
     let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
     opened.map_err(Error::file("write", path))

@@ -9,35 +9,37 @@ use crate::files;
 use crate::lock::Lock;
 use crate::name::Name;
 
-/// Cargo puts this file into its target folder.
+/// The file by which Cargo's target folder is recognised.
 const CACHE_TAG: &str = "CACHEDIR.TAG";
-/// Folders above a program in which the target folder may be: `target/PLATFORM/PROFILE/deps/PROGRAM`.
+/// The number of folders above a program in which the target folder is searched:
+/// `target/PLATFORM/PROFILE/deps/PROGRAM`.
 const ABOVE: usize = 4;
 
-/// Where clusters are kept.
+/// The folder of all clusters, runs, and builds.
 #[derive(Clone, Debug)]
 pub struct Home(PathBuf);
 
 impl Home {
-    /// `$JOBCHECK_HOME`; else `jobcheck` in `$XDG_STATE_HOME`, which is `~/.local/state` where it is not set.
+    /// Returns `$JOBCHECK_HOME` or, if it is not set, `$XDG_STATE_HOME/jobcheck`. The default of
+    /// `$XDG_STATE_HOME` is `~/.local/state`.
     ///
     /// # Errors
-    /// None of them is set.
+    /// Neither these variables nor `$HOME` are set.
     pub fn find() -> Result<Home, Error> {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        // Relative paths are to be ignored there, says the XDG base directory specification.
+        // The XDG base directory specification requires relative paths to be ignored.
         let state = || set("XDG_STATE_HOME").filter(|path| path.is_absolute());
         let local = || set("HOME").map(|home| home.join(".local/state"));
         let home = set("JOBCHECK_HOME").or_else(|| Some(state().or_else(local)?.join("jobcheck")));
         Home::at(&home.ok_or(Error::NoHome)?)
     }
 
-    /// This folder.
+    /// Returns this folder as the home.
     ///
     /// # Errors
-    /// A relative path, and there is no current folder.
+    /// The path is relative, and there is no current folder.
     pub fn at(path: &Path) -> Result<Home, Error> {
-        // Processes are marked with it, and run elsewhere.
+        // Processes are marked with the path, and run in other folders.
         std::path::absolute(path).map(Home).map_err(Error::file("use", path))
     }
 
@@ -47,21 +49,21 @@ impl Home {
         self.clusters().join(name.as_str())
     }
 
-    /// The folder of all runs of scenarios on clusters: each has one of its own there while it lasts.
+    /// The folder of the processes that run scenarios on clusters. Each has a folder of its own in it.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.0.join("runs")
     }
 
-    /// Where control planes are built: `controlplane/` in Cargo's target folder if this program lies in one, so that
-    /// `cargo clean` takes them; else in this folder.
+    /// The folder in which control planes are built. For a program in Cargo's target folder it is `controlplane/`
+    /// there, so that `cargo clean` removes it. Otherwise it is in this folder.
     #[must_use]
     pub fn builds(&self) -> PathBuf {
         let program = env::current_exe().unwrap_or_default();
         target_folder(&program).unwrap_or(&self.0).join("controlplane")
     }
 
-    /// Names of the clusters that have a folder, in order.
+    /// The names of the clusters that have a folder, sorted.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -78,10 +80,10 @@ impl Home {
         Ok(names)
     }
 
-    /// Takes the name for this process; `None` if another has it.
+    /// Locks a name for this process. Returns `None` if another process has the lock.
     pub(crate) fn try_lock(&self, name: &Name) -> Result<Option<Lock>, Error> {
         files::make_folder(&self.clusters())?;
-        // No name has a dot.
+        // The name of a cluster contains no dot.
         Lock::try_take(&self.clusters().join(format!("{name}.lock")))
     }
 

@@ -1,54 +1,101 @@
-//! The kubeconfig of a cluster.
+//! The kubeconfig of a local API server.
 
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use kube::config::{
+    AuthInfo, Cluster, Context, Kubeconfig as File, NamedAuthInfo, NamedCluster, NamedContext,
+};
 
 use crate::error::Error;
 use crate::files;
-use crate::name::Name;
 
-/// Who a kubeconfig is for, and what it says.
-pub(crate) struct Kubeconfig<'a> {
-    /// The cluster.
-    pub cluster: &'a Name,
-    /// The version of Kubernetes, for whoever reads the file.
-    pub kubernetes: &'a str,
-    /// The user, as the API server knows it.
+/// The facts from which a client reaches an API server as one user.
+#[derive(Clone, Copy, Debug)]
+pub struct Kubeconfig<'a> {
+    /// The name of the cluster and of the context.
+    pub cluster: &'a str,
+    /// The name of the user.
     pub user: &'a str,
-    /// `https://127.0.0.1:41234`.
+    /// The URL of the API server, such as `https://127.0.0.1:41234`.
     pub server: &'a str,
-    /// Certificates to trust, as PEM.
+    /// The certificates to trust, as PEM. `None`: those of the system.
     pub authority: Option<&'a [u8]>,
-    /// The bearer token.
+    /// The bearer token. `None`: the user shows no credentials.
     pub token: Option<&'a str>,
 }
 
-/// The file of the cluster's users, in its folder.
+/// The kubeconfig for the users of a cluster, in the folder of the cluster.
 #[must_use]
 pub(crate) fn path(folder: &Path) -> PathBuf {
     folder.join("kubeconfig")
 }
 
 impl Kubeconfig<'_> {
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
-        files::write(path, self.text().as_bytes())
+    /// The text of the file: JSON, which every reader of YAML reads too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`], if the JSON cannot be written.
+    pub fn text(&self) -> Result<String, Error> {
+        let text = serde_json::to_string_pretty(&self.file());
+        text.map(|text| text + "\n")
+            .map_err(|error| Error::Internal(format!("a kubeconfig cannot be written as JSON: {error}")))
     }
 
-    fn text(&self) -> String {
-        let Kubeconfig { cluster, kubernetes, user, server, authority, token } = self;
-        let line = |key: &str, value: &str| format!("    {key}: {value}\n");
-        let authority = authority.map(|it| line("certificate-authority-data", &STANDARD.encode(it)));
-        let authority = authority.unwrap_or_default();
-        let user_is = match token {
-            Some(token) => format!("  user:\n{}", line("token", token)),
-            None => "  user: {}\n".to_owned(),
+    fn file(&self) -> File {
+        let cluster = Cluster {
+            server: Some(self.server.to_owned()),
+            certificate_authority_data: self.authority.map(|it| STANDARD.encode(it)),
+            ..Cluster::default()
         };
-        format!(
-            "# Kubernetes {kubernetes}\napiVersion: v1\nkind: Config\nclusters:\n- name: jobcheck-{cluster}\n  cluster:\n    \
-             server: {server}\n{authority}users:\n- name: {user}\n{user_is}contexts:\n- name: jobcheck-{cluster}\n  context:\n    \
-             cluster: jobcheck-{cluster}\n    user: {user}\ncurrent-context: jobcheck-{cluster}\n"
-        )
+        let user = AuthInfo { token: self.token.map(|it| it.to_owned().into()), ..AuthInfo::default() };
+        let context = Context {
+            cluster: self.cluster.to_owned(),
+            user: Some(self.user.to_owned()),
+            ..Context::default()
+        };
+        let name = || self.cluster.to_owned();
+        File {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Config".to_owned()),
+            clusters: vec![NamedCluster { name: name(), cluster: Some(cluster), ..NamedCluster::default() }],
+            auth_infos: vec![NamedAuthInfo {
+                name: self.user.to_owned(),
+                auth_info: Some(user),
+                ..NamedAuthInfo::default()
+            }],
+            contexts: vec![NamedContext { name: name(), context: Some(context), ..NamedContext::default() }],
+            current_context: Some(name()),
+            ..File::default()
+        }
+    }
+
+    /// Writes the file. A comment names the version of Kubernetes, for a person who reads it.
+    pub(crate) fn write(&self, path: &Path, kubernetes: &str) -> Result<(), Error> {
+        files::write(path, format!("# Kubernetes {kubernetes}\n{}", self.text()?).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_can_be_read_as_a_kubeconfig() {
+        let written = Kubeconfig {
+            cluster: "here",
+            user: "admin",
+            server: "https://127.0.0.1:1",
+            authority: Some(b"PEM"),
+            token: Some("secret"),
+        };
+        let file = File::from_yaml(&format!("# a comment\n{}", written.text().unwrap())).unwrap();
+        assert_eq!(file.current_context.as_deref(), Some("here"));
+        let cluster = file.clusters[0].cluster.as_ref().unwrap();
+        assert_eq!(cluster.server.as_deref(), Some("https://127.0.0.1:1"));
+        assert_eq!(cluster.certificate_authority_data.as_deref(), Some("UEVN"));
+        assert!(written.text().unwrap().contains("\"token\": \"secret\""));
     }
 }

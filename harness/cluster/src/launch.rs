@@ -1,4 +1,4 @@
-//! Starting the processes of a cluster, and waiting until they are well.
+//! Starting the processes of a cluster, and waiting until they are ready.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,24 +14,24 @@ use crate::health;
 use crate::process::{MARK, Process};
 use crate::state::{Component, Endpoint, State};
 
-/// Time between two questions.
+/// The interval of health checks.
 const ASK: Duration = Duration::from_millis(100);
 
-/// A cluster that is being started, and its processes as children of this one.
+/// A cluster that is being started. Its processes are children of this one.
 pub(crate) struct Launch<'a> {
     /// The cluster's folder.
     pub folder: &'a Path,
-    /// What is written down of it.
+    /// The state of the cluster.
     pub state: &'a mut State,
-    /// The children, each for the component of its place in the state.
+    /// The child processes, in the order of the components in the state.
     pub children: &'a mut Vec<Started>,
-    /// When it must be ready.
+    /// The time at which the cluster must be ready.
     pub end: Instant,
-    /// The same as a time from the beginning, for messages.
+    /// The same limit as a duration, for messages.
     pub within: Duration,
 }
 
-/// A component as a child of this process, and how it was started.
+/// A component as a child of this process, with its command.
 #[derive(Debug)]
 pub(crate) struct Started {
     /// The child.
@@ -41,7 +41,8 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Starts a component in the cluster's folder, in a process group of its own: Ctrl-C is not for it.
+    /// Starts a component in the cluster's folder. It gets a process group of its own, so that Ctrl-C does not
+    /// reach it.
     fn new(folder: &Path, name: &str, program: &Path, arguments: &[OsString]) -> Result<Started, Error> {
         let log = files::log(&log(folder, name))?;
         let both = log.try_clone().map_err(Error::file("write", folder))?;
@@ -54,12 +55,12 @@ impl Started {
         Ok(Started { child, program: program.to_owned(), arguments: arguments.to_vec() })
     }
 
-    /// The same once more: this one has ended.
+    /// Starts the same component again, after it has ended.
     pub(crate) fn again(&self, folder: &Path, name: &str) -> Result<Started, Error> {
         Started::new(folder, name, &self.program, &self.arguments)
     }
 
-    /// The process. A child that nobody has asked about keeps its number, also if it has ended.
+    /// The process. A zombie keeps its process id.
     pub(crate) fn process(&self) -> Process {
         let pid = self.child.id();
         Process::of(pid).unwrap_or(Process { pid, started: 0 })
@@ -82,7 +83,7 @@ impl Launch<'_> {
         self.state.write(self.folder)
     }
 
-    /// Waits until a component that was started is well.
+    /// Waits until a started component is ready.
     pub(crate) async fn well(&mut self, name: &str, endpoint: Endpoint) -> Result<(), Error> {
         self.until(&endpoint).await?;
         if let Some(component) = self.state.components.iter_mut().find(|it| it.name == name) {
@@ -91,7 +92,7 @@ impl Launch<'_> {
         self.state.write(self.folder)
     }
 
-    /// Asks until the answer is good.
+    /// Repeats a health check until it succeeds.
     pub(crate) async fn until(&mut self, endpoint: &Endpoint) -> Result<(), Error> {
         loop {
             let Err(why) = health::ask(self.folder, endpoint).await else { return Ok(()) };
@@ -99,7 +100,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Waits until a file is there and has something in it, and returns that.
+    /// Waits until a file exists and is not empty. Returns its contents.
     pub(crate) async fn file(&mut self, path: &Path) -> Result<Vec<u8>, Error> {
         loop {
             match std::fs::read(path) {
@@ -109,7 +110,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Waits a moment, if all components live and there is time left.
+    /// Waits for the next check. Fails if a component has ended or the time has passed.
     async fn pause(&mut self, why: &str) -> Result<(), Error> {
         for (started, component) in self.children.iter_mut().zip(&self.state.components) {
             if let Ok(Some(status)) = started.child.try_wait() {

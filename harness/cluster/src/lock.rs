@@ -1,4 +1,4 @@
-//! One process at a time for each name: a lock that goes with the process that has it.
+//! A lock that only one process can hold. The operating system releases it when the process ends.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// The lock of a cluster, or of a build. The file goes with it.
+/// The lock of a cluster or of a build. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -14,7 +14,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock; `None` if another process has it.
+    /// Takes the lock. Returns `None` if another process has it.
     pub(crate) fn try_take(path: &Path) -> Result<Option<Lock>, Error> {
         loop {
             let file = open(path)?;
@@ -22,7 +22,7 @@ impl Lock {
                 Ok(()) if is_still_there(&file, path) => {
                     return Ok(Some(Lock { path: path.to_owned(), _file: file }));
                 }
-                // Who had it before has removed the file.
+                // The previous owner has removed the file.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(source)) => return Err(Error::file("lock", path)(source)),
@@ -33,7 +33,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Before it is given back: who opens the file afterwards makes a new one.
+        // The file is removed before the lock is released, so that the next process creates a new one.
         let _ = fs::remove_file(&self.path);
     }
 }

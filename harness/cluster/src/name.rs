@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest name: paths below it must be short enough for sockets and logs.
+/// The maximum length: paths below the folder must be short enough for sockets and logs.
 const LONGEST: usize = 40;
 
-/// A name such as `default`: lower-case letters, digits and `-`, so that it can be a folder and a kubeconfig's context.
+/// The name of a cluster, such as `default`. It has lower-case letters, digits, and `-`, so that it can be a folder
+/// and a context of a kubeconfig.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 

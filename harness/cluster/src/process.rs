@@ -1,4 +1,4 @@
-//! Processes: who is who, who lives, and who belongs to a cluster.
+//! Processes: identity, liveness, and the cluster to which they belong.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// The variable that every process of a cluster has in its environment: the cluster's folder.
+/// The environment variable with the cluster's folder that every process of a cluster has.
 pub const MARK: &str = "JOBCHECK_CLUSTER_FOLDER";
 
-/// Time between two looks at a process that is to end.
+/// The interval of checks for the end of a process.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A process. Its number may be given to another one later; with the time of its start it is unique until the machine
-/// starts again.
+/// A process, identified by its number and the time of its start. Both together are unique until the machine
+/// restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// The process id.
     pub pid: u32,
-    /// When it was started, in clock ticks since the machine was (field 22 of `/proc/PID/stat`).
+    /// The start, in clock ticks since the machine was booted (field 22 of `/proc/PID/stat`).
     pub started: u64,
 }
 
 impl Process {
-    /// The process of this number, if it lives.
+    /// The living process with this id.
     #[must_use]
     pub fn of(pid: u32) -> Option<Process> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -43,42 +43,42 @@ impl Process {
         Process::of(std::process::id()).ok_or(Error::NoProc)
     }
 
-    /// Whether it still runs. One that has ended, and whose parent has not asked how, does not.
+    /// Returns true if the process runs. A zombie does not.
     #[must_use]
     pub fn lives(self) -> bool {
         Process::of(self.pid) == Some(self)
     }
 
-    /// Sends a signal, if it still runs.
+    /// Sends a signal if the process runs.
     pub fn signal(self, signal: Signal) {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         if let (Some(pid), true) = (pid, self.lives()) {
-            // It may have ended in the meantime; whether it has is looked at anyway.
+            // The process may have ended meanwhile, which callers check anyway.
             let _ = kill_process(pid, signal);
         }
     }
 }
 
-/// When a process was started, from `/proc/PID/stat`; `None` if it has ended. Its name stands in parentheses and may
-/// hold anything.
+/// Reads the start of a process from `/proc/PID/stat`. `None` if it has ended. The name is in parentheses and may
+/// contain any character.
 fn start_of_living(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     match fields.next()? {
         "Z" | "X" | "x" => None,
-        // The state is field 3, the start field 22.
+        // The state is field 3, and the start is field 22.
         _ => fields.nth(18)?.parse().ok(),
     }
 }
 
-/// What tells one start of the machine from another.
+/// The id of the current boot of the machine.
 #[must_use]
 pub fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
 }
 
-/// All living processes with this mark.
+/// The living processes with this mark.
 #[must_use]
 pub fn marked(folder: &Path) -> Vec<Process> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -86,7 +86,7 @@ pub fn marked(folder: &Path) -> Vec<Process> {
     pids.filter(|pid| carries(*pid, folder)).filter_map(Process::of).collect()
 }
 
-/// Whether a process has the mark. Those of other users cannot be asked, and are not ours.
+/// Returns true if a process has the mark. Processes of other users cannot be read, and are never ours.
 fn carries(pid: u32, folder: &Path) -> bool {
     let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
     environment.split(|byte| *byte == 0).any(|entry| {
@@ -95,7 +95,7 @@ fn carries(pid: u32, folder: &Path) -> bool {
     })
 }
 
-/// Waits until none of them runs, or the time is over; returns those that still do.
+/// Waits until no process runs or the time has passed. Returns the processes that still run.
 #[must_use]
 pub fn wait(mut processes: Vec<Process>, time: Duration) -> Vec<Process> {
     let end = Instant::now() + time;
@@ -123,17 +123,17 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_given_again_is_another_process() {
+    fn a_reused_process_id_is_another_process() {
         let this = Process::this().unwrap();
         assert!(this.lives());
         assert!(!Process { started: this.started + 1, ..this }.lives());
     }
 
     #[test]
-    fn a_marked_process_is_found_and_one_that_was_killed_is_not() {
+    fn a_marked_process_is_found_until_it_is_killed() {
         let folder = Path::new("/nowhere/clusters/marked");
         let mut child = Command::new("sleep").arg("600").env(MARK, folder).spawn().unwrap();
-        // A spawned process has its parent's environment until it has become another program.
+        // A spawned process has its parent's environment until it has executed its program.
         let found = (0..500).find_map(|_| {
             let found = marked(folder);
             std::thread::sleep(LOOK);
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(found.iter().map(|it| it.pid).collect::<Vec<_>>(), [child.id()]);
         assert!(marked(Path::new("/nowhere/clusters/mark")).is_empty());
         found[0].signal(Signal::KILL);
-        // It is dead before its parent has asked for it.
+        // The process is a zombie until its parent waits for it.
         assert!(wait(found.clone(), Duration::from_secs(60)).is_empty());
         assert!(marked(folder).is_empty());
         let _ = child.wait();

@@ -1,4 +1,5 @@
-//! The control plane as a program, built once from the sources in `harness/controlplane`, which this program holds.
+//! The control plane as a program. It is built once with Go from the sources of `harness/controlplane`, which are
+//! embedded in this program.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,13 +19,13 @@ use crate::process::{MARK, marked};
 
 const MAIN: &str = include_str!("../../controlplane/main.go");
 const PROGRAM: &str = "controlplane";
-/// Bytes of the digest that a folder is named after.
+/// The number of bytes of the digest in the name of a build folder.
 const DIGEST: usize = 8;
-/// Time between two looks at a build of another process.
+/// The interval of checks for the end of another process's build.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The control plane of this version as a program, which is built in this folder if it is not there yet; `say` hears what
-/// takes long. Another process that builds the same is waited for.
+/// Returns the program of the control plane for this version, and builds it in this folder if it does not exist.
+/// `say` receives a message before a long build. A build of the same program by another process is awaited.
 ///
 /// # Errors
 /// Go is missing, or the build fails.
@@ -45,7 +46,7 @@ pub async fn built(builds: &Path, version: Version, say: &mut dyn FnMut(&str)) -
     if program.is_file() {
         return Ok(program);
     }
-    // A build goes on when the process that began it is killed.
+    // A build continues after its parent process was killed.
     marked(&folder).iter().for_each(|it| it.signal(Signal::KILL));
     build(version, &folder, &log).await?;
     Ok(program)
@@ -72,7 +73,7 @@ async fn build(version: Version, folder: &Path, log: &Path) -> Result<(), Error>
     let mut go = Command::new("go");
     go.args(["build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", &linked(version), "-o"])
         .arg(&partial);
-    // Without cgo no C compiler is needed.
+    // Without cgo no C compiler is required.
     go.arg(".").current_dir(&source).env("CGO_ENABLED", "0").env("GOWORK", "off").env(MARK, folder);
     go.stdin(Stdio::null()).stdout(said).stderr(both).kill_on_drop(true);
     let status = go.status().await.map_err(|source| match source.kind() {
@@ -86,7 +87,7 @@ async fn build(version: Version, folder: &Path, log: &Path) -> Result<(), Error>
     fs::rename(&partial, &program).map_err(Error::file("write", &program))
 }
 
-/// The files of the build.
+/// The source files of the build, with their contents.
 fn sources(version: Version) -> [(&'static str, &'static str); 3] {
     let (module, sums) = module(version);
     [("go.mod", module), ("go.sum", sums), ("main.go", MAIN)]
@@ -104,14 +105,15 @@ const fn module(version: Version) -> (&'static str, &'static str) {
     }
 }
 
-/// As upstream builds: without them the server says that it is v0.0.0, which clients cannot read. And small.
+/// The linker flags, as in upstream's build. Without them the server reports v0.0.0, which clients cannot parse. `-s
+/// -w` makes the program small.
 fn linked(version: Version) -> String {
     let minor = version.rules().minor;
     let set = "-X k8s.io/component-base/version";
     format!("-s -w {set}.gitVersion=v{version} {set}.gitMajor=1 {set}.gitMinor={minor}")
 }
 
-/// What the build depends on, as a name: what was built from other sources stays beside it.
+/// The digest of the sources, by which a folder is named. Builds of other sources stay next to it.
 fn digest(version: Version) -> String {
     let mut digest = Context::new(&SHA256);
     let linked = linked(version);
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_version_is_built_in_a_folder_of_its_own_and_says_which_it_is() {
+    fn each_version_has_its_own_build_folder_and_reports_its_version() {
         let [usual, other] = Version::ALL.map(digest);
         assert_ne!(usual, other);
         for version in Version::ALL {

@@ -1,4 +1,4 @@
-//! Restarting a component of a cluster, as an administrator does: what is stored stays.
+//! Restart of a component, as by an administrator. Stored data is kept.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use crate::error::Error;
 use crate::launch::{Launch, Started};
 use crate::up::Cluster;
 
-/// How long a component may take to end when asked: kube-apiserver finishes the requests that it has begun.
+/// The time that a component has to end after SIGTERM. kube-apiserver finishes the requests in progress.
 const ASKED: Duration = Duration::from_secs(30);
-/// Time between two looks at a process that is to end.
+/// The interval of checks for the end of a process.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How a component ended.
+/// The way in which a component ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// When it was asked to: what it had begun was finished first.
+    /// After SIGTERM, with all requests in progress finished.
     Asked,
-    /// It did not, and was killed.
+    /// After SIGKILL, because it did not end in time.
     Killed,
 }
 
 impl Cluster {
-    /// Ends a component, and starts it again with the same flags, on the same port, with what is stored. Returns when the
-    /// whole cluster is well.
+    /// Ends a component, and starts it again with the same flags, the same port, and the stored data. Returns
+    /// when the whole cluster is ready.
     ///
     /// # Errors
     ///
-    /// There is no such component, it cannot be started, or the cluster is not well within that time.
+    /// There is no such component, it cannot be started, or the cluster is not ready in time.
     pub async fn restart(&mut self, component: &str, within: Duration) -> Result<Ended, Error> {
         let place = self.state.components.iter().position(|it| it.name == component);
         let Some((place, started)) = place.and_then(|it| Some((it, self.children.get_mut(it)?))) else {
@@ -43,7 +43,7 @@ impl Cluster {
         Ok(ended)
     }
 
-    /// Waits until all components are well.
+    /// Waits until all components are ready.
     async fn well(&mut self, within: Duration) -> Result<(), Error> {
         let endpoints: Vec<_> = self.state.components.iter().filter_map(|it| it.health.clone()).collect();
         let (folder, end) = (&*self.folder, Instant::now() + within);
@@ -60,7 +60,7 @@ async fn end(started: &mut Started) -> Ended {
     let end = Instant::now() + ASKED;
     while matches!(started.child.try_wait(), Ok(None)) {
         if Instant::now() >= end {
-            // It may have ended by itself.
+            // The process may have ended by itself.
             let _ = started.child.kill();
             let _ = started.child.wait();
             return Ended::Killed;

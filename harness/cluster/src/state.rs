@@ -1,4 +1,4 @@
-//! What is known of a cluster, in `cluster.json` of its folder.
+//! The state of a cluster, stored in `cluster.json` in its folder.
 
 use std::fmt;
 use std::fs;
@@ -14,28 +14,28 @@ use crate::process::{Process, boot};
 
 const FILE: &str = "cluster.json";
 
-/// A cluster.
+/// The state of a cluster.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct State {
-    /// What it is.
+    /// The kind of cluster.
     pub kind: Kind,
-    /// The version of Kubernetes that it is, or is like.
+    /// The version of Kubernetes that it runs or emulates.
     pub kubernetes: String,
-    /// Where its API server is, once that is known.
+    /// The URL of its API server, once it is known.
     pub server: Option<String>,
-    /// When it was started.
+    /// The time of its start.
     pub created: Timestamp,
-    /// The process that stops it when it ends itself; none once it is in the background.
+    /// The process that owns the cluster and stops it at its own end. `None` after the cluster was detached.
     pub owner: Option<Process>,
-    /// Whether it was ready, once.
+    /// If true, the cluster was ready at least once.
     pub ready: bool,
-    /// Its processes.
+    /// The processes of the cluster.
     pub components: Vec<Component>,
     boot: String,
 }
 
-/// What a cluster is.
+/// A kind of cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -43,9 +43,9 @@ pub enum Kind {
     Embedded,
     /// etcd and kube-apiserver.
     ControlPlane,
-    /// etcd, kube-apiserver, and the built-in controllers that collect what nobody needs any more.
+    /// etcd, kube-apiserver, and the built-in garbage collectors and namespace controller.
     Collectors,
-    /// etcd, kube-apiserver, and the built-in controllers, those of Jobs included.
+    /// etcd, kube-apiserver, and the built-in controllers, including those of Jobs.
     BuiltIn,
 }
 
@@ -64,28 +64,28 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Component {
-    /// The program: `etcd`.
+    /// The name of the program, such as `etcd`.
     pub name: String,
     /// The process.
     pub process: Process,
-    /// What says whether it is well, once that is known.
+    /// The endpoint of its health check, once it is known.
     pub health: Option<Endpoint>,
 }
 
-/// Where a component says whether it is well.
+/// The endpoint of a health check.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Endpoint {
-    /// Its server, such as `https://127.0.0.1:41234`.
+    /// The URL of the server, such as `https://127.0.0.1:41234`.
     pub server: String,
-    /// The path to ask for.
+    /// The path of the check.
     pub path: String,
     /// The file in the cluster's folder with the certificates to trust.
     pub authority: Option<String>,
 }
 
 impl State {
-    /// A cluster that this process begins to start.
+    /// Returns the state of a new cluster that this process owns.
     pub(crate) fn new(kind: Kind, kubernetes: &str) -> Result<State, Error> {
         Ok(State {
             kind,
@@ -99,7 +99,8 @@ impl State {
         })
     }
 
-    /// Reads the state in a cluster's folder; `None` if there is none, or none that this version can read.
+    /// Reads the state in a cluster's folder. `None` if there is none, or if another version of this program has
+    /// written it.
     #[must_use]
     pub fn read(folder: &Path) -> Option<State> {
         serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()
@@ -110,24 +111,24 @@ impl State {
         files::write(&folder.join(FILE), &text)
     }
 
-    /// The processes, as far as the machine has not been started again since.
+    /// The processes of the cluster. Empty if the machine was restarted since.
     pub(crate) fn processes(&self) -> impl Iterator<Item = Process> {
         let same = self.boot == boot();
         self.components.iter().map(|it| it.process).filter(move |_| same)
     }
 
-    /// Whether a component's process runs.
+    /// Returns true if the process of a component runs.
     pub(crate) fn runs(&self, component: &Component) -> bool {
         self.processes().any(|it| it == component.process) && component.process.lives()
     }
 
-    /// How long ago it was started.
+    /// The time since its start.
     #[must_use]
     pub fn age(&self) -> Duration {
         Duration::try_from(Timestamp::now().duration_since(self.created)).unwrap_or_default()
     }
 
-    /// Who holds it, if that process lives.
+    /// The owner, if that process is alive.
     #[must_use]
     pub fn living_owner(&self) -> Option<Process> {
         self.owner.filter(|owner| self.boot == boot() && owner.lives())

@@ -1,4 +1,4 @@
-//! What clusters there are, and how they are.
+//! The clusters of this machine, and their health.
 
 use std::path::{Path, PathBuf};
 
@@ -9,38 +9,38 @@ use crate::kubeconfig;
 use crate::name::Name;
 use crate::state::{Component, State};
 
-/// A cluster, and how it is.
+/// The status of a cluster.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// Its name.
+    /// The name.
     pub name: Name,
-    /// How it is.
+    /// The health of the cluster.
     pub health: Health,
-    /// What is known of it; none if that cannot be read.
+    /// The stored state. `None` if it cannot be read.
     pub state: Option<State>,
-    /// How its components are, in the order of [`State::components`].
+    /// The health of its components, in the order of [`State::components`].
     pub components: Vec<Health>,
-    /// Its folder.
+    /// The folder.
     pub folder: PathBuf,
-    /// Its kubeconfig.
+    /// The kubeconfig file.
     pub kubeconfig: PathBuf,
 }
 
-/// How a cluster or a component is.
+/// The health of a cluster or a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It does its work.
+    /// Its health check succeeds.
     Ready,
-    /// Its process lives; it is not ready, or does not answer.
+    /// Its process runs, but it is not ready or does not respond. The text is the reason.
     NotReady(String),
-    /// A process begins to start it.
+    /// Another process is starting it.
     Starting,
-    /// Its process is gone.
+    /// Its process has ended.
     Gone,
 }
 
 impl Health {
-    /// The word for it.
+    /// The word for tables and JSON.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Health {
     }
 }
 
-/// How all clusters are, by name. Nothing is changed.
+/// The status of all clusters, sorted by name. Changes nothing.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -64,7 +64,7 @@ pub async fn all(home: &Home) -> Result<Vec<Status>, Error> {
     Ok(found)
 }
 
-/// How a cluster is; `None` if there is none of this name.
+/// The status of a cluster. `None` if there is none of this name.
 pub async fn one(home: &Home, name: &Name) -> Option<Status> {
     let folder = home.cluster(name);
     if !folder.exists() {

@@ -21,65 +21,67 @@ use crate::process::Process;
 use crate::state::{Kind, State};
 use crate::status::{self, Health};
 
-/// Time between two attempts to take a name.
+/// The time between two attempts to lock a name.
 const ATTEMPT: Duration = Duration::from_millis(100);
-/// Ports are chosen before they are used, and somebody else may be quicker: how often others are tried.
+/// The number of attempts with another port. A port is chosen before it is used, and another process may take it
+/// meanwhile.
 const PORTS: usize = 3;
 
-/// What is to run.
+/// The kind of cluster to start.
 #[derive(Clone, Debug)]
 pub enum Plane {
     /// The embedded API server over HTTP.
     Embedded {
-        /// A program that calls [`embedded::serve`], and its arguments, to which `--folder`, `--port` and `--kubernetes` are
-        /// added.
+        /// A program that calls [`embedded::serve`], with its arguments. `--folder`, `--port`, and
+        /// `--kubernetes` are appended.
         command: Vec<OsString>,
     },
     /// A real control plane.
     Real {
-        /// The program ([`crate::program::built`] of the same version).
+        /// The program of the control plane ([`crate::program::built`], for the same version).
         program: PathBuf,
-        /// What of kube-controller-manager runs too.
+        /// The controllers of kube-controller-manager to start.
         controllers: Controllers,
     },
 }
 
-/// Controllers of kube-controller-manager.
+/// A selection of the controllers of kube-controller-manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controllers {
-    /// None: it does not run.
+    /// kube-controller-manager is not started.
     None,
-    /// The garbage collector, and those of pod garbage and of namespaces: what controllers of Jobs rely on.
+    /// The garbage collector, the pod garbage collector, and the namespace controller, on which Job controllers
+    /// depend.
     Collectors,
-    /// All that Jobs need: these, the Job controller, and the TTL-after-finished controller.
+    /// The same, and the Job, TTL-after-finished, and CronJob controllers.
     BuiltIn,
 }
 
-/// A cluster that is to be there.
+/// The specification of a cluster to start.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// Its name.
+    /// The name.
     pub name: Name,
-    /// What is to run.
+    /// The kind of cluster.
     pub plane: Plane,
-    /// The version of Kubernetes that it is, or is like.
+    /// The version of Kubernetes to run or emulate.
     pub version: Version,
-    /// The port of the API server; any that is free if not given.
+    /// The port of the API server. `None`: a free port.
     pub port: Option<u16>,
-    /// How long it may take to be ready.
+    /// The time in which the cluster must be ready.
     pub timeout: Duration,
 }
 
-/// What [`up`] came to.
+/// The result of [`up`].
 #[derive(Debug)]
 pub enum Up {
-    /// It was started.
+    /// The cluster was started.
     Started(Cluster),
-    /// One like it runs already.
+    /// A cluster with the same specification runs already.
     Running(State),
 }
 
-/// A cluster of this process: it is stopped with this value, unless it is detached first.
+/// A cluster that this process owns. It is stopped when the value is dropped, unless it is detached before.
 #[derive(Debug)]
 pub struct Cluster {
     pub(crate) folder: PathBuf,
@@ -87,12 +89,12 @@ pub struct Cluster {
     pub(crate) children: Vec<Started>,
     has_replaced: bool,
     is_detached: bool,
-    // The last to go: then the folder is no more.
+    // Dropped last, after the folder was removed.
     _lock: Lock,
 }
 
 impl Spec {
-    /// What it is.
+    /// The kind of cluster.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.plane {
@@ -104,12 +106,12 @@ impl Spec {
     }
 }
 
-/// Starts a cluster, and waits until it is ready; one that runs already is left as it is. What is left of one of the same
-/// name that has lost a process is cleared first. Dropped before it is done, it leaves nothing.
+/// Starts a cluster, and waits until it is ready. A cluster that runs already is not changed. A cluster of the same
+/// name that has lost a process is removed first. If the future is dropped early, nothing remains.
 ///
 /// # Errors
-/// It runs with other settings, or without answering; another process is starting it; or it does not become ready: then
-/// nothing is left.
+/// The cluster runs with other settings or does not respond, or another process is starting it. If it does not become
+/// ready, nothing remains.
 pub async fn up(home: &Home, spec: &Spec) -> Result<Up, Error> {
     Process::this()?;
     let end = Instant::now() + spec.timeout;
@@ -125,18 +127,18 @@ pub async fn up(home: &Home, spec: &Spec) -> Result<Up, Error> {
         if Instant::now() >= end {
             return Err(why_not);
         }
-        // The lock is given back meanwhile: others may stop what does not answer.
+        // The lock is released meanwhile, so that another process can stop a cluster that does not respond.
         sleep(ATTEMPT).await;
     }
 }
 
-/// What there is of a cluster.
+/// The state in which an existing cluster was found.
 enum Found {
-    /// It works.
+    /// The cluster is ready.
     Ready(State),
-    /// All its processes run, and why it does not answer: what it holds is not to be thrown away for that.
+    /// All its processes run, but it does not respond, for this reason. Its data must not be removed.
     Silent(String),
-    /// Nothing that can go on.
+    /// There is no usable cluster.
     Nothing,
 }
 
@@ -179,34 +181,34 @@ fn is_like(state: &State, spec: &Spec) -> bool {
 }
 
 impl Cluster {
-    /// Its folder, with logs and the audit log.
+    /// The folder, with the logs and the audit log.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its kubeconfig.
+    /// The kubeconfig file.
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         kubeconfig::path(&self.folder)
     }
 
-    /// What is known of it.
+    /// The state.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Whether what was left of another one had to be cleared for it.
+    /// Returns true if a broken cluster of the same name was removed first.
     #[must_use]
     pub fn has_replaced(&self) -> bool {
         self.has_replaced
     }
 
-    /// Lets it run on in the background when this process ends.
+    /// Leaves the cluster running in the background after the end of this process.
     ///
     /// # Errors
-    /// That cannot be written down; then it is stopped.
+    /// The state cannot be written. Then the cluster is stopped.
     pub fn detach(mut self) -> Result<State, Error> {
         self.state.owner = None;
         self.state.write(&self.folder)?;
@@ -214,7 +216,7 @@ impl Cluster {
         Ok(self.state.clone())
     }
 
-    /// Stops it, and removes its folder.
+    /// Stops the cluster, and removes its folder.
     ///
     /// # Errors
     /// A process does not end, or a file cannot be removed.
@@ -223,7 +225,7 @@ impl Cluster {
         self.end()
     }
 
-    /// Waits until a component ends, and returns its name.
+    /// Waits until a component ends. Returns its name.
     pub async fn failure(&mut self) -> String {
         loop {
             for (started, component) in self.children.iter_mut().zip(&self.state.components) {
@@ -265,11 +267,11 @@ impl Cluster {
         }
     }
 
-    /// Ends what was started.
+    /// Ends the started processes, and removes the folder.
     fn end(&mut self) -> Result<(), Error> {
         clear(&self.folder)?;
         self.state.components.clear();
-        // They have ended, and stay in the table of processes until somebody asks how.
+        // The processes have ended, and are zombies until their parent waits for them.
         self.children.drain(..).for_each(|mut started| drop(started.child.wait()));
         Ok(())
     }
@@ -278,13 +280,13 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         if !self.is_detached {
-            // There is nobody to tell; what is left, the next start clears.
+            // A destructor cannot report an error. The next start removes the rest.
             let _ = self.end();
         }
     }
 }
 
-/// The audit log of a cluster with this folder.
+/// The audit log of the cluster in this folder.
 #[must_use]
 pub fn audit_log(folder: &Path) -> PathBuf {
     control_plane::audit_log(folder)
@@ -292,27 +294,20 @@ pub fn audit_log(folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
     use crate::down::down;
     use crate::process::{MARK, marked};
 
-    /// A folder of one test, which goes with it.
-    struct Folder(PathBuf);
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
-    /// A cluster whose server is a script.
-    fn scripted(test: &str, script: &str, timeout: Duration) -> (Folder, Home, Spec) {
-        let folder = std::env::temp_dir().join(format!("jobcheck-cluster-{}-{test}", std::process::id()));
-        let home = Home::at(&folder).unwrap();
+    /// The specification of a cluster whose server is a shell script.
+    fn scripted(script: &str, timeout: Duration) -> (TempDir, Home, Spec) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path()).unwrap();
         let command = ["sh", "-c", script].map(OsString::from).to_vec();
         let name = "default".parse().unwrap();
         (
-            Folder(folder),
+            folder,
             home,
             Spec {
                 name,
@@ -331,44 +326,47 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_not_ready_in_time_is_ended() {
-        let (_folder, home, spec) = scripted("late", "sleep 600 & sleep 600", Duration::from_millis(300));
-        let told = up(&home, &spec).await.unwrap_err().to_string();
-        assert!(told.starts_with("embedded-apiserver was not ready within 300ms: there is no "), "{told}");
-        assert!(told.ends_with("embedded-apiserver.log says nothing"), "{told}");
+    async fn a_cluster_that_is_not_ready_in_time_is_removed() {
+        let (_folder, home, spec) = scripted("sleep 600 & sleep 600", Duration::from_millis(300));
+        let error = up(&home, &spec).await.unwrap_err().to_string();
+        assert!(error.starts_with("embedded-apiserver was not ready within 300ms: there is no "), "{error}");
+        assert!(error.ends_with("embedded-apiserver.log is empty"), "{error}");
         assert_nothing_is_left(&home, &spec);
     }
 
     #[tokio::test]
-    async fn one_that_ends_is_told_at_once() {
-        let (_folder, home, spec) = scripted("ends", "echo I cannot >&2; exit 3", Duration::from_secs(600));
-        let told = up(&home, &spec).await.unwrap_err().to_string();
-        assert!(told.starts_with("embedded-apiserver ended (exit status: 3) before it was ready"), "{told}");
-        assert!(told.ends_with("\n  I cannot"), "{told}");
+    async fn a_component_that_ends_is_reported_at_once() {
+        let (_folder, home, spec) = scripted("echo I cannot >&2; exit 3", Duration::from_secs(600));
+        let error = up(&home, &spec).await.unwrap_err().to_string();
+        assert!(
+            error.starts_with("embedded-apiserver ended (exit status: 3) before it was ready"),
+            "{error}"
+        );
+        assert!(error.ends_with("\n  I cannot"), "{error}");
         assert_nothing_is_left(&home, &spec);
     }
 
     #[tokio::test]
-    async fn a_port_that_was_taken_meanwhile_is_tried_again_unless_it_was_asked_for() {
+    async fn another_port_is_tried_unless_the_port_was_requested() {
         let script = "test -e ../../tried && { echo again >&2; exit 3; }; \
                       touch ../../tried; echo address already in use >&2; exit 1";
-        let (_folder, home, spec) = scripted("port", script, Duration::from_secs(600));
-        let told = up(&home, &spec).await.unwrap_err().to_string();
-        assert!(told.ends_with("\n  again"), "{told}");
+        let (_folder, home, spec) = scripted(script, Duration::from_secs(600));
+        let error = up(&home, &spec).await.unwrap_err().to_string();
+        assert!(error.ends_with("\n  again"), "{error}");
 
-        let (_other, home, other) = scripted("fixed-port", script, Duration::from_secs(600));
-        let told = up(&home, &Spec { port: Some(1), ..other }).await.unwrap_err().to_string();
-        assert!(told.ends_with("\n  address already in use"), "{told}");
+        let (_other, home, other) = scripted(script, Duration::from_secs(600));
+        let error = up(&home, &Spec { port: Some(1), ..other }).await.unwrap_err().to_string();
+        assert!(error.ends_with("\n  address already in use"), "{error}");
     }
 
     #[tokio::test]
-    async fn one_that_another_version_wrote_is_not_thrown_away() {
-        let (_folder, home, spec) = scripted("other", "sleep 600", Duration::from_millis(300));
+    async fn a_cluster_of_another_version_is_not_removed() {
+        let (_folder, home, spec) = scripted("sleep 600", Duration::from_millis(300));
         let folder = home.cluster(&spec.name);
         std::fs::create_dir_all(&folder).unwrap();
         let mut other = std::process::Command::new("sleep").arg("600").env(MARK, &folder).spawn().unwrap();
-        let told = up(&home, &spec).await.unwrap_err().to_string();
-        assert!(told.contains("its state cannot be read"), "{told}");
+        let error = up(&home, &spec).await.unwrap_err().to_string();
+        assert!(error.contains("its state cannot be read"), "{error}");
         assert!(other.try_wait().unwrap().is_none());
         assert!(down(&home, &spec.name).unwrap());
         assert_nothing_is_left(&home, &spec);
@@ -376,8 +374,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_given_up_is_ended() {
-        let (_folder, home, spec) = scripted("given-up", "sleep 600", Duration::from_secs(600));
+    async fn a_dropped_start_leaves_no_process() {
+        let (_folder, home, spec) = scripted("sleep 600", Duration::from_secs(600));
         let starting = tokio::time::timeout(Duration::from_millis(300), up(&home, &spec));
         assert!(starting.await.is_err());
         assert_nothing_is_left(&home, &spec);

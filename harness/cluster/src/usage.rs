@@ -1,27 +1,27 @@
-//! What a process has used, as `/proc` tells.
+//! The resources that a process has used, from `/proc`.
 
 use std::fs;
 use std::io;
 
-/// Clock ticks a second in `/proc/PID/stat`: the same on every platform of Linux (`USER_HZ`).
+/// The clock ticks per second in `/proc/PID/stat`, which are the same on every Linux platform (`USER_HZ`).
 const TICKS: f64 = 100.0;
 
-/// What a process has used.
+/// The resources that a process has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Seconds of CPU.
+    /// The CPU time in seconds.
     pub cpu: f64,
-    /// Resident memory now, in kB.
+    /// The resident memory in kB.
     pub resident: u64,
-    /// The most that it ever was, in kB.
+    /// The maximum of the resident memory so far, in kB.
     pub peak: u64,
 }
 
 impl Usage {
-    /// Of the process of this number.
+    /// The usage of the process with this id.
     ///
     /// # Errors
-    /// `/proc` does not have it: this is no Linux, or it ended.
+    /// `/proc` has no such process: it has ended, or this is not Linux.
     pub fn of(pid: u32) -> io::Result<Usage> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
@@ -29,7 +29,7 @@ impl Usage {
     }
 
     fn read(stat: &str, status: &str) -> Usage {
-        // After the name, which may hold anything: utime and stime are fields 14 and 15.
+        // utime and stime are fields 14 and 15. The name before them may contain any character.
         let fields: Vec<&str> =
             stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
         let ticks = |at: usize| fields.get(at).and_then(|it| it.parse::<f64>().ok()).unwrap_or(0.0);

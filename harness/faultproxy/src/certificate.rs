@@ -1,4 +1,4 @@
-//! The certificate of a proxy, and the authority that its clients trust; both live as long as the proxy.
+//! The certificate of a proxy, and the certificate authority that its clients trust. Both are made for one proxy.
 
 use std::sync::Arc;
 
@@ -11,20 +11,21 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::error::Error;
 
-/// What TLS towards the clients needs.
+/// The TLS configuration towards clients.
 pub(crate) struct Identity {
     /// The certificate of the authority, as PEM.
     pub authority: String,
-    /// The server's side.
+    /// The configuration of the server.
     pub server: Arc<ServerConfig>,
 }
 
 impl Identity {
-    /// A new one, for 127.0.0.1. The authority is no server: clients take none for both.
+    /// Returns a new identity for 127.0.0.1. The certificates of the authority and the server differ, because
+    /// clients reject one certificate for both.
     ///
     /// # Errors
     ///
-    /// No key or certificate can be made.
+    /// A key or a certificate cannot be made.
     pub(crate) fn new() -> Result<Identity, Error> {
         let (authority, certificate, key) = made().map_err(|error| Error::Certificate(error.to_string()))?;
         let key = PrivateKeyDer::try_from(key.serialize_der());
@@ -35,13 +36,14 @@ impl Identity {
                 builder.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], key)
             });
         let mut server = server.map_err(|error| Error::Certificate(error.to_string()))?;
-        // A connection for each request that waits, so that one can be cut without the others.
+        // HTTP/1.1 has one connection for each request in progress, so that one can be cut without the
+        // others.
         server.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Identity { authority, server: Arc::new(server) })
     }
 }
 
-/// The authority as PEM, the certificate that it has signed, and the key of that.
+/// Returns the authority as PEM, the certificate that it has signed, and the key of that certificate.
 fn made() -> Result<(String, rcgen::Certificate, KeyPair), rcgen::Error> {
     let mut of_authority = CertificateParams::default();
     of_authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));

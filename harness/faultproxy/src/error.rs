@@ -1,25 +1,28 @@
-//! Why there is no proxy.
+//! Errors of starting a proxy.
 
 use thiserror::Error as ThisError;
 
-/// Why a proxy cannot be started.
+/// The reason why a proxy cannot be started.
 #[derive(Debug, ThisError)]
 pub enum Error {
-    /// The API server gives no answer, or none that it would give.
-    #[error("the API server {url} cannot be reached: {why}")]
+    /// The API server does not respond, or responds unexpectedly.
+    #[error("cannot reach the API server {url}: {why}")]
     Upstream {
-        /// Where it was looked for.
+        /// The URL.
         url: String,
-        /// Why not.
+        /// The error, with its causes.
         why: String,
     },
-    /// The configuration cannot be turned into a client.
+    /// A client cannot be built from the configuration.
     #[error("cannot build a client: {0}")]
     Client(String),
-    /// The operating system gives no port.
+    /// There is no free port.
     #[error("cannot listen on 127.0.0.1: {0}")]
     Listen(#[source] std::io::Error),
     /// A key or a certificate cannot be made.
     #[error("cannot make a certificate: {0}")]
     Certificate(String),
+    /// A defect of this program.
+    #[error("internal error, please report it: {0}")]
+    Internal(String),
 }

@@ -1,50 +1,50 @@
-//! What becomes of a request.
+//! The handling of requests.
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-/// What becomes of a request.
+/// The handling of a request.
 #[derive(Debug)]
 pub enum Handling {
-    /// It is handled, and answered.
+    /// The request is forwarded, and the client gets the response.
     Forward,
-    /// It is answered so, and never reaches the API server.
+    /// The client gets this refusal. The request never reaches the API server.
     Refuse(Refusal),
-    /// It is answered with this `Status`, and never reaches the API server.
+    /// The client gets this `Status`. The request never reaches the API server.
     RefuseWith(Value),
-    /// Its connection is cut, and it never reaches the API server.
+    /// The connection is cut. The request never reaches the API server.
     Cut,
-    /// It is handled, and this takes the place of the answer.
-    AnswerWith(Refusal),
-    /// It is handled, and its connection is cut.
-    LoseAnswer,
-    /// It waits until it is let go, and is handled then, whether its sender is still there or not.
-    Hold(Held),
+    /// The request is forwarded. The client gets this refusal instead of the response.
+    RespondWith(Refusal),
+    /// The request is forwarded. Then the connection is cut, so that the response is lost.
+    LoseResponse,
+    /// The request waits for [`HeldRequest::deliver`] and is forwarded then, also if its sender has disconnected.
+    Hold(Hold),
 }
 
-/// An answer that an API server gives to what it does not do.
+/// A refusal as API servers send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// 403.
+    /// Code 403.
     Forbidden,
-    /// 404.
+    /// Code 404.
     NotFound,
-    /// 409.
+    /// Code 409.
     Conflict,
-    /// 410: the version asked for is forgotten.
+    /// Code 410: the requested version was compacted.
     Expired,
-    /// 422.
+    /// Code 422.
     Invalid,
-    /// 429, with the advice to come again after a second.
+    /// Code 429, with a retry after one second.
     TooManyRequests,
-    /// 500.
+    /// Code 500.
     InternalError,
-    /// 504: it may have been handled, or not.
+    /// Code 504: the request may or may not have been carried out.
     Timeout,
 }
 
 impl Refusal {
-    /// The HTTP status.
+    /// The HTTP code.
     #[must_use]
     pub fn code(self) -> u16 {
         match self {
@@ -59,7 +59,7 @@ impl Refusal {
         }
     }
 
-    /// `StatusReason` of k8s.io/apimachinery: clients decide by it, not by the code.
+    /// The `StatusReason` of k8s.io/apimachinery. Clients decide by it, not by the code.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -74,11 +74,11 @@ impl Refusal {
         }
     }
 
-    /// The `Status` that says it.
+    /// The refusal as a `Status`.
     pub(crate) fn status(self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": "answered by the fault proxy", "reason": self.reason(), "code": self.code(),
+            "message": "injected by the fault proxy", "reason": self.reason(), "code": self.code(),
         });
         if self == Refusal::TooManyRequests {
             status["details"] = json!({ "retryAfterSeconds": 1 });
@@ -87,39 +87,41 @@ impl Refusal {
     }
 }
 
-/// A request that waits.
+/// The proxy's end of a held request.
 #[derive(Debug)]
-pub struct Held {
+pub struct Hold {
     go: oneshot::Receiver<()>,
-    landed: oneshot::Sender<u16>,
+    delivered: oneshot::Sender<u16>,
 }
 
-/// Lets a request go that waits. Dropped, it lets the request be forgotten, and its connection is cut.
+/// The caller's end of a held request. If it is dropped, the request is discarded and its connection is cut.
 #[derive(Debug)]
-pub struct Late {
+pub struct HeldRequest {
     go: oneshot::Sender<()>,
-    landed: oneshot::Receiver<u16>,
+    delivered: oneshot::Receiver<u16>,
 }
 
-/// The two ends of a request that is to wait.
+/// Returns the two ends of a request that will be held.
 #[must_use]
-pub fn held() -> (Held, Late) {
+pub fn hold() -> (Hold, HeldRequest) {
     let (go, going) = oneshot::channel();
-    let (land, landed) = oneshot::channel();
-    (Held { go: going, landed: land }, Late { go, landed })
+    let (land, delivered) = oneshot::channel();
+    (Hold { go: going, delivered: land }, HeldRequest { go, delivered })
 }
 
-impl Held {
-    /// Waits; whether it is to go on, and where to tell the code of the answer.
+impl Hold {
+    /// Waits for the delivery. Returns the channel for the code of the response, or `None` if the request is
+    /// discarded.
     pub(crate) async fn wait(self) -> Option<oneshot::Sender<u16>> {
-        self.go.await.ok().map(|()| self.landed)
+        self.go.await.ok().map(|()| self.delivered)
     }
 }
 
-impl Late {
-    /// Lets it go, and waits for the code of its answer; none if it never came to the API server, or was not answered.
-    pub async fn land(self) -> Option<u16> {
+impl HeldRequest {
+    /// Delivers the request, and returns the code of the response. `None` if the request did not reach the API
+    /// server, or got no response.
+    pub async fn deliver(self) -> Option<u16> {
         self.go.send(()).ok()?;
-        self.landed.await.ok()
+        self.delivered.await.ok()
     }
 }

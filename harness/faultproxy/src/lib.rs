@@ -1,29 +1,43 @@
-//! A fault proxy: it stands between a controller and an API server, and makes what goes wrong on real clusters happen
-//! when somebody wants it.
+//! A fault proxy: a reverse proxy between a controller and an API server that injects faults on request.
 //!
-//! | what | where |
+//! A test starts a [`FaultProxy`], passes the kubeconfig of its [`Handle`] to the controller, and adds [`Rules`]:
+//!
+//! ```no_run
+//! use jobcheck_faultproxy::{FaultProxy, Handling, Match, Refusal, Rules, Verb};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let rules = Rules::default();
+//! let proxy = FaultProxy::of(kube::Config::infer().await?).decided_by(rules.clone()).start().await?;
+//! std::fs::write("kubeconfig", proxy.kubeconfig()?)?;
+//!
+//! // The second status write of a Job fails with 409. It never reaches the API server.
+//! let status = Match { verb: Some(Verb::Update), kind: Some("jobs/status".to_owned()), ..Match::default() };
+//! rules.push(status, 1, 1, |_| Handling::Refuse(Refusal::Conflict));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | part | item |
 //! | --- | --- |
-//! | the proxy: its address, its certificate, its end | [`FaultProxy`], [`Handle`] |
-//! | what an API server would call the attributes of a request | [`Asked`] |
-//! | what becomes of a request: refused, cut, its answer lost, held until later | [`Handling`] |
-//! | who decides that: rules, or code of one's own | [`Decider`], [`Rules`] |
-//! | watches that stand still, skip, end, or expire | [`Handle::hold`], [`Handle::release`], [`Handle::cut`] |
+//! | the proxy and the handle of a running one | [`FaultProxy`], [`Handle`] |
+//! | the attributes of a request, as an API server derives them | [`RequestInfo`] |
+//! | the handling of a request: refuse, cut, lose the response, hold | [`Handling`] |
+//! | the decision: rules, or a trait for other code | [`Rules`], [`Decider`] |
+//! | watches that are held, coalesced, ended, or expired | [`Handle::hold`], [`Handle::release`], [`Handle::cut`] |
 //!
 //! # Guarantees
 //!
-//! - Where nothing is to go wrong, requests and answers pass as they are, but for this: each request gets an `Audit-ID`
-//!   ([`Asked::id`]), by which it is found in the audit log; and watches are asked for in JSON, which can be told apart into
-//!   events, whatever the client speaks.
-//! - A request that is refused or cut before has never reached the API server. One whose answer is lost, or that was held,
-//!   reaches it also when its sender is gone.
-//! - The order within a watch stays. Bookmarks wait like the rest, so that a client is never told of a version whose
-//!   events it lacks. A LIST is a request and no watch, and so are the initial events of a watch that begins with them:
-//!   they show what is stored even while watches stand still.
+//! - Requests and responses without a fault pass unchanged, with two exceptions. Each request gets an `Audit-ID`
+//!   ([`RequestInfo::id`]), by which it is found in the audit log. Watches request JSON, whatever the client accepts.
+//! - A request that is refused or cut never reaches the API server. A request that is held, or whose response is lost,
+//!   reaches it also if its sender has disconnected.
+//! - The order of events within a watch is kept. Bookmarks wait like other events, so that no client learns of a version
+//!   whose events it lacks. A LIST is never held, and neither are the initial events of a watch that begins with them.
 //!
 //! # Caveats
 //!
-//! Watches of metadata alone, as garbage collectors have them, are never held. Bodies in protobuf are passed on, but not
-//! read. Whoever has the token of the [`Handle::kubeconfig`] acts as the account of the upstream configuration.
+//! Watches of metadata alone, as garbage collectors use them, are never held. Bodies in protobuf are forwarded, but not
+//! decoded. A client with the token of [`Handle::kubeconfig`] acts as the account of the upstream configuration.
 
 mod certificate;
 mod error;
@@ -36,8 +50,8 @@ mod upstream;
 mod watch;
 
 pub use error::Error;
-pub use handling::{Handling, Held, Late, Refusal, held};
+pub use handling::{Handling, HeldRequest, Hold, Refusal, hold};
 pub use proxy::{FaultProxy, Handle};
-pub use request::{Asked, Verb};
-pub use rules::{Applied, Decider, Decision, Match, Rules};
+pub use request::{RequestInfo, Verb};
+pub use rules::{ActiveRule, Decider, Decision, Match, Rules};
 pub use watch::{Cut, Delivery, Watched};

@@ -1,16 +1,17 @@
-//! The proxy as a whole.
+//! The proxy: configuration, start, and the handle of a running proxy.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use http::Request;
+use hyper::body::Incoming;
+use jobcheck_cluster::Kubeconfig;
+use jobcheck_serve::{HttpServer, Limits};
 use kube::Config;
-use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,8 +23,9 @@ use crate::rules::{Decider, Rules};
 use crate::upstream::Upstream;
 use crate::watch::{Cut, Delivery, Watched, Watches};
 
-/// Time before another connection is accepted where none could be.
-const AGAIN: Duration = Duration::from_millis(50);
+/// The limits of the socket. An idle connection is never closed: a client that is about to use it would see a fault.
+/// At shutdown all connections are cut at once.
+const LIMITS: Limits = Limits { connections: 4_096, head_time: None, drain_time: Duration::ZERO };
 
 /// A proxy that has not been started.
 pub struct FaultProxy {
@@ -32,44 +34,45 @@ pub struct FaultProxy {
     namespace: Option<String>,
 }
 
-/// A proxy that runs, on a port of 127.0.0.1; it ends with this value.
+/// A running proxy on a port of 127.0.0.1. It stops when this value is dropped.
 pub struct Handle {
     address: SocketAddr,
     authority: String,
     shared: Arc<Shared>,
-    connections: TaskTracker,
+    serving: JoinHandle<()>,
 }
 
 impl FaultProxy {
-    /// Of this API server, with the account of its configuration. As it is, nothing goes wrong.
+    /// Returns a proxy before this API server, with the account of its configuration. By default it forwards
+    /// every request.
     #[must_use]
     pub fn of(upstream: Config) -> FaultProxy {
         FaultProxy { upstream, decider: Arc::new(Rules::default()), namespace: None }
     }
 
-    /// Who decides what becomes of requests.
+    /// Sets the part that decides how requests are handled.
     #[must_use]
     pub fn decided_by(self, decider: impl Decider) -> FaultProxy {
         FaultProxy { decider: Arc::new(decider), ..self }
     }
 
-    /// Its clients see the Jobs and pods of this namespace alone, also those who ask for all: so a controller that knows
-    /// no namespaces manages one, and others beside it.
+    /// Shows clients only the Jobs and pods of this namespace, also if they request those of all namespaces. So a
+    /// controller without a namespace option manages one namespace, and other controllers manage others.
     #[must_use]
     pub fn narrowed_to(self, namespace: &str) -> FaultProxy {
         FaultProxy { namespace: Some(namespace.to_owned()), ..self }
     }
 
-    /// Starts it, on the runtime that calls.
+    /// Starts the proxy on the current tokio runtime.
     ///
     /// # Errors
     ///
-    /// The API server does not answer, or there is no port or certificate.
+    /// The API server does not respond, or there is no free port, or no certificate can be made.
     pub async fn start(self) -> Result<Handle, Error> {
         let upstream = Upstream::new(self.upstream).await?;
         let identity = Identity::new()?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(Error::Listen)?;
-        let address = listener.local_addr().map_err(Error::Listen)?;
+        let server = HttpServer::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(Error::Listen)?;
+        let (address, server) = (server.address(), server.limited_to(LIMITS));
         let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let shared = Arc::new(Shared {
             upstream,
@@ -81,94 +84,76 @@ impl FaultProxy {
             writes: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
-        let connections = TaskTracker::new();
-        let accepting =
-            accept(listener, TlsAcceptor::from(identity.server), Arc::clone(&shared), connections.clone());
-        let stop = shared.stop.clone();
-        connections.spawn(async move { stop.run_until_cancelled(accepting).await });
-        Ok(Handle { address, authority: identity.authority, shared, connections })
+        let serving = tokio::spawn(serve(server, TlsAcceptor::from(identity.server), Arc::clone(&shared)));
+        Ok(Handle { address, authority: identity.authority, shared, serving })
     }
 }
 
-async fn accept(listener: TcpListener, tls: TlsAcceptor, shared: Arc<Shared>, connections: TaskTracker) {
-    loop {
-        // Out of descriptors, as a rule: wait until some are free.
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(AGAIN).await;
-            continue;
-        };
-        let (tls, shared, stop) = (tls.clone(), Arc::clone(&shared), shared.stop.clone());
-        connections.spawn(async move { stop.run_until_cancelled(serve(stream, tls, shared)).await });
-    }
-}
-
-async fn serve(stream: TcpStream, tls: TlsAcceptor, shared: Arc<Shared>) {
-    // That a client does not trust the proxy, or goes, is its own business.
-    let _ = stream.set_nodelay(true);
-    let Ok(stream) = tls.accept(stream).await else { return };
-    let service = service_fn(move |request| Arc::clone(&shared).answer(request));
-    // A connection that idles is not closed: a client may be about to use it, and would take that for a fault.
-    let connection =
-        http1::Builder::new().header_read_timeout(None).serve_connection(TokioIo::new(stream), service);
-    let _ = connection.await;
+async fn serve(server: HttpServer, tls: TlsAcceptor, shared: Arc<Shared>) {
+    let encrypted = move |stream: TcpStream| {
+        let _ = stream.set_nodelay(true);
+        let tls = tls.clone();
+        // A client that does not trust the proxy closes the connection.
+        async move { tls.accept(stream).await.ok() }
+    };
+    let stop = shared.stop.clone();
+    let answer = move |request: Request<Incoming>| Arc::clone(&shared).respond(request);
+    // The socket of a loopback address does not fail for good.
+    let _ = server.serve_over(encrypted, answer, stop.cancelled()).await;
 }
 
 impl Handle {
-    /// Where clients find it.
+    /// The URL of the proxy.
     #[must_use]
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// What a client needs to come to it: a kubeconfig, in JSON, which is YAML, too.
-    #[must_use]
-    pub fn kubeconfig(&self) -> String {
-        let authority = base64(self.authority.as_bytes());
-        let cluster = json!({"server": self.url(), "certificate-authority-data": authority});
-        let user = json!({"token": self.shared.upstream.token()});
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "proxy",
-            "clusters": [{"name": "proxy", "cluster": cluster}],
-            "users": [{"name": "proxy", "user": user}],
-            "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "proxy"}}],
-        });
-        format!("{config:#}\n")
+    /// The kubeconfig with which a client reaches the proxy: JSON, which is YAML too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`], if the JSON cannot be written.
+    pub fn kubeconfig(&self) -> Result<String, Error> {
+        let (server, token) = (self.url(), self.shared.upstream.token());
+        let (authority, token) = (Some(self.authority.as_bytes()), Some(token));
+        let kubeconfig = Kubeconfig { cluster: "proxy", user: "proxy", server: &server, authority, token };
+        kubeconfig.text().map_err(|error| Error::Internal(error.to_string()))
     }
 
-    /// From now on watches of this show nothing new, those that are open and those to come.
+    /// Holds back all events of watches of a resource, of open watches and of new ones.
     pub fn hold(&self, watched: Watched) {
         self.shared.watches.hold(watched);
     }
 
-    /// Watches of this go on.
+    /// Delivers the held events of watches of a resource, and lets later ones pass.
     pub fn release(&self, watched: Watched, delivery: Delivery) {
         self.shared.watches.release(watched, delivery);
     }
 
-    /// Ends the watches of this that are open.
+    /// Ends the open watches of a resource.
     pub fn cut(&self, watched: Watched, how: Cut) {
         self.shared.watches.cut(watched, how);
     }
 
-    /// Events of watches of this that were not delivered yet.
+    /// The number of held events of watches of a resource.
     #[must_use]
-    pub fn kept(&self, watched: Watched) -> usize {
-        self.shared.watches.kept(watched)
+    pub fn undelivered(&self, watched: Watched) -> usize {
+        self.shared.watches.undelivered(watched)
     }
 
-    /// Watches of this that are open, and were not ended.
+    /// The number of open watches of a resource, without those that [`Handle::cut`] has ended.
     #[must_use]
     pub fn open(&self, watched: Watched) -> usize {
         self.shared.watches.open(watched)
     }
 
-    /// Ends it: connections are cut, and what waits is forgotten.
-    pub async fn stop(self) {
+    /// Stops the proxy: connections are cut, and held requests are dropped.
+    pub async fn stop(mut self) {
         self.shared.stop.cancel();
-        for tasks in [&self.connections, &self.shared.writes] {
-            tasks.close();
-            tasks.wait().await;
-        }
+        let _ = (&mut self.serving).await;
+        self.shared.writes.close();
+        self.shared.writes.wait().await;
     }
 }
 
@@ -176,9 +161,4 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.shared.stop.cancel();
     }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    use base64::Engine;
-    base64::engine::general_purpose::STANDARD.encode(bytes)
 }

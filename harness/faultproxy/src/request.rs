@@ -1,11 +1,11 @@
-//! Requests, as an API server understands them.
+//! The attributes of requests, as API servers derive them.
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method};
 use serde_json::Value;
 
-/// What is done, as an audit log names it.
+/// A verb of the API, as in audit logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// An object is read.
@@ -27,7 +27,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// As an audit log has it.
+    /// The name in audit logs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,34 +43,34 @@ impl Verb {
     }
 }
 
-/// A request for a resource.
+/// The attributes of a request for a resource.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// The `Audit-ID` under which the API server will know it.
+pub struct RequestInfo {
+    /// The `Audit-ID` that the proxy adds, by which the request is found in the audit log.
     pub id: String,
-    /// What is done.
+    /// The verb.
     pub verb: Verb,
-    /// The API group; empty for the core group.
+    /// The API group. Empty for the core group.
     pub group: String,
-    /// The resource, in the plural.
+    /// The plural name of the resource.
     pub resource: String,
     /// The subresource, such as `status`.
     pub subresource: Option<String>,
-    /// The namespace, if one is named.
+    /// The namespace, if the path has one.
     pub namespace: Option<String>,
-    /// The object, if one is named.
+    /// The name of the object, if the path has one.
     pub name: Option<String>,
-    /// The User-Agent.
+    /// The `User-Agent`.
     pub agent: String,
     body: Bytes,
 }
 
-impl Asked {
-    /// What a request asks for; none if that is no resource.
-    pub(crate) fn of(id: String, parts: &Parts, body: Bytes) -> Option<Asked> {
+impl RequestInfo {
+    /// The attributes of a request. `None` if its path names no resource.
+    pub(crate) fn of(id: String, parts: &Parts, body: Bytes) -> Option<RequestInfo> {
         let path = Path::of(parts.uri.path())?;
         let query = parts.uri.query().unwrap_or_default();
-        Some(Asked {
+        Some(RequestInfo {
             id,
             verb: verb(&parts.method, query, path.name.is_some())?,
             group: path.group,
@@ -83,13 +83,13 @@ impl Asked {
         })
     }
 
-    /// The body, where it is JSON.
+    /// The body. `None` if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// `pods`, or `jobs/status`.
+    /// The resource with its subresource: `pods`, or `jobs/status`.
     #[must_use]
     pub fn kind(&self) -> String {
         self.subresource
@@ -98,7 +98,7 @@ impl Asked {
     }
 }
 
-/// The parts of a path of the API.
+/// The parts of a path.
 #[derive(Debug, PartialEq, Eq)]
 struct Path {
     group: String,
@@ -117,7 +117,7 @@ impl Path {
             _ => return None,
         };
         let (namespace, rest) = match rest {
-            // The subresources of a namespace itself.
+            // These are subresources of the namespace itself.
             ["namespaces", _, "status" | "finalize"] => (None, rest),
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
             _ => (None, rest),
@@ -147,13 +147,13 @@ fn verb(method: &Method, query: &str, is_named: bool) -> Option<Verb> {
     })
 }
 
-/// Whether a flag of a query is set.
+/// Returns true if a flag of a query is set.
 pub(crate) fn is_set(query: &str, name: &str) -> bool {
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     pairs.any(|(key, value)| key == name && matches!(&*value, "1" | "true"))
 }
 
-/// A header; empty where there is none.
+/// The text of a header. Empty if there is none.
 pub(crate) fn text(headers: &HeaderMap, name: http::HeaderName) -> &str {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
@@ -162,14 +162,14 @@ pub(crate) fn text(headers: &HeaderMap, name: http::HeaderName) -> &str {
 mod tests {
     use super::*;
 
-    fn asked(method: &str, uri: &str) -> Option<Asked> {
+    fn asked(method: &str, uri: &str) -> Option<RequestInfo> {
         let request = http::Request::builder().method(method).uri(uri).body(()).unwrap();
-        Asked::of("id".to_owned(), &request.into_parts().0, Bytes::from_static(b"{\"a\": 1}"))
+        RequestInfo::of("id".to_owned(), &request.into_parts().0, Bytes::from_static(b"{\"a\": 1}"))
     }
 
     #[test]
-    fn requests_are_told_apart_as_an_api_server_does() {
-        let told = |method: &str, uri: &str| {
+    fn requests_have_the_attributes_that_an_api_server_derives() {
+        let attributes = |method: &str, uri: &str| {
             asked(method, uri).map(|it| {
                 let (namespace, name) = (it.namespace.clone(), it.name.clone());
                 (
@@ -184,21 +184,21 @@ mod tests {
         let of = |verb, group: &str, kind: &str, namespace: &str, name: &str| {
             Some((verb, group.to_owned(), kind.to_owned(), namespace.to_owned(), name.to_owned()))
         };
-        assert_eq!(told("POST", "/api/v1/namespaces/n/pods"), of(Verb::Create, "", "pods", "n", ""));
+        assert_eq!(attributes("POST", "/api/v1/namespaces/n/pods"), of(Verb::Create, "", "pods", "n", ""));
         let status = "/apis/batch/v1/namespaces/n/jobs/j/status";
-        assert_eq!(told("PUT", status), of(Verb::Update, "batch", "jobs/status", "n", "j"));
-        assert_eq!(told("GET", "/api/v1/pods?watch=true"), of(Verb::Watch, "", "pods", "", ""));
-        assert_eq!(told("GET", "/api/v1/pods?limit=5"), of(Verb::List, "", "pods", "", ""));
-        assert_eq!(told("GET", "/api/v1/namespaces/n"), of(Verb::Get, "", "namespaces", "", "n"));
+        assert_eq!(attributes("PUT", status), of(Verb::Update, "batch", "jobs/status", "n", "j"));
+        assert_eq!(attributes("GET", "/api/v1/pods?watch=true"), of(Verb::Watch, "", "pods", "", ""));
+        assert_eq!(attributes("GET", "/api/v1/pods?limit=5"), of(Verb::List, "", "pods", "", ""));
+        assert_eq!(attributes("GET", "/api/v1/namespaces/n"), of(Verb::Get, "", "namespaces", "", "n"));
         let finalize = "/api/v1/namespaces/n/finalize";
-        assert_eq!(told("PUT", finalize), of(Verb::Update, "", "namespaces/finalize", "", "n"));
+        assert_eq!(attributes("PUT", finalize), of(Verb::Update, "", "namespaces/finalize", "", "n"));
         assert_eq!(
-            told("DELETE", "/api/v1/namespaces/n/pods"),
+            attributes("DELETE", "/api/v1/namespaces/n/pods"),
             of(Verb::DeleteCollection, "", "pods", "n", "")
         );
-        assert_eq!(told("GET", "/version"), None);
-        assert_eq!(told("GET", "/apis/batch/v1"), None);
-        assert_eq!(told("OPTIONS", "/api/v1/pods"), None);
+        assert_eq!(attributes("GET", "/version"), None);
+        assert_eq!(attributes("GET", "/apis/batch/v1"), None);
+        assert_eq!(attributes("OPTIONS", "/api/v1/pods"), None);
     }
 
     #[test]

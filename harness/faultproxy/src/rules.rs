@@ -1,4 +1,4 @@
-//! Who decides what becomes of requests.
+//! Decisions about requests: the trait, and rules as its standard implementation.
 
 use std::fmt;
 use std::future::{Future, ready};
@@ -6,51 +6,51 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::handling::Handling;
-use crate::request::{Asked, Verb};
+use crate::request::{RequestInfo, Verb};
 
-/// A decision that may have to be waited for; the request waits, too.
+/// A decision that may take time. The request waits for it.
 pub type Decision<'a> = Pin<Box<dyn Future<Output = Handling> + Send + 'a>>;
 
-/// Decides what becomes of each request for a resource.
+/// Decides how each request for a resource is handled.
 pub trait Decider: Send + Sync + 'static {
-    /// What becomes of this one.
-    fn decide(&self, asked: Asked) -> Decision<'_>;
+    /// Returns the handling of this request.
+    fn decide(&self, asked: RequestInfo) -> Decision<'_>;
 }
 
-/// Whether code says that a request is meant.
-type Predicate = dyn Fn(&Asked) -> bool + Send + Sync;
-/// Makes the fate of a request, of which each needs one of its own.
-type Make = dyn Fn(&Asked) -> Handling + Send + Sync;
+/// A condition on requests.
+type Predicate = dyn Fn(&RequestInfo) -> bool + Send + Sync;
+/// Returns the handling of one request.
+type MakeHandling = dyn Fn(&RequestInfo) -> Handling + Send + Sync;
 
-/// Which requests are meant: those of which all that is set is true.
+/// A pattern of requests. A request matches if it has all values that are set.
 #[derive(Clone, Default)]
 pub struct Match {
-    /// What is done.
+    /// The verb.
     pub verb: Option<Verb>,
-    /// The resource and its subresource: `pods`, or `jobs/status`.
+    /// The resource with its subresource: `pods`, or `jobs/status`.
     pub kind: Option<String>,
     /// The namespace.
     pub namespace: Option<String>,
-    /// The object.
+    /// The name of the object.
     pub name: Option<String>,
-    /// A part of the User-Agent.
+    /// A part of the `User-Agent`.
     pub agent: Option<String>,
-    /// Code that says yes.
-    pub also: Option<Arc<Predicate>>,
+    /// A further condition.
+    pub predicate: Option<Arc<Predicate>>,
 }
 
 impl fmt::Debug for Match {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Match { verb, kind, namespace, name, agent, also } = self;
-        let told = (verb, kind, namespace, name, agent, also.is_some());
-        f.debug_tuple("Match").field(&told).finish()
+        let Match { verb, kind, namespace, name, agent, predicate } = self;
+        let shown = (verb, kind, namespace, name, agent, predicate.is_some());
+        f.debug_tuple("Match").field(&shown).finish()
     }
 }
 
 impl Match {
-    /// Whether a request is one of those that are meant.
+    /// Returns true if a request matches.
     #[must_use]
-    pub fn fits(&self, asked: &Asked) -> bool {
+    pub fn matches(&self, asked: &RequestInfo) -> bool {
         let is = |wanted: &Option<String>, found: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
         };
@@ -59,43 +59,43 @@ impl Match {
             && is(&self.namespace, asked.namespace.as_deref())
             && is(&self.name, asked.name.as_deref())
             && self.agent.as_deref().is_none_or(|part| asked.agent.contains(part))
-            && self.also.as_ref().is_none_or(|also| also(asked))
+            && self.predicate.as_ref().is_none_or(|holds| holds(asked))
     }
 }
 
-/// Rules: of those that fit a request, the first that was added is its fate.
+/// An ordered list of rules. The first rule that matches a request decides its handling.
 #[derive(Clone, Default)]
 pub struct Rules(Arc<Mutex<Vec<Rule>>>);
 
 struct Rule {
     number: u64,
-    meant: Match,
+    pattern: Match,
     skip: u32,
     times: u32,
-    make: Box<Make>,
+    handling: Box<MakeHandling>,
     hits: u32,
 }
 
-/// A rule in force.
-pub struct Applied {
+/// A rule that is in effect.
+pub struct ActiveRule {
     rules: Rules,
     number: u64,
 }
 
 impl Rules {
-    /// Puts a rule into force: of the requests that are meant, `skip` pass, and the next `times` get this fate.
+    /// Appends a rule. The first `skip` matching requests pass, and the next `times` get this handling.
     pub fn push(
         &self,
-        meant: Match,
+        pattern: Match,
         skip: u32,
         times: u32,
-        handling: impl Fn(&Asked) -> Handling + Send + Sync + 'static,
-    ) -> Applied {
+        handling: impl Fn(&RequestInfo) -> Handling + Send + Sync + 'static,
+    ) -> ActiveRule {
         let mut rules = self.lock();
         let number = rules.last().map_or(0, |rule| rule.number + 1);
-        rules.push(Rule { number, meant, skip, times, make: Box::new(handling), hits: 0 });
+        rules.push(Rule { number, pattern, skip, times, handling: Box::new(handling), hits: 0 });
         drop(rules);
-        Applied { rules: self.clone(), number }
+        ActiveRule { rules: self.clone(), number }
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Rule>> {
@@ -104,9 +104,9 @@ impl Rules {
 }
 
 impl Rule {
-    /// The fate of a request, if this rule is about it. One that is to pass is counted.
-    fn decides(&mut self, asked: &Asked) -> Option<Handling> {
-        if self.hits == self.times || !self.meant.fits(asked) {
+    /// Returns the handling of a request, or `None` if the rule does not apply. Counts requests that are skipped.
+    fn decides(&mut self, asked: &RequestInfo) -> Option<Handling> {
+        if self.hits == self.times || !self.pattern.matches(asked) {
             return None;
         }
         if self.skip > 0 {
@@ -114,26 +114,26 @@ impl Rule {
             return None;
         }
         self.hits += 1;
-        Some((self.make)(asked))
+        Some((self.handling)(asked))
     }
 }
 
 impl Decider for Rules {
-    fn decide(&self, asked: Asked) -> Decision<'_> {
+    fn decide(&self, asked: RequestInfo) -> Decision<'_> {
         let handling = self.lock().iter_mut().find_map(|rule| rule.decides(&asked));
         Box::pin(ready(handling.unwrap_or(Handling::Forward)))
     }
 }
 
-impl Applied {
-    /// How many requests it was the fate of.
+impl ActiveRule {
+    /// The number of requests that the rule has handled.
     #[must_use]
     pub fn hits(&self) -> u32 {
         self.rules.lock().iter().find(|rule| rule.number == self.number).map_or(0, |rule| rule.hits)
     }
 
-    /// Puts it out of force.
-    pub fn lift(self) {
+    /// Removes the rule.
+    pub fn remove(self) {
         self.rules.lock().retain(|rule| rule.number != self.number);
     }
 }

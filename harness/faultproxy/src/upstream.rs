@@ -1,21 +1,18 @@
-//! The API server behind the proxy, and the accounts with which it is asked.
+//! The API server behind the proxy, and the accounts for requests to it.
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST};
 use http::request::Parts;
 use http::{HeaderMap, Response};
-use jobcheck_cluster::told;
+use jobcheck_cluster::{token, with_causes};
 use kube::client::Body;
 use kube::config::AuthInfo;
 use kube::{Client, Config};
-use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::error::Error;
 use crate::request::text;
 
-/// Bytes of the token of a proxy.
-const TOKEN: usize = 16;
-/// Headers that are about one connection, and not about the request; the length is that of the body that is sent.
+/// The headers that concern one connection and not the request. The length is set for the body that is sent.
 const OF_CONNECTIONS: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -36,32 +33,35 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// Looks whether it is there.
+    /// Connects to the API server.
     ///
     /// # Errors
     ///
-    /// It is not, or the configuration cannot be used.
+    /// The API server does not respond, or the configuration is invalid.
     pub(crate) async fn new(mut config: Config) -> Result<Upstream, Error> {
-        // Whoever sent a request is to know what became of it.
+        // A retry would hide from the sender how a request was handled.
         config.default_retry = false;
         config.read_timeout = None;
         let url = config.cluster_url.to_string();
-        let client = |config: Config| Client::try_from(config).map_err(|error| Error::Client(told(&error)));
+        let client =
+            |config: Config| Client::try_from(config).map_err(|error| Error::Client(with_causes(&error)));
         let own = client(config.clone())?;
         config.auth_info = AuthInfo::default();
         let bare = client(config)?;
         if let Err(error) = own.apiserver_version().await {
-            return Err(Error::Upstream { url, why: told(&error) });
+            return Err(Error::Upstream { url, why: with_causes(&error) });
         }
-        Ok(Upstream { own, bare, token: token()? })
+        let token = token().map_err(|error| Error::Internal(error.to_string()))?;
+        Ok(Upstream { own, bare, token })
     }
 
-    /// What clients of the proxy show: they act as the account of the configuration then.
+    /// The token with which clients of the proxy act as the account of the configuration.
     pub(crate) fn token(&self) -> &str {
         &self.token
     }
 
-    /// Who may ask: whoever has the token of the proxy, and whoever has another one, which the API server will judge.
+    /// The account of a request. A client with the proxy's token acts as the account of the configuration. Any
+    /// other token is passed on. `None`: no token.
     pub(crate) fn client(&self, headers: &HeaderMap) -> Option<Account<'_>> {
         let token = text(headers, AUTHORIZATION).strip_prefix("Bearer ")?;
         let is_own = token == self.token;
@@ -69,7 +69,7 @@ impl Upstream {
     }
 }
 
-/// As whom a request is sent.
+/// The account with which a request is sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Account<'a> {
     client: &'a Client,
@@ -81,7 +81,7 @@ impl Account<'_> {
     ///
     /// # Errors
     ///
-    /// There is no answer.
+    /// There is no response.
     pub(crate) async fn send(&self, mut parts: Parts, body: Bytes) -> Result<Response<Body>, kube::Error> {
         OF_CONNECTIONS.iter().for_each(|name| drop(parts.headers.remove(*name)));
         parts.headers.remove(HOST);
@@ -95,11 +95,4 @@ impl Account<'_> {
         OF_CONNECTIONS.iter().for_each(|name| drop(answer.headers_mut().remove(*name)));
         Ok(answer)
     }
-}
-
-fn token() -> Result<String, Error> {
-    let mut bytes = [0; TOKEN];
-    let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| Error::Certificate("the operating system gives no randomness".to_owned()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -1,4 +1,4 @@
-//! Watches through the proxy: which stand still, what they deliver once they go on, and how they end.
+//! Watches through the proxy: held events, delivery, and ends.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use kube::client::Body;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::forward::Dropped;
+use crate::forward::ConnectionCut;
 use crate::handling::Refusal;
-use crate::request::Asked;
+use crate::request::RequestInfo;
 
-/// The annotation of the bookmark behind the initial events of a watch that begins with them.
+/// The annotation of the bookmark that follows the initial events of a watch.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// What is watched.
+/// A watched resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watched {
     /// Jobs.
@@ -28,8 +28,8 @@ pub enum Watched {
 }
 
 impl Watched {
-    /// What a request for a watch is about, if it can be held.
-    pub(crate) fn of(asked: &Asked) -> Option<Watched> {
+    /// The watched resource of a request. `None` if its watches are never held.
+    pub(crate) fn of(asked: &RequestInfo) -> Option<Watched> {
         match (&*asked.group, &*asked.resource) {
             ("batch", "jobs") => Some(Watched::Jobs),
             ("", "pods") => Some(Watched::Pods),
@@ -38,28 +38,28 @@ impl Watched {
     }
 }
 
-/// What of the events that were held is delivered.
+/// The selection of held events that are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// Each, in its order.
+    /// Every event, in order.
     Each,
-    /// Of each object the last state, as if the client had been away and read all again; of one that came and went,
-    /// nothing.
+    /// The last state of each object, as if the client had been disconnected and had listed again. An object that
+    /// was created and removed meanwhile is omitted.
     Latest,
 }
 
-/// How a watch ends.
+/// The end of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// As by its own time limit; the client goes on from where it was.
+    /// It ends as by its own timeout. The client continues at its last version.
     End,
     /// The connection breaks.
     Break,
-    /// 410: what is held is never delivered, and the client has to read all again.
+    /// 410: held events are never delivered, and the client must list again.
     Expire,
 }
 
-/// The watches that are open, and what is to become of them.
+/// The open watches, and the instructions for them.
 #[derive(Debug)]
 pub(crate) struct Watches {
     state: Mutex<State>,
@@ -76,10 +76,10 @@ struct State {
 #[derive(Debug)]
 struct Open {
     watched: Watched,
-    /// Events that were not delivered yet.
-    kept: usize,
+    /// The number of events that were not delivered yet.
+    undelivered: usize,
     cut: Option<Cut>,
-    skips: bool,
+    coalesces: bool,
 }
 
 impl Watches {
@@ -98,7 +98,11 @@ impl Watches {
     pub(crate) fn release(&self, watched: Watched, delivery: Delivery) {
         let mut state = self.lock();
         if state.held.remove(&watched) && delivery == Delivery::Latest {
-            state.open.values_mut().filter(|open| open.watched == watched).for_each(|open| open.skips = true);
+            state
+                .open
+                .values_mut()
+                .filter(|open| open.watched == watched)
+                .for_each(|open| open.coalesces = true);
         }
         drop(state);
         self.changed.send_replace(());
@@ -111,26 +115,26 @@ impl Watches {
         self.changed.send_replace(());
     }
 
-    pub(crate) fn kept(&self, watched: Watched) -> usize {
-        self.lock().open.values().filter(|open| open.watched == watched).map(|open| open.kept).sum()
+    pub(crate) fn undelivered(&self, watched: Watched) -> usize {
+        self.lock().open.values().filter(|open| open.watched == watched).map(|open| open.undelivered).sum()
     }
 
     pub(crate) fn open(&self, watched: Watched) -> usize {
         self.lock().open.values().filter(|open| open.watched == watched && open.cut.is_none()).count()
     }
 
-    /// The events of a watch, as they are delivered.
+    /// Returns the events of a watch as they are delivered.
     pub(crate) fn follow(
         self: &Arc<Watches>,
         watched: Watched,
         begins_with_initial_events: bool,
         upstream: Body,
-    ) -> impl Stream<Item = Result<Frame<Bytes>, Dropped>> + Send + use<> {
+    ) -> impl Stream<Item = Result<Frame<Bytes>, ConnectionCut>> + Send + use<> {
         let number = {
             let mut state = self.lock();
             state.opened += 1;
             let number = state.opened;
-            state.open.insert(number, Open { watched, kept: 0, cut: None, skips: false });
+            state.open.insert(number, Open { watched, undelivered: 0, cut: None, coalesces: false });
             number
         };
         let watching = Watching {
@@ -147,7 +151,7 @@ impl Watches {
             let mut watching = watching?;
             match watching.next().await {
                 Some(Ok(events)) => Some((Ok(Frame::data(events)), Some(watching))),
-                Some(Err(Ending::Broken)) => Some((Err(Dropped), None)),
+                Some(Err(Ending::Broken)) => Some((Err(ConnectionCut), None)),
                 Some(Err(Ending::Last(event))) => Some((Ok(Frame::data(event)), None)),
                 None => None,
             }
@@ -155,56 +159,56 @@ impl Watches {
     }
 }
 
-/// How a watch ends, where it does not just end.
+/// The end of a watch with an error or a last event.
 enum Ending {
     Broken,
     Last(Bytes),
 }
 
-/// One watch: what the API server sends is taken at once, and waits in the queue for its delivery.
+/// One watch. Events of the API server are read at once, and wait in the queue for delivery.
 struct Watching {
     watches: Arc<Watches>,
     number: u64,
     changed: watch::Receiver<()>,
     upstream: Body,
-    /// The beginning of an event.
+    /// The first part of an incomplete event.
     part: BytesMut,
-    /// Events, each with its line break.
+    /// The undelivered events, each with its line break.
     queue: VecDeque<Bytes>,
     is_initial: bool,
     has_ended: bool,
 }
 
-/// What a watch is to do now.
-struct Orders {
+/// The current instructions for a watch.
+struct Instructions {
     is_held: bool,
     cut: Option<Cut>,
-    skips: bool,
+    coalesces: bool,
 }
 
 impl Watching {
     async fn next(&mut self) -> Option<Result<Bytes, Ending>> {
         loop {
             self.changed.mark_unchanged();
-            let orders = self.orders();
-            match orders.cut {
+            let instructions = self.instructions();
+            match instructions.cut {
                 Some(Cut::End) => return None,
                 Some(Cut::Break) => return Some(Err(Ending::Broken)),
                 Some(Cut::Expire) => return Some(Err(Ending::Last(expired()))),
                 None => {}
             }
-            if orders.skips {
+            if instructions.coalesces {
                 latest(&mut self.queue);
             }
-            if let Some(events) = self.deliverable(orders.is_held) {
-                self.note_kept(&mut self.watches.lock());
+            if let Some(events) = self.deliverable(instructions.is_held) {
+                self.note_undelivered(&mut self.watches.lock());
                 return Some(Ok(events));
             }
             if self.has_ended && self.queue.is_empty() {
                 return None;
             }
             tokio::select! {
-                // The sender lives as long as this.
+                // The sender lives as long as this value.
                 _ = self.changed.changed() => {}
                 frame = self.upstream.frame(), if !self.has_ended => match frame {
                     Some(Ok(frame)) => self.take(frame),
@@ -214,21 +218,21 @@ impl Watching {
         }
     }
 
-    /// What is to be done; notes how many events are kept.
-    fn orders(&self) -> Orders {
+    /// Returns the current instructions, and records the number of undelivered events.
+    fn instructions(&self) -> Instructions {
         let mut state = self.watches.lock();
-        self.note_kept(&mut state);
+        self.note_undelivered(&mut state);
         let State { held, open, .. } = &mut *state;
         let Some(open) = open.get_mut(&self.number) else {
-            return Orders { is_held: false, cut: Some(Cut::End), skips: false };
+            return Instructions { is_held: false, cut: Some(Cut::End), coalesces: false };
         };
-        let skips = std::mem::take(&mut open.skips);
-        Orders { is_held: held.contains(&open.watched), cut: open.cut, skips }
+        let coalesces = std::mem::take(&mut open.coalesces);
+        Instructions { is_held: held.contains(&open.watched), cut: open.cut, coalesces }
     }
 
-    fn note_kept(&self, state: &mut State) {
+    fn note_undelivered(&self, state: &mut State) {
         if let Some(open) = state.open.get_mut(&self.number) {
-            open.kept = self.queue.len();
+            open.undelivered = self.queue.len();
         }
     }
 
@@ -240,7 +244,7 @@ impl Watching {
         }
     }
 
-    /// The next events that may be delivered, one at a time as long as they are initial ones.
+    /// The next events that may be delivered. Initial events are returned one at a time.
     fn deliverable(&mut self, is_held: bool) -> Option<Bytes> {
         if self.is_initial {
             let event = self.queue.pop_front()?;
@@ -265,7 +269,7 @@ fn ends_initial_events(event: &[u8]) -> bool {
     event["type"] == "BOOKMARK" && event["object"]["metadata"]["annotations"][INITIAL_EVENTS_END] == "true"
 }
 
-/// What is no event has no type.
+/// The event as JSON. `null` if the text is not JSON.
 fn parsed(event: &[u8]) -> Value {
     serde_json::from_slice(event).unwrap_or_default()
 }
@@ -275,12 +279,12 @@ fn expired() -> Bytes {
     Bytes::from(format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n"))
 }
 
-/// Leaves of each object the last event. One that was new stays new, and is left out if it is gone again.
+/// Keeps the last event of each object. A new object stays new, and is omitted if it was removed again.
 fn latest(queue: &mut VecDeque<Bytes>) {
     let mut of_objects: Vec<(String, Value)> = Vec::new();
     for line in queue.drain(..) {
         let mut event = parsed(&line);
-        // Of bookmarks only the last counts, too.
+        // All bookmarks have the same empty UID, so that only the last one is kept.
         let uid = event["object"]["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         let before = of_objects.iter().position(|(other, _)| *other == uid);
         let was_new = before.is_some_and(|place| of_objects.remove(place).1["type"] == "ADDED");
@@ -306,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_was_missed_the_last_state_of_each_object_is_left() {
+    fn the_last_state_of_each_object_is_kept() {
         let all = [
             event("MODIFIED", "a", 1),
             event("ADDED", "b", 2),
@@ -329,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bookmark_says_where_initial_events_end() {
+    fn a_bookmark_marks_the_end_of_initial_events() {
         let annotations = json!({INITIAL_EVENTS_END: "true"});
         let end = json!({"type": "BOOKMARK", "object": {"metadata": {"annotations": annotations}}});
         assert!(ends_initial_events(end.to_string().as_bytes()));

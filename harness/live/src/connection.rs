@@ -1,4 +1,4 @@
-//! Requests over HTTP, one at a time.
+//! Requests over HTTP, one at a time, from a blocking thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,38 +8,38 @@ use http_body_util::BodyExt;
 use jiff::Timestamp;
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Api, PatchKind, Reply, Request, Response, Verb};
-use jobcheck_cluster::told;
+use jobcheck_cluster::with_causes;
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::trouble::Troubles;
+use crate::disruption::Disruptions;
 
-/// An answer that has not come by then is none.
+/// The time in which the API server must respond.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time before a request is repeated.
+/// The delay before a request is repeated.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// A real API server, asked from a thread that may wait.
+/// A connection to a real API server for a blocking thread.
 pub(crate) struct Connection {
     client: Client,
     runtime: Handle,
-    troubles: Arc<Troubles>,
-    /// Requests so far.
+    disruptions: Arc<Disruptions>,
+    /// The number of requests so far.
     pub sent: usize,
-    /// Whether the last request was sent more than once: an earlier one may have been carried out.
+    /// True if the last request was sent more than once. An earlier attempt may have been carried out.
     pub repeated: bool,
-    /// Why the last answer did not come.
+    /// The reason why the last request got no response, if so.
     pub lost: Option<String>,
-    /// Objects of answers that nobody has looked at.
+    /// The objects in responses that were not read yet.
     pub answers: Vec<Arc<Value>>,
 }
 
 impl Connection {
-    /// A connection of this client. The calling thread must be none of the runtime's workers.
-    pub(crate) fn new(client: Client, runtime: Handle, troubles: Arc<Troubles>) -> Connection {
-        Connection { client, runtime, troubles, sent: 0, repeated: false, lost: None, answers: Vec::new() }
+    /// Returns a connection of this client. The calling thread must not be a worker of the runtime.
+    pub(crate) fn new(client: Client, runtime: Handle, disruptions: Arc<Disruptions>) -> Connection {
+        Connection { client, runtime, disruptions, sent: 0, repeated: false, lost: None, answers: Vec::new() }
     }
 
     fn once(&self, request: &Request) -> Result<Reply, ApiError> {
@@ -54,9 +54,10 @@ impl Connection {
         let (parts, body) = request.into_parts();
         let answer = client.send(http::Request::from_parts(parts, Body::from(body)));
         let answered = async {
-            let answer = answer.await.map_err(|error| lost(told(&error)))?;
+            let answer = answer.await.map_err(|error| lost(with_causes(&error)))?;
             let code = answer.status().as_u16();
-            let bytes = answer.into_body().collect().await.map_err(|error| lost(told(&error)))?.to_bytes();
+            let bytes =
+                answer.into_body().collect().await.map_err(|error| lost(with_causes(&error)))?.to_bytes();
             Ok((code, serde_json::from_slice::<Value>(&bytes).unwrap_or_default()))
         };
         let (code, object) = match tokio::time::timeout(PATIENCE, answered).await {
@@ -76,7 +77,7 @@ impl Api for Connection {
         self.sent += 1;
         let mut outcome = self.once(request);
         self.repeated = false;
-        while outcome.as_ref().is_err_and(may_pass) && self.troubles.is_near() {
+        while outcome.as_ref().is_err_and(may_pass) && self.disruptions.is_near() {
             std::thread::sleep(AGAIN);
             self.repeated = true;
             outcome = self.once(request);
@@ -90,17 +91,17 @@ impl Api for Connection {
     }
 }
 
-/// Whether it is the API server, or its store, that does not do it now, and not that it may not be done.
+/// Returns true if an error is temporary: the API server or its store is unavailable.
 fn may_pass(error: &ApiError) -> bool {
     matches!(error.code, 0 | 429 | 500..)
 }
 
-/// What the API server says; code 0 where it says nothing.
+/// An error with this code. Code 0: there was no response.
 fn refusal(code: u16, message: String) -> ApiError {
     ApiError { code, message, ..ApiError::internal("") }
 }
 
-/// The request as HTTP has it.
+/// Converts a request to HTTP.
 fn over_http(request: &Request) -> http::Result<http::Request<Vec<u8>>> {
     let bytes = |value: &Value| value.to_string().into_bytes();
     let json = "application/json";
@@ -113,7 +114,7 @@ fn over_http(request: &Request) -> http::Result<http::Request<Vec<u8>>> {
             (Method::DELETE, json, serde_json::to_vec(options).unwrap_or_default())
         }
     };
-    // Who is played stands in the agent: the account is that of the kubeconfig.
+    // The user agent names the played user, because the account is that of the kubeconfig.
     let agent = format!("jobcheck-run/{} as {}", env!("CARGO_PKG_VERSION"), request.user);
     http::Request::builder()
         .method(method)
@@ -133,7 +134,7 @@ fn media(kind: PatchKind) -> &'static str {
     }
 }
 
-/// The path of what is asked about. Names of objects are those that the API server takes, and need no escapes.
+/// The path of a request. Names that the API server accepts need no escapes.
 fn path(request: &Request) -> String {
     let facts = request.resource.facts();
     let mut path = match facts.group {

@@ -1,4 +1,4 @@
-//! A controller of a run, as a process.
+//! A controller process of a run.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,18 +11,18 @@ use rustix::process::Signal;
 
 use crate::error::Error;
 
-/// How a process is started.
+/// The settings of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
-    /// The program and its arguments, feature gates apart.
+    /// The program and its arguments, without feature gates.
     pub command: Vec<OsString>,
-    /// Its feature gates.
+    /// The feature gates.
     pub gates: Gates,
-    /// Whether it takes gates that are off only where it emulates a version in which they were not locked.
+    /// True if the program accepts gates that are off only when it emulates a version in which they were not locked.
     pub emulates: bool,
-    /// The folder of all runs of this process, whose mark it carries.
+    /// The folder of this process's runs, which is the mark of the controller process.
     pub folder: PathBuf,
-    /// What it says.
+    /// The file for its output.
     pub log: PathBuf,
 }
 
@@ -41,7 +41,7 @@ impl Start {
     }
 }
 
-/// A process of controllers; it ends with this value.
+/// A controller process. It is killed when this value is dropped.
 pub(crate) struct Controller {
     start: Start,
     child: Option<Child>,
@@ -49,11 +49,11 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// Starts it.
+    /// Starts the process.
     ///
     /// # Errors
     ///
-    /// There is no such program, or no room for its log.
+    /// The program does not exist, or its log cannot be written.
     pub(crate) fn start(start: Start) -> Result<Controller, Error> {
         let mut controller = Controller { start, child: None, is_paused: false };
         controller.spawn()?;
@@ -74,41 +74,41 @@ impl Controller {
         Ok(())
     }
 
-    /// It dies.
+    /// Kills the process.
     pub(crate) fn end(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // It may have ended by itself.
+            // The process may have ended by itself.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 
-    /// One that is dead is started again, with these gates; once it may go on, where it is paused.
+    /// Starts a killed process again, with these gates. If it is paused, it starts when it is continued.
     ///
     /// # Errors
     ///
-    /// It cannot be started.
+    /// The process cannot be started.
     pub(crate) fn begin(&mut self, gates: Option<Gates>) -> Result<(), Error> {
         self.start.gates = gates.unwrap_or(self.start.gates);
         if self.is_paused { Ok(()) } else { self.spawn() }
     }
 
-    /// It does nothing from now on.
+    /// Stops the process with SIGSTOP.
     pub(crate) fn pause(&mut self) {
         self.is_paused = true;
         self.signal(Signal::STOP);
     }
 
-    /// Whether it does nothing.
+    /// Returns true if the process is paused.
     pub(crate) fn is_paused(&self) -> bool {
         self.is_paused
     }
 
-    /// It goes on.
+    /// Continues the process.
     ///
     /// # Errors
     ///
-    /// It died meanwhile, and cannot be started again.
+    /// The process was killed meanwhile, and cannot be started again.
     pub(crate) fn unpause(&mut self) -> Result<(), Error> {
         self.is_paused = false;
         if self.child.is_none() {
@@ -124,16 +124,18 @@ impl Controller {
         }
     }
 
-    /// Looks after it.
+    /// Checks that the process runs.
     ///
     /// # Errors
     ///
-    /// It has ended by itself: how, and what it said.
+    /// The process has ended. The error has its status and the last line of its log.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
         let Some(Ok(Some(status))) = self.child.as_mut().map(Child::try_wait) else { return Ok(()) };
         let said = std::fs::read_to_string(&self.start.log).unwrap_or_default();
         let last = said.lines().last().unwrap_or("nothing");
-        Err(Error::Controller(format!("they ended by themselves ({status}), and said: {last}")))
+        Err(Error::Controller(format!(
+            "they ended unexpectedly ({status}); the last line of the log: {last}"
+        )))
     }
 }
 

@@ -1,28 +1,26 @@
-//! What keeps a run from being made.
+//! Errors of runs.
 
 use std::path::PathBuf;
 
+use jobcheck_record::AccessError;
 use thiserror::Error as ThisError;
 
-/// Why a run could not be made.
+/// An error that ends a run.
 #[derive(Debug, ThisError)]
 pub enum Error {
-    /// There is no way to a cluster.
-    #[error("no cluster: {0}")]
-    NoCluster(String),
-    /// The API server gives no answer, or none that is expected.
-    #[error("the API server: {0}")]
-    Server(String),
-    /// Something may not be done.
+    /// The cluster cannot be reached.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The account lacks permissions.
     #[error("not allowed on this cluster: {}; a run needs it all", .0.join(", "))]
     Permission(Vec<String>),
-    /// The API server refuses what a scenario begins with.
-    #[error("the API server refuses it: {0}")]
+    /// The API server refuses an initial object of the scenario.
+    #[error("the API server refuses an object of the scenario: {0}")]
     Refused(String),
-    /// The shipped controllers cannot be started, or have ended.
+    /// The controllers cannot be started, or have ended.
     #[error("the controllers: {0}")]
     Controller(String),
-    /// There is no fault proxy before them.
+    /// The fault proxy cannot be started.
     #[error("the fault proxy: {0}")]
     Proxy(#[from] jobcheck_faultproxy::Error),
     /// A file or folder cannot be used.
@@ -30,25 +28,25 @@ pub enum Error {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
-    /// A local cluster, or its folder.
+    /// An error of a local cluster or of its folder.
     #[error(transparent)]
     Cluster(#[from] jobcheck_cluster::Error),
-    /// A namespace does not go.
-    #[error("namespaces are still there after a minute: {}", .0.join(", "))]
+    /// Namespaces were not removed in time.
+    #[error("namespaces were not removed within a minute: {}", .0.join(", "))]
     Remains(Vec<String>),
-    /// It was to stop.
+    /// The run was stopped.
     #[error("interrupted")]
     Interrupted,
-    /// A bug.
+    /// A defect of this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
 }
 
 impl Error {
-    /// Something about a file or folder.
+    /// Returns a function for `map_err` that adds the path.
     pub(crate) fn file(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::File { path, source }

@@ -1,4 +1,4 @@
-//! The controllers of a run that manage its Jobs: a process, and the fault proxy before it where the scenario needs one.
+//! The controllers that a run starts: a process, and a fault proxy before it if the scenario requires one.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -7,71 +7,71 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 
-use jobcheck_faultproxy::{Asked, Decider, Decision, FaultProxy, Handle, Handling, Verb};
+use jobcheck_faultproxy::{Decider, Decision, FaultProxy, Handle, Handling, RequestInfo, Verb};
 use jobcheck_judge::replay::Subject;
-use jobcheck_record::Access;
-use jobcheck_record::watch::Shown;
+use jobcheck_record::watch::WatchUpdate;
+use jobcheck_record::{Access, AccessError};
 use jobcheck_traces::Resource;
 use tokio::sync::oneshot;
 
 use crate::controller::{Controller, Start};
 use crate::error::Error;
-use crate::site::Site;
+use crate::test_cluster::TestCluster;
 use crate::{Manager, Plan};
 
-/// What of kube-controller-manager manages Jobs.
+/// The controllers of kube-controller-manager that a run starts.
 const OF_JOBS: &str = "job-controller,ttl-after-finished-controller";
 
-/// A process that manages the Jobs of a run. Beside a second one it does not know of it.
+/// A process that manages the Jobs of a run. Two leaders do not know of each other.
 pub(crate) struct Leader {
-    /// The so-many-th that was started in the run.
+    /// The number of the process in the run, from 0.
     pub number: usize,
     /// The process.
     pub controller: Controller,
-    /// What stands before it; it ends after the process.
+    /// The proxy before it, which stops after the process.
     pub proxy: Option<Handle>,
 }
 
-/// What a run hears of.
-pub(crate) enum Heard {
-    /// What a watch has shown of objects of a resource.
-    Shown(Resource, Shown),
-    /// A controller asks for something, and waits until it is decided what becomes of that.
-    Asked(Box<Question>),
+/// An event of a run.
+pub(crate) enum RunEvent {
+    /// An update from the watch of a resource.
+    Shown(Resource, WatchUpdate),
+    /// A request of a controller that waits for a decision.
+    Request(Box<RequestDecision>),
 }
 
 /// A request of a leader that waits for a decision.
-pub(crate) struct Question {
-    /// Whose: [`Leader::number`].
+pub(crate) struct RequestDecision {
+    /// The sender, by [`Leader::number`].
     pub leader: usize,
-    /// What it asks for.
-    pub asked: Asked,
-    /// Where the decision goes.
+    /// The attributes of the request.
+    pub asked: RequestInfo,
+    /// The channel for the decision.
     pub reply: oneshot::Sender<Handling>,
 }
 
-/// How leaders of a run are started.
-pub(crate) struct Recipe<'a> {
+/// The settings with which the leaders of a run are started.
+pub(crate) struct ControllerSetup<'a> {
     /// The cluster.
-    pub site: &'a Site,
-    /// Who manages the Jobs.
+    pub cluster: &'a TestCluster,
+    /// The settings of the run.
     pub plan: &'a Plan,
     /// The namespace of the run.
     pub namespace: &'a str,
     /// Constants and feature gates.
     pub subject: Subject,
-    /// Who decides what becomes of their requests, if anybody does.
-    pub decides: Option<Sender<Heard>>,
+    /// The channel to the run, which decides about requests. `None`: there is no proxy.
+    pub decides: Option<Sender<RunEvent>>,
 }
 
-impl Recipe<'_> {
-    /// Starts the one of this number; none where the run starts no controllers.
+impl ControllerSetup<'_> {
+    /// Starts the process with this number. Returns `None` if the run starts no controllers.
     ///
     /// # Errors
     ///
     /// The process or its proxy cannot be started.
     pub(crate) fn start(&self, number: usize) -> Result<Option<Leader>, Error> {
-        let folder = self.site.folder().to_owned();
+        let folder = self.cluster.folder().to_owned();
         let file = |end: &str| folder.join(format!("{}-{number}.{end}", self.namespace));
         let (log, kubeconfig) = (file("log"), file("kubeconfig"));
         if self.plan.manager == Manager::External || self.plan.manager == (Manager::BuiltIn { program: None })
@@ -80,9 +80,9 @@ impl Recipe<'_> {
         }
         let proxy = self.decides.as_ref().map(|out| self.proxy(number, out)).transpose()?;
         let access = match &proxy {
-            None => self.site.access().clone(),
+            None => self.cluster.access().clone(),
             Some(proxy) => {
-                write_secret(&kubeconfig, &proxy.kubeconfig())?;
+                write_secret(&kubeconfig, &proxy.kubeconfig()?)?;
                 Access { kubeconfig: Some(kubeconfig), context: None }
             }
         };
@@ -99,11 +99,12 @@ impl Recipe<'_> {
         Ok(Some(Leader { number, controller, proxy }))
     }
 
-    /// The proxy before it. kube-controller-manager knows no namespaces: the proxy shows it that of the run alone.
-    fn proxy(&self, leader: usize, out: &Sender<Heard>) -> Result<Handle, Error> {
-        let decider = Asking { leader, namespace: self.namespace.to_owned(), out: out.clone() };
-        self.site.runtime().block_on(async {
-            let proxy = FaultProxy::of(self.site.access().config().await.map_err(Error::NoCluster)?)
+    /// Starts the proxy. kube-controller-manager has no option for a namespace, so that the proxy shows it only
+    /// the namespace of the run.
+    fn proxy(&self, leader: usize, out: &Sender<RunEvent>) -> Result<Handle, Error> {
+        let decider = RunDecider { leader, namespace: self.namespace.to_owned(), out: out.clone() };
+        self.cluster.runtime().block_on(async {
+            let proxy = FaultProxy::of(self.cluster.access().config().await.map_err(AccessError::NoCluster)?)
                 .decided_by(decider);
             let proxy = match self.plan.manager {
                 Manager::BuiltIn { .. } => proxy.narrowed_to(self.namespace),
@@ -113,8 +114,8 @@ impl Recipe<'_> {
         })
     }
 
-    /// The flags, feature gates apart. A run is short: nothing limits its requests. Each controller has a namespace of
-    /// its own, so that none has to wait for another's Lease.
+    /// The flags, without feature gates. A run is short, so that the rate of requests is not limited. Each
+    /// controller has its own namespace, so that it needs no leader election.
     fn flags(&self, ttl: bool, access: &Access) -> Vec<OsString> {
         let constants = &self.subject.constants;
         let mut flags: Vec<OsString> = [
@@ -139,8 +140,8 @@ impl Recipe<'_> {
     }
 }
 
-/// kube-controller-manager, with upstream's defaults but for the limits of its requests, as a run is short. It serves nobody,
-/// so that many find room side by side.
+/// The command of kube-controller-manager, with upstream's defaults. It listens on no port, so that many can run side
+/// by side.
 fn built_in(program: &Path, access: &Access) -> Vec<OsString> {
     let mut command: Vec<OsString> = vec![program.into(), "kube-controller-manager".into()];
     let kubeconfig = access.kubeconfig.iter().map(|file| {
@@ -152,7 +153,7 @@ fn built_in(program: &Path, access: &Access) -> Vec<OsString> {
     let flags = [
         &format!("--controllers={OF_JOBS}"),
         "--leader-elect=false",
-        // As on most clusters: the audit log tells the controllers apart.
+        // As on most clusters. The audit log then shows which controller has sent a request.
         "--use-service-account-credentials=true",
         "--kube-api-content-type=application/json",
         "--kube-api-qps=1000",
@@ -163,21 +164,21 @@ fn built_in(program: &Path, access: &Access) -> Vec<OsString> {
     command
 }
 
-/// A file that nobody else can read: it holds a token.
+/// Writes a file that only this user can read, because it contains a token.
 fn write_secret(file: &PathBuf, text: &str) -> Result<(), Error> {
     let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file);
     opened.and_then(|mut opened| opened.write_all(text.as_bytes())).map_err(Error::file(file))
 }
 
-/// Asks the run what becomes of each request about its Jobs and pods.
-struct Asking {
+/// Passes each request about the Jobs and pods of a run to the run for a decision.
+struct RunDecider {
     leader: usize,
     namespace: String,
-    out: Sender<Heard>,
+    out: Sender<RunEvent>,
 }
 
-impl Asking {
-    fn is_meant(&self, asked: &Asked) -> bool {
+impl RunDecider {
+    fn concerns_the_run(&self, asked: &RequestInfo) -> bool {
         let is_object = matches!((&*asked.group, &*asked.resource), ("batch", "jobs") | ("", "pods"));
         is_object
             && asked.namespace.as_deref() == Some(&*self.namespace)
@@ -185,15 +186,15 @@ impl Asking {
     }
 }
 
-impl Decider for Asking {
-    fn decide(&self, asked: Asked) -> Decision<'_> {
-        if !self.is_meant(&asked) {
+impl Decider for RunDecider {
+    fn decide(&self, asked: RequestInfo) -> Decision<'_> {
+        if !self.concerns_the_run(&asked) {
             return Box::pin(async { Handling::Forward });
         }
         let (reply, decided) = oneshot::channel();
-        let question = Question { leader: self.leader, asked, reply };
-        // What nobody decides any more came too late: the run is over.
-        let is_asked = self.out.send(Heard::Asked(Box::new(question))).is_ok();
+        let request = RequestDecision { leader: self.leader, asked, reply };
+        // If the channel is closed, the run has ended.
+        let is_asked = self.out.send(RunEvent::Request(Box::new(request))).is_ok();
         Box::pin(async move { if is_asked { decided.await.unwrap_or(Handling::Cut) } else { Handling::Cut } })
     }
 }

@@ -1,45 +1,70 @@
-//! Targets `live`, `builtin` and `external`: scenarios on a real API server.
+//! Targets `live`, `builtin`, and `external`: scenarios on a real API server.
 //!
-//! | what | where |
+//! Each run has a namespace of its own, so that many can go on side by side. The harness acts as every user and every
+//! kubelet. Its pods name a scheduler that does not exist, and are bound to a Node object of the harness.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use jobcheck_live::{Access, Manager, Plan, TestCluster, run};
+//! use jobcheck_scenario::Scenario;
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # async fn example(scenario: Arc<Scenario>) -> Result<(), Box<dyn std::error::Error>> {
+//! let cluster = Arc::new(TestCluster::open(Access::default(), None, false).await?);
+//! let plan = Plan {
+//!     manager: Manager::External,
+//!     managed_by: Some("example.com/controller".to_owned()),
+//!     at_once: 0,
+//!     patience: None,
+//!     has_audit_log: false,
+//!     allow_known: false,
+//! };
+//! let outcome = run(&cluster, &scenario, &plan, &CancellationToken::new()).await?;
+//! println!("{:?}", outcome.exit());
+//! cluster.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | part | item |
 //! | --- | --- |
-//! | a cluster: how it is reached, the namespaces, and who may do what there | [`Site`] |
-//! | the Node of its pods | `node` |
-//! | who manages the Jobs | [`Manager`] |
-//! | what cannot be run there, and why | [`unfit`] |
-//! | a run: whose turn it is, what is waited for | `play` |
-//! | users and kubelets, over HTTP; what the watches have shown | `stage`, `connection`, `seen` |
-//! | the controllers as a process, and the fault proxy before it | `controller`, `leader` |
-//! | what becomes of their requests and watches | `play::faults` |
-//! | the audit log, or the watches, as a native trace | `recording` |
-//! | what happens to the cluster itself meanwhile | [`Site::trouble`] |
-//! | what a killed run left behind | `leftovers` |
-//!
-//! A run has a namespace of its own, so that many may go on side by side. The harness is every user and every kubelet:
-//! pods name a scheduler that there is not, and are bound to a Node object whose kubelet it seems to be, too.
+//! | the cluster: access, namespaces, permissions | [`TestCluster`] |
+//! | the Node of the pods | `node` |
+//! | the controllers that manage the Jobs | [`Manager`] |
+//! | the scenarios that cannot be run, with the reason | [`unsupported`] |
+//! | a run: the order of steps, and waits | `play`, [`patience`] |
+//! | users and kubelets over HTTP, and a cache filled by watches | `namespace`, `connection`, `cache` |
+//! | controllers as processes, and the fault proxy before them | `controller`, `leader` |
+//! | faults in requests and watches | `play::faults` |
+//! | the recording, from an audit log or from watches | `recording` |
+//! | disruptions of the cluster | [`TestCluster::disrupt`] |
+//! | cleanup after killed processes | `orphan_cleanup` |
 //!
 //! # Guarantees
 //!
-//! The verdict is that of the trace, by the code that judges every trace. What the scenario expects is waited for; what
-//! has not come after [`Plan::patience`] makes the run inconclusive, never wrong: a real clock proves no absence.
+//! The verdict is that of the recorded trace, by the code that judges every trace. A run waits for each expectation. One
+//! that is not met in time makes the run inconclusive, never wrong: a real clock proves no absence.
 //!
 //! # Caveats
 //!
-//! That everybody is at rest cannot be seen on a real cluster. It is taken to be so when nothing was written in the
-//! namespace for [`QUIET`], twice the second for which Job controllers collect events of pods.
+//! Quiescence cannot be observed on a real cluster. A run is treated as quiescent if nothing was written in its namespace
+//! for [`QUIET`].
 
+mod cache;
 mod connection;
 mod controller;
+mod disruption;
 mod error;
 mod leader;
-mod leftovers;
+mod namespace;
 mod node;
+mod orphan_cleanup;
+pub mod patience;
 mod play;
 mod recording;
-mod seen;
-mod site;
-mod stage;
-mod trouble;
-mod unfit;
+mod test_cluster;
+mod unsupported;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -48,58 +73,59 @@ use std::time::Duration;
 
 use jobcheck_judge::replay::{Judging, judge};
 use jobcheck_judge::report::{Exit, ReplayReport};
-use jobcheck_scenario::runtime::{Found, Rest};
+use jobcheck_scenario::runtime::{Finding, QuiescentState};
 use jobcheck_scenario::{Scenario, TargetName};
 use jobcheck_traces::Input;
 use tokio_util::sync::CancellationToken;
 
+pub use disruption::Disruption;
 pub use error::Error;
-pub use jobcheck_record::Access;
+pub use jobcheck_record::{Access, AccessError};
 pub use play::QUIET;
-pub use site::Site;
-pub use trouble::Trouble;
-pub use unfit::{needs_process, unfit};
+pub use test_cluster::TestCluster;
+pub use unsupported::{needs_process, unsupported};
 
-/// Who manages the Jobs of a run.
+/// The controllers that manage the Jobs of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// The shipped controllers, a process for each run.
+    /// The shipped controllers. Each run starts its own process.
     Shipped {
-        /// The program, and its arguments, to which flags of `jobcheck controller` are added.
+        /// The program and its arguments, to which flags of `jobcheck controller` are appended.
         command: Vec<OsString>,
-        /// Whether the TTL-after-finished controller is theirs; else it is the cluster's.
+        /// If true, they include the TTL-after-finished controller. Otherwise the cluster has one.
         ttl: bool,
     },
     /// kube-controller-manager.
     BuiltIn {
-        /// The control plane as a program, if each run is to start a kube-controller-manager of its own, which a fault
-        /// proxy keeps in its namespace; else there is one for all, which runs already.
+        /// The program of the control plane, if each run starts its own kube-controller-manager behind a
+        /// fault proxy. `None`: one kube-controller-manager runs already for all runs.
         program: Option<PathBuf>,
     },
-    /// A controller that somebody else has started.
+    /// A controller that was not started by the run.
     External,
 }
 
-/// How scenarios are run.
+/// The settings of runs.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Who manages the Jobs.
+    /// The controllers that manage the Jobs.
     pub manager: Manager,
-    /// `spec.managedBy` of every Job that names no manager itself.
+    /// `spec.managedBy` of every Job whose scenario sets none.
     pub managed_by: Option<String>,
-    /// The steps that happen as soon as they are possible, a bit for each of the first 64; the others happen once
-    /// everybody is at rest, unless they say themselves when.
+    /// A bit mask of the first 64 steps. A step whose bit is set happens as soon as it is possible. Other steps
+    /// without a condition happen at quiescence.
     pub at_once: u64,
-    /// How long a step, or what is expected, is waited for.
-    pub patience: Duration,
-    /// Whether the API server keeps an audit log that the runs can read: in it requests are known again.
+    /// The maximum time to wait for a step or an expectation. `None`: the time that the scenario needs, which
+    /// [`patience::needed`] computes.
+    pub patience: Option<Duration>,
+    /// If true, runs can read an audit log of the API server, in which single requests are identified.
     pub has_audit_log: bool,
-    /// Whether documented deviations of the built-in are excused.
+    /// If true, documented deviations of the built-in controller (KNOWN) do not make a run fail.
     pub allow_known: bool,
 }
 
 impl Plan {
-    /// The target that this is, as scenarios name it.
+    /// The name of the target in scenarios.
     #[must_use]
     pub fn target(&self) -> TargetName {
         match self.manager {
@@ -110,29 +136,29 @@ impl Plan {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What did not come in time, or could not be recorded.
+    /// The step or expectation that was not met in time, or the reason why the recording is incomplete.
     pub unmet: Option<String>,
-    /// What the trace is judged to be.
+    /// The verdict on the trace.
     pub report: ReplayReport,
     /// The trace, in the native format.
     pub trace: Vec<u8>,
-    /// Requests in it; of watches, events.
+    /// The number of requests in the trace, or of watch events if there was no audit log.
     pub records: usize,
-    /// What stood at each rest.
-    pub rests: Vec<Rest>,
+    /// The states at quiescence.
+    pub states: Vec<QuiescentState>,
 }
 
 impl Outcome {
-    /// What is wrong first, if anything.
+    /// The first problem of the run, if there is one.
     #[must_use]
-    pub fn found(&self) -> Option<Found> {
-        Found::first(&self.report, self.unmet.as_deref())
+    pub fn found(&self) -> Option<Finding> {
+        Finding::first(&self.report, self.unmet.as_deref())
     }
 
-    /// The exit code of the run (judging.md 5).
+    /// The exit code of the run (`docs/reference/judging.md`, section 5).
     #[must_use]
     pub fn exit(&self) -> Exit {
         match (self.report.exit_code, &self.unmet) {
@@ -142,29 +168,30 @@ impl Outcome {
     }
 }
 
-/// Runs a scenario in a namespace of its own, which is removed behind it. What cannot be run, [`unfit`] tells before.
+/// Runs a scenario in a namespace of its own, which is removed afterwards. Callers check [`unsupported`] first.
 ///
 /// # Errors
 ///
-/// The API server is not reached, refuses a Job of the scenario, or the controllers end; or `stop` was cancelled.
+/// The API server does not respond or refuses a Job of the scenario, the controllers end, or `stop` was cancelled.
 pub async fn run(
-    site: &Arc<Site>,
+    cluster: &Arc<TestCluster>,
     scenario: &Arc<Scenario>,
     plan: &Plan,
     stop: &CancellationToken,
 ) -> Result<Outcome, Error> {
-    let namespace = site.make_namespace(&scenario.name).await?;
-    let (here, what, how, until) = (Arc::clone(site), Arc::clone(scenario), plan.clone(), stop.clone());
+    let namespace = cluster.make_namespace(&scenario.name).await?;
+    let (here, what, how, until) = (Arc::clone(cluster), Arc::clone(scenario), plan.clone(), stop.clone());
     let inside = namespace.clone();
     let played = tokio::task::spawn_blocking(move || play::play(&here, &inside, &what, &how, &until)).await;
-    // Its Jobs are nobody's any more, whatever came of them. Where all of it ends, a cluster of its own goes as a whole.
-    let is_left = stop.is_cancelled() && site.is_own();
-    let removed = if is_left { Ok(()) } else { site.remove_namespace(&namespace).await };
+    // The namespace is removed also after an error. After an interruption, a cluster that belongs to the run is
+    // removed as a whole.
+    let is_left = stop.is_cancelled() && cluster.is_own();
+    let removed = if is_left { Ok(()) } else { cluster.remove_namespace(&namespace).await };
     let played = played.map_err(|error| Error::Internal(error.to_string()))??;
     removed?;
     let trace = played.lines.bytes();
     let inputs = vec![Input::Bytes(scenario.name.clone(), trace.clone())];
     let judging = Judging { allow_known: plan.allow_known, ..Judging::default() };
     let report = judge(&[inputs], &judging, &mut |_, _| {});
-    Ok(Outcome { unmet: played.unmet, report, records: played.lines.records(), trace, rests: played.rests })
+    Ok(Outcome { unmet: played.unmet, report, records: played.lines.records(), trace, states: played.states })
 }

@@ -1,8 +1,8 @@
-//! The Node of the runs, and the kubelet that it seems to have.
+//! The Node of the runs, and its heartbeats.
 //!
-//! Pods are bound to it, since pod GC takes those of a Node that there is not. It says that it is ready, again and again, as
-//! a kubelet does. One that does not is marked by the node controller after a minute; controllers of clouds, which know no
-//! machine of its name, remove it within seconds. Nothing can be scheduled to it, it has room for no pod.
+//! Pods are bound to a Node object, because pod GC removes pods of a missing Node. The Node reports that it is ready
+//! like a kubelet, because the node controller marks silent Nodes after a minute. Cloud controllers, which know no
+//! machine of its name, may remove it within seconds. No pod can be scheduled to it: it has no capacity.
 
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::error::Error;
-use crate::site::{LABEL, send};
+use crate::test_cluster::{LABEL, send};
 
-/// Time between two signs of life, as kubelets have it. After 40 s without one, in older versions, a Node is given up.
+/// The interval of heartbeats, as of kubelets. Older versions mark a Node as lost after 40 s without one.
 const PERIOD: Duration = Duration::from_secs(10);
-/// Those who spread load over Nodes, and those who judge from Nodes how well a zone is, leave one with these labels out.
+/// The labels that exclude a Node from load balancers, and from the node controller's assessment of zones.
 const LEFT_OUT: [&str; 2] =
     ["node.kubernetes.io/exclude-from-external-load-balancers", "node.kubernetes.io/exclude-disruption"];
 
-/// A Node that shows signs of life, until the value is dropped.
+/// A Node with heartbeats, which end when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Node {
     beats: JoinHandle<()>,
 }
 
 impl Node {
-    /// Makes the Node of this name.
+    /// Creates the Node of this name.
     ///
     /// # Errors
     ///
-    /// The API server refuses it.
+    /// The API server refuses the Node.
     pub(crate) async fn make(client: &Client, name: &str) -> Result<Node, Error> {
         let since = Timestamp::now();
         send(client, "POST", "/api/v1/nodes", &object(name, since)).await?;
@@ -40,7 +40,7 @@ impl Node {
             loop {
                 tokio::time::sleep(PERIOD).await;
                 let life = json!({"status": {"conditions": conditions(since, Timestamp::now())}});
-                // One that is lost is followed by another.
+                // After a failed heartbeat the next one follows.
                 let _ = send(&client, "PATCH", &path, &life).await;
             }
         });
@@ -67,7 +67,7 @@ fn object(name: &str, now: Timestamp) -> Value {
     })
 }
 
-/// Ready since then, as of now.
+/// The conditions of a Node that is ready since this time, with a heartbeat now.
 fn conditions(since: Timestamp, now: Timestamp) -> Value {
     let seconds = |at: Timestamp| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     json!([{
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_scheduled_to_the_node_and_nobody_counts_it() {
+    fn no_pod_is_scheduled_to_the_node_and_no_controller_counts_it() {
         let node = object("n", Timestamp::UNIX_EPOCH);
         assert_eq!(
             (&node["spec"]["unschedulable"], &node["status"]["allocatable"]["pods"]),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_of_life_is_another_time_and_the_same_state() {
+    fn a_heartbeat_changes_only_the_time() {
         let (since, now) = (Timestamp::UNIX_EPOCH, Timestamp::from_second(10).unwrap());
         let (first, next) = (conditions(since, since), conditions(since, now));
         assert_eq!((&first[0]["status"], &first[0]["status"]), (&next[0]["status"], &json!("True")));

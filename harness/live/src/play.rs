@@ -1,16 +1,19 @@
-//! A run under way: what happens next, and what is waited for.
+//! A run of a scenario: the order of steps, and the waits for conditions.
 
 mod faults;
-mod witness;
+mod probe;
+
+pub(crate) use probe::OVERDUE;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use jobcheck_judge::replay::Subject;
-use jobcheck_record::watch::{self, Scope, Shown};
+use jobcheck_record::AccessError;
+use jobcheck_record::watch::{self, WatchTarget, WatchUpdate};
 use jobcheck_scenario::runtime::{
-    Cluster as _, Lines, Rest, Standing, act, create_job, create_pod, header, objection,
+    Cluster as _, ObservedJob, QuiescentState, TraceLines, act, create_job, create_pod, header, objection,
 };
 use jobcheck_scenario::{JobEntry, Scenario, Step};
 use jobcheck_spec::apiserver::RuleSet;
@@ -21,101 +24,104 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::leader::{Heard, Leader, Recipe};
+use crate::leader::{ControllerSetup, Leader, RunEvent};
+use crate::namespace::Namespace;
 use crate::recording::Recording;
-use crate::site::Site;
-use crate::stage::Stage;
-use crate::unfit::needs_proxy;
-use crate::{Manager, Plan};
+use crate::test_cluster::TestCluster;
+use crate::unsupported::needs_proxy;
+use crate::{Manager, Plan, patience};
 
-/// Who did nothing for so long is taken to be at rest: twice the time for which Job controllers collect events of pods.
+/// The time without writes after which a run is treated as quiescent. It is twice the time for which Job controllers
+/// collect events of pods.
 pub const QUIET: Duration = Duration::from_secs(2);
-/// Time between two looks at what is not shown by a watch.
+/// The interval of checks for conditions that no watch shows.
 const TICK: Duration = Duration::from_millis(50);
-/// Time before something that was refused is tried again.
+/// The delay before a refused step is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// The longest delay before a failed pod is replaced that is waited for.
-const LONGEST: Duration = Duration::from_secs(40);
-/// How much later a replacement may come.
+/// The maximum backoff delay that a run waits for.
+pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(40);
+/// The time that a replacement may take after the backoff delay.
 const MARGIN: Duration = Duration::from_secs(2);
-/// Milliseconds of a delay that passes by itself, in scenarios as in `sim`.
+/// The maximum backoff delay of a scenario, in milliseconds, that passes without `advance`, as on `sim`.
 const PASSES: i64 = 1_000;
 
-/// What was played.
-pub(crate) struct Played {
-    /// What did not come in time, or was not recorded.
+/// The result of a run before the trace is judged.
+pub(crate) struct RunRecord {
+    /// The step or expectation that was not met in time, or the reason why the recording is incomplete.
     pub unmet: Option<String>,
     /// The trace.
-    pub lines: Lines,
-    /// What stood at each rest.
-    pub rests: Vec<Rest>,
+    pub lines: TraceLines,
+    /// The states at quiescence.
+    pub states: Vec<QuiescentState>,
 }
 
-/// Plays a scenario in this namespace. For a thread that may wait.
+/// Plays a scenario in this namespace. Blocks the thread.
 ///
 /// # Errors
 ///
 /// The API server or the controllers fail, or `stop` was cancelled.
 pub(crate) fn play(
-    site: &Site,
+    cluster: &TestCluster,
     namespace: &str,
     scenario: &Scenario,
     plan: &Plan,
     stop: &CancellationToken,
-) -> Result<Played, Error> {
-    let mut play = Play::begin(site, namespace, scenario, plan)?;
+) -> Result<RunRecord, Error> {
+    let mut play = Play::begin(cluster, namespace, scenario, plan)?;
     let unmet = play.run(stop)?;
-    let Play { mut stage, mut recording, rests, leaders, .. } = play;
-    recording.tell(site.troubles());
-    let (lines, trouble) = recording.end(&mut stage.connection, namespace)?;
+    let Play { mut ns, mut recording, states, leaders, .. } = play;
+    recording.add_disruptions(cluster.disruptions());
+    let (lines, incomplete) = recording.end(&mut ns.connection, namespace)?;
     drop(leaders);
-    Ok(Played { unmet: unmet.or(trouble), lines, rests })
+    Ok(RunRecord { unmet: unmet.or(incomplete), lines, states })
 }
 
 /// A run.
 struct Play<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
-    site: &'a Site,
-    stage: Stage,
-    events: Receiver<Heard>,
+    cluster: &'a TestCluster,
+    ns: Namespace,
+    events: Receiver<RunEvent>,
     _watches: Watches,
     recording: Recording,
-    recipe: Recipe<'a>,
-    /// Who manages the Jobs, as far as the run has started them.
+    setup: ControllerSetup<'a>,
+    /// The controllers that the run has started.
     leaders: Vec<Leader>,
     faults: faults::Faults,
-    /// The step that comes next.
+    /// The number of the next step.
     position: usize,
-    /// When that was so first.
+    /// The time since which it is the next step.
     since: Instant,
-    /// When it was refused last.
+    /// The time at which it was last refused.
     refused: Option<Instant>,
-    /// Whether what was heard last was news.
-    news: bool,
-    /// Whether there is more to hear: nobody is known to be at rest then.
+    /// True if the last event changed the state of the run.
+    is_new: bool,
+    /// True if further events have arrived. The run is not quiescent then.
     lags: bool,
-    /// When the time began that passes with it.
+    /// The time at which its `advance` began.
     passing: Option<Instant>,
-    rests: Vec<Rest>,
-    /// The delay before a failed pod is replaced.
+    states: Vec<QuiescentState>,
+    /// The first backoff delay.
     delay: Duration,
+    /// The maximum time to wait for a step or an expectation.
+    patience: Duration,
 }
 
-/// How the controllers of a run are started, and which rules its API server has.
+/// The constants and gates with which the controllers of a run are started, and the rules of its API server.
 fn subject(scenario: &Scenario, plan: &Plan, rules: RuleSet) -> Subject {
     let mut subject = match plan.manager {
         Manager::Shipped { .. } => scenario.subject().on(rules),
+        // The constants of these two cannot be changed.
         Manager::BuiltIn { .. } => {
             let gates = scenario.subject().gates;
             return Subject { gates, ..Subject::default() }.on(rules);
         }
-        // They cannot be told otherwise.
         Manager::External => return Subject::default().on(rules),
     };
     let usual = Subject::default().constants;
     if subject.constants.pod_failure_backoff_ms > PASSES {
-        // Only `advance` lets such a delay pass: it is to be longer than a rest takes.
+        // Only `advance` lets such a delay pass, so that it must be longer than the wait for quiescence.
         let longer = subject.constants.pod_failure_backoff_ms.max(usual.pod_failure_backoff_ms);
         subject.constants.pod_failure_backoff_ms = longer;
         subject.constants.pod_failure_backoff_max_ms =
@@ -124,12 +130,12 @@ fn subject(scenario: &Scenario, plan: &Plan, rules: RuleSet) -> Subject {
     subject
 }
 
-/// What a scenario begins with was refused, or nobody has answered.
-fn refused(stage: &Stage, why: String) -> Error {
-    stage.connection.lost.clone().map_or(Error::Refused(why), Error::Server)
+/// The error for an initial object that was not created: a refusal, or no response.
+fn refused(ns: &Namespace, why: String) -> Error {
+    ns.connection.lost.clone().map_or(Error::Refused(why), |why| AccessError::Server(why).into())
 }
 
-/// Whether a Job has fewer active pods than it is to have. One that has ended, or is suspended, wants none.
+/// Returns true if a Job has fewer active pods than it should have. A finished or suspended Job needs none.
 fn wants_pods(job: &Value) -> bool {
     let (spec, status) = (&job["spec"], &job["status"]);
     let number = |name: &str| status[name].as_i64().unwrap_or(0);
@@ -139,7 +145,7 @@ fn wants_pods(job: &Value) -> bool {
     !conditions.into_iter().any(|it| it["status"] == "True") && number("active") < parallelism.min(open)
 }
 
-/// The watches of a run, which end with it.
+/// The watches of a run. They end when the value is dropped.
 struct Watches(Vec<JoinHandle<()>>);
 
 impl Drop for Watches {
@@ -150,74 +156,83 @@ impl Drop for Watches {
 
 impl<'a> Play<'a> {
     fn begin(
-        site: &'a Site,
+        cluster: &'a TestCluster,
         namespace: &'a str,
         scenario: &'a Scenario,
         plan: &'a Plan,
     ) -> Result<Play<'a>, Error> {
-        let subject = subject(scenario, plan, site.rules());
+        let subject = subject(scenario, plan, cluster.rules());
         let header = header(&subject, &format!("scenario {}", scenario.name));
-        let mut recording = Recording::begin(header, site.audit_log())?;
+        let mut recording = Recording::begin(header, cluster.audit_log())?;
         if plan.managed_by.is_none() {
-            recording.introduce();
+            recording.introduce_controller();
         }
-        let connection = Connection::new(site.client(), site.runtime(), Arc::clone(site.troubles()));
-        let mut stage = Stage::new(connection, namespace, site.node(), plan.managed_by.clone());
+        let connection =
+            Connection::new(cluster.client(), cluster.runtime(), Arc::clone(cluster.disruptions()));
+        let mut ns = Namespace::new(connection, namespace, cluster.node(), plan.managed_by.clone());
         let (sender, events) = channel();
         let mut watches = Watches(Vec::new());
         for resource in [Resource::Jobs, Resource::Pods] {
-            let scope = Scope { namespace: Some(namespace.to_owned()), resource };
-            let list = || site.runtime().block_on(watch::list(&site.client(), &scope)).map_err(Error::Server);
-            let version = site.patiently(list)?.version;
+            let target = WatchTarget { namespace: Some(namespace.to_owned()), resource };
+            let list = || {
+                cluster
+                    .runtime()
+                    .block_on(watch::list(&cluster.client(), &target))
+                    .map_err(|why| AccessError::Server(why).into())
+            };
+            let version = cluster.patiently(list)?.version;
             let out = sender.clone();
-            let out = move |shown| out.send(Heard::Shown(resource, shown)).is_ok();
-            watches.0.push(site.runtime().spawn(watch::follow(site.client(), scope, version, out)));
+            let out = move |shown| out.send(RunEvent::Shown(resource, shown)).is_ok();
+            watches.0.push(cluster.runtime().spawn(watch::follow(cluster.client(), target, version, out)));
         }
         for entry in &scenario.jobs {
-            // One that was sent twice may be there since the first time: the watch shows it.
-            let created = create_job(&mut stage, entry)
-                .or_else(|why| if stage.connection.repeated { Ok(()) } else { Err(refused(&stage, why)) });
+            // If the request was repeated, the first attempt may have created the Job. The watch shows
+            // it.
+            let created = create_job(&mut ns, entry)
+                .or_else(|why| if ns.connection.repeated { Ok(()) } else { Err(refused(&ns, why)) });
             created?;
         }
         let is_faulty = needs_proxy(scenario) || matches!(plan.manager, Manager::BuiltIn { .. });
         let decides = is_faulty.then_some(sender);
-        let recipe = Recipe { site, plan, namespace, subject, decides };
+        let delay = Duration::from_millis(subject.constants.pod_failure_backoff_ms.unsigned_abs());
+        let setup = ControllerSetup { cluster, plan, namespace, subject, decides };
         let mut play = Play {
             scenario,
             plan,
-            site,
-            stage,
+            cluster,
+            ns,
             events,
             _watches: watches,
             recording,
-            delay: Duration::from_millis(recipe.subject.constants.pod_failure_backoff_ms.unsigned_abs()),
-            recipe,
+            delay,
+            patience: plan.patience.unwrap_or_else(|| patience::needed(scenario, delay)),
+            setup,
             leaders: Vec::new(),
             faults: faults::Faults::default(),
             position: 0,
             since: Instant::now(),
             refused: None,
-            news: true,
+            is_new: true,
             lags: false,
             passing: None,
-            rests: Vec::new(),
+            states: Vec::new(),
         };
         play.create_pods()?;
-        play.leaders.extend(site.patiently(|| play.recipe.start(0))?);
+        play.leaders.extend(cluster.patiently(|| play.setup.start(0))?);
         Ok(play)
     }
 
-    /// The pods that are there before the Job has had a sync.
+    /// Creates the pods that exist before the first sync of the Job.
     fn create_pods(&mut self) -> Result<(), Error> {
         let entry = &self.scenario.jobs[0];
         for (number, pod) in self.scenario.pods_before.iter().enumerate() {
-            create_pod(&mut self.stage, entry, number, pod).map_err(|why| refused(&self.stage, why))?;
-            self.stage.follow_up();
+            create_pod(&mut self.ns, entry, number, pod).map_err(|why| refused(&self.ns, why))?;
+            self.ns.follow_up();
         }
         Ok(())
     }
 
-    /// Runs to the end; what did not come in time.
+    /// Runs to the end. Returns the step or expectation that was not met in time.
     fn run(&mut self, stop: &CancellationToken) -> Result<Option<String>, Error> {
         loop {
             if stop.is_cancelled() {
@@ -227,9 +242,9 @@ impl<'a> Play<'a> {
             if let Ok(heard) = self.events.recv_timeout(TICK) {
                 self.hear(heard)?;
                 self.lags = true;
-                // What waits for a passing moment is tried at each.
+                // A step may wait for a condition that holds only between two events.
                 while let Ok(heard) = self.events.try_recv() {
-                    if self.news {
+                    if self.is_new {
                         self.steps()?;
                     }
                     self.hear(heard)?;
@@ -237,117 +252,115 @@ impl<'a> Play<'a> {
                 self.lags = false;
             }
             self.steps()?;
-            if self.position == self.scenario.steps.len() && self.at_rest() && self.unexpected().is_none() {
-                self.note_rest(None);
+            if self.position == self.scenario.steps.len()
+                && self.is_quiescent()
+                && self.unexpected().is_none()
+            {
+                self.record_state(None);
                 return Ok(None);
             }
-            if self.since.elapsed() > self.patience() || self.is_overdue()? {
-                self.note_rest(None);
-                return Ok(Some(self.left_over()));
+            if self.since.elapsed() > self.patience || self.is_overdue()? {
+                self.record_state(None);
+                return Ok(Some(self.unmet_condition()));
             }
         }
     }
 
-    /// How long the step that comes next is waited for. A deviation that is expected may be that nothing comes.
-    fn patience(&self) -> Duration {
-        let deviates = self.scenario.deviations_on(self.plan.target()).next().is_some();
-        if deviates { self.plan.patience.max(witness::LONG_ENOUGH) } else { self.plan.patience }
-    }
-
-    fn hear(&mut self, heard: Heard) -> Result<(), Error> {
+    fn hear(&mut self, heard: RunEvent) -> Result<(), Error> {
         match heard {
-            Heard::Asked(question) => {
+            RunEvent::Request(request) => {
                 let before = self.position;
-                self.decide(*question)?;
-                self.news = self.position != before;
+                self.decide(*request)?;
+                self.is_new = self.position != before;
             }
-            Heard::Shown(resource, shown) => {
-                let before = self.stage.seen.changed;
+            RunEvent::Shown(resource, shown) => {
+                let before = self.ns.cache.changed;
                 self.take(resource, shown);
-                self.news = self.stage.seen.changed != before;
+                self.is_new = self.ns.cache.changed != before;
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, resource: Resource, shown: Shown) {
+    fn take(&mut self, resource: Resource, shown: WatchUpdate) {
         match shown {
-            Shown::Event { kind, object } => {
+            WatchUpdate::Event { kind, object } => {
                 self.recording.watched(kind.name(), &object);
                 if kind == WatchKind::Deleted {
-                    self.stage.seen.removed(&object);
+                    self.ns.cache.removed(&object);
                 } else {
-                    self.stage.seen.shown(object);
+                    self.ns.cache.shown(object);
                 }
             }
-            Shown::Again { why, listed } => {
+            WatchUpdate::Relisted { why, listed } => {
                 self.recording.missed(resource, &why);
-                self.stage.seen.listed(resource, listed);
+                self.ns.cache.listed(resource, listed);
             }
-            Shown::Reached(_) | Shown::Lost(_) => {}
+            WatchUpdate::Reached(_) | WatchUpdate::Lost(_) => {}
         }
     }
 
-    /// Nothing was written for a while, and whoever manages the Jobs has looked at each.
-    fn at_rest(&self) -> bool {
-        let last = self.stage.seen.changed.max(self.since);
+    /// Returns true at quiescence: nothing was written for a while, and the controllers have synced each Job.
+    fn is_quiescent(&self) -> bool {
+        let last = self.ns.cache.changed.max(self.since);
         let is_quiet =
             self.faults.last.map_or(last, |asked| asked.max(last)).elapsed() >= self.faults.quiet();
         is_quiet
             && !self.lags
-            && !self.site.troubles().is_near()
-            && (self.is_paused() || self.scenario.jobs.iter().all(|entry| self.was_looked_at(entry)))
+            && !self.cluster.disruptions().is_near()
+            && (self.is_paused() || self.scenario.jobs.iter().all(|entry| self.was_synced(entry)))
             && !self.scenario.jobs.iter().any(|entry| self.is_delayed(entry))
     }
 
-    /// Nobody looks at anything. A pause may come between the creation of a pod and the status write of the same sync.
+    /// Returns true if all controllers are paused. A pause may occur between the creation of a pod and the status
+    /// write of the same sync.
     fn is_paused(&self) -> bool {
         !self.leaders.is_empty() && self.leaders.iter().all(|leader| leader.controller.is_paused())
     }
 
-    /// Whether a pod that failed, or was deleted, waits for its replacement, by a delay that the scenario has shorter
-    /// than the controller.
+    /// Returns true if a failed or deleted pod waits for its replacement, because the controller's backoff delay
+    /// is longer than the scenario's.
     fn is_delayed(&self, entry: &JobEntry) -> bool {
         let asked = self.scenario.subject().constants.pod_failure_backoff_ms;
-        let Some((count, last)) = self.stage.seen.failures(&entry.name).filter(|_| asked <= PASSES) else {
+        let Some((count, last)) = self.ns.cache.failures(&entry.name).filter(|_| asked <= PASSES) else {
             return false;
         };
-        let doubled =
-            u32::try_from(count - 1).map_or(LONGEST, |times| self.delay.saturating_mul(1 << times.min(8)));
-        let goes_on = self.stage.job(&entry.name).is_some_and(wants_pods);
-        goes_on && last.elapsed() < doubled.min(LONGEST) + MARGIN
+        let doubled = u32::try_from(count - 1)
+            .map_or(MAX_BACKOFF, |times| self.delay.saturating_mul(1 << times.min(8)));
+        let goes_on = self.ns.job(&entry.name).is_some_and(wants_pods);
+        goes_on && last.elapsed() < doubled.min(MAX_BACKOFF) + MARGIN
     }
 
-    /// Whether the kubelet has all pods that the status tells of. The watch of Jobs may be ahead of that of pods, and a
-    /// pod that no kubelet has goes at once when it is deleted.
+    /// Returns true if the kubelet has all pods that the status counts. The watch of Jobs may be ahead of the
+    /// watch of pods, and a deletion removes a pod without a kubelet at once.
     fn has_its_pods(&self, entry: &JobEntry) -> bool {
-        let Some(job) = self.stage.job(&entry.name).filter(|job| self.is_ours(job)) else { return true };
+        let Some(job) = self.ns.job(&entry.name).filter(|job| self.is_ours(job)) else { return true };
         let told = ["active", "succeeded", "failed"].map(|name| job["status"][name].as_u64().unwrap_or(0));
-        let created = Standing::of(&self.stage, &entry.name).created as u64;
-        self.stage.has_bound_all() && (self.plan.manager == Manager::External || created >= told.iter().sum())
+        let created = ObservedJob::of(&self.ns, &entry.name).created as u64;
+        self.ns.has_bound_all() && (self.plan.manager == Manager::External || created >= told.iter().sum())
     }
 
     fn is_ours(&self, job: &Value) -> bool {
         job["spec"]["managedBy"].as_str() == self.plan.managed_by.as_deref()
     }
 
-    /// The first sync of a Job writes its status: that it has started, is suspended, or has ended.
-    fn was_looked_at(&self, entry: &JobEntry) -> bool {
-        let Some(job) = self.stage.job(&entry.name) else { return true };
+    /// Returns true if a controller has synced the Job: the first sync writes its status.
+    fn was_synced(&self, entry: &JobEntry) -> bool {
+        let Some(job) = self.ns.job(&entry.name) else { return true };
         let status = &job["status"];
         let is_written = !status["startTime"].is_null() || !status["conditions"].is_null();
         !self.is_ours(job) || is_written || !job["metadata"]["deletionTimestamp"].is_null()
     }
 
-    /// Kubelets do what they have to, and all steps happen that are possible now.
+    /// Does the pending work of kubelets, and all steps that are possible now.
     fn steps(&mut self) -> Result<(), Error> {
-        self.stage.follow_up();
-        self.ends_lasting();
+        self.ns.follow_up();
+        self.drop_past_outcomes();
         while self.step()? {}
         Ok(())
     }
 
-    /// The step happens, if it is possible; whether it is done.
+    /// Does the next step if it is possible. Returns true if it is done.
     fn step(&mut self) -> Result<bool, Error> {
         let scenario = self.scenario;
         let Some(step) = scenario.steps.get(self.position) else { return Ok(false) };
@@ -357,10 +370,10 @@ impl<'a> Play<'a> {
         let (line, step) = (step.referenced.line(), &step.value);
         let entry = self.entry(step.job.as_deref());
         let due = self.passing.is_some() || self.is_due(step, entry);
-        let sent = self.stage.connection.sent;
+        let sent = self.ns.connection.sent;
         let done = due && self.happens(step, entry, line)?;
-        self.refused = (!done && self.stage.connection.sent > sent).then(Instant::now);
-        let left_out = !done && step.optional.unwrap_or_default() && self.at_rest();
+        self.refused = (!done && self.ns.connection.sent > sent).then(Instant::now);
+        let left_out = !done && step.optional.unwrap_or_default() && self.is_quiescent();
         if done || left_out {
             self.next();
         }
@@ -373,33 +386,33 @@ impl<'a> Play<'a> {
         self.faults.met = 0;
     }
 
-    /// Whether it is time for a step.
+    /// Returns true if the condition of a step holds.
     fn is_due(&self, step: &Step, entry: &JobEntry) -> bool {
-        // Who writes the status of a Job first is taken for its manager.
-        if step.deny.is_some() && !self.was_looked_at(entry) {
+        // The judge treats the first writer of a status as the manager of the Job.
+        if step.deny.is_some() && !self.was_synced(entry) {
             return false;
         }
         if !self.scenario.jobs.iter().all(|entry| self.has_its_pods(entry)) {
             return false;
         }
         if let Some(claims) = &step.when {
-            return objection(&self.stage, &entry.name, claims).is_none();
+            return objection(&self.ns, &entry.name, claims).is_none();
         }
         let at_once = u32::try_from(self.position).ok().and_then(|bit| self.plan.at_once.checked_shr(bit));
-        step.r#await.is_some() || at_once.is_some_and(|bits| bits & 1 == 1) || self.at_rest()
+        step.r#await.is_some() || at_once.is_some_and(|bits| bits & 1 == 1) || self.is_quiescent()
     }
 
     fn happens(&mut self, step: &Step, entry: &JobEntry, line: u64) -> Result<bool, Error> {
-        if let Some(done) = act(&mut self.stage, entry, step, &mut |_| 0) {
+        if let Some(done) = act(&mut self.ns, entry, step, &mut |_| 0) {
             return Ok(done);
         }
         if let Some(claims) = &step.r#await {
-            return Ok(objection(&self.stage, &entry.name, claims).is_none());
+            return Ok(objection(&self.ns, &entry.name, claims).is_none());
         }
         if let Some(claims) = &step.settle {
-            let settled = self.at_rest() && objection(&self.stage, &entry.name, claims).is_none();
+            let settled = self.is_quiescent() && objection(&self.ns, &entry.name, claims).is_none();
             if settled {
-                self.note_rest(Some(line));
+                self.record_state(Some(line));
             }
             return Ok(settled);
         }
@@ -407,7 +420,7 @@ impl<'a> Play<'a> {
             let passing = *self.passing.get_or_insert_with(Instant::now);
             return Ok(passing.elapsed() >= Duration::from_millis(span.0.unsigned_abs()));
         }
-        self.befalls(step)
+        self.apply_fault(step)
     }
 
     fn entry(&self, name: Option<&str>) -> &'a JobEntry {
@@ -415,30 +428,29 @@ impl<'a> Play<'a> {
         named.unwrap_or(&self.scenario.jobs[0])
     }
 
-    fn note_rest(&mut self, line: Option<u64>) {
-        self.rests.extend(Rest::of(&self.stage, self.scenario, line));
+    fn record_state(&mut self, line: Option<u64>) {
+        self.states.extend(QuiescentState::of(&self.ns, self.scenario, line));
     }
 
     /// The first expectation that is not met.
     fn unexpected(&self) -> Option<String> {
         self.scenario.expected_on(self.plan.target()).into_iter().find_map(|claims| {
             let job = self.entry(claims.job.as_deref());
-            objection(&self.stage, &job.name, claims)
+            objection(&self.ns, &job.name, claims)
         })
     }
 
-    /// What did not come.
-    fn left_over(&self) -> String {
+    /// The message about the step or expectation that was not met.
+    fn unmet_condition(&self) -> String {
         let patience = self.since.elapsed().as_secs();
         let Some(step) = self.scenario.steps.get(self.position) else {
-            let why = self.unexpected().unwrap_or_else(|| "something is written all the time".to_owned());
+            let why = self.unexpected().unwrap_or_else(|| "writes continue without end".to_owned());
             return format!("an expectation is not met {patience} s after the last step: {why}");
         };
         let name = &self.entry(step.value.job.as_deref()).name;
         let claims = [&step.value.when, &step.value.r#await, &step.value.settle];
-        let why = claims.into_iter().flatten().find_map(|claims| objection(&self.stage, name, claims));
-        let why =
-            why.unwrap_or_else(|| "there is nothing that it could happen to, or it is refused".to_owned());
+        let why = claims.into_iter().flatten().find_map(|claims| objection(&self.ns, name, claims));
+        let why = why.unwrap_or_else(|| "no object fits the step, or the API server refuses it".to_owned());
         let (number, line) = (self.position + 1, step.referenced.line());
         format!("step {number} (line {line}) was not possible within {patience} s: {why}")
     }

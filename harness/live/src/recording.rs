@@ -1,4 +1,4 @@
-//! What happened in the namespace of a run: from the audit log where there is one, else from the watches.
+//! The recording of a run: from the audit log if there is one, otherwise from the watches.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,50 +10,50 @@ use jiff::Timestamp;
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Api, DeleteOptions, Request, Verb};
 use jobcheck_apiserver::resource::Resource;
-use jobcheck_faultproxy::{Asked, Verb as Sent};
-use jobcheck_scenario::runtime::{Lines, announced_as};
+use jobcheck_faultproxy::{RequestInfo, Verb as Sent};
+use jobcheck_scenario::runtime::{TraceLines, fault_kind};
 use jobcheck_traces::Resource as Watched;
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
+use crate::disruption::Disruptions;
 use crate::error::Error;
-use crate::trouble::Troubles;
 
-/// A pod that there is not: the refusal to delete it is the last that the audit log tells of a run.
+/// The name of a pod that does not exist. The refusal to delete it marks the end of a run in the audit log.
 const LAST: &str = "jobcheck-end-of-recording";
-/// How long the audit log may take to tell it.
+/// The time in which this mark must appear in the audit log.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Time between two looks at the audit log.
+/// The interval at which the audit log is read.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A recording under way.
+/// A recording in progress.
 pub(crate) struct Recording {
-    lines: Lines,
-    /// When it began.
+    lines: TraceLines,
+    /// The time of its start.
     begun: Instant,
     audit: Option<Audit>,
-    /// What is known of single requests beside the audit log, by the identifier that they have there.
-    known: BTreeMap<String, Known>,
-    /// Requests that a fault proxy has answered itself, as audit events.
+    /// The facts about requests that are not in the audit log, by their audit ids.
+    facts: BTreeMap<String, Fact>,
+    /// The requests that a fault proxy has refused, as audit events.
     refused: Vec<Value>,
 }
 
-/// What the API server does not know of a request.
-enum Known {
-    /// Its answer was lost on the way to this controller.
+/// A fact about a request that the API server does not know.
+enum Fact {
+    /// The response was lost on its way to this controller.
     Lost { actor: String },
-    /// It was sent then, and arrived much later.
+    /// The request was sent at this time, and was delivered much later.
     Sent { at: String },
 }
 
-/// An audit log, and where in it the run begins.
+/// An audit log, and the position in it at which the run begins.
 struct Audit {
     file: PathBuf,
     from: u64,
 }
 
 impl Recording {
-    /// Begins: with this header, and this audit log if there is one.
+    /// Begins a recording with this header, and with this audit log if there is one.
     ///
     /// # Errors
     ///
@@ -63,28 +63,28 @@ impl Recording {
             let from = std::fs::metadata(file).map_err(Error::file(file))?.len();
             Ok::<Audit, Error>(Audit { file: file.to_owned(), from })
         };
-        let (lines, audit, begun) = (Lines::new(header), audit.map(begun).transpose()?, Instant::now());
-        let mut recording = Recording { lines, begun, audit, known: BTreeMap::new(), refused: Vec::new() };
+        let (lines, audit, begun) = (TraceLines::new(header), audit.map(begun).transpose()?, Instant::now());
+        let mut recording = Recording { lines, begun, audit, facts: BTreeMap::new(), refused: Vec::new() };
         recording.mark(json!({ "kind": "start" }));
         Ok(recording)
     }
 
-    /// There is a controller of Jobs without `managedBy`, the harness is none, whatever it writes. How far its caches
-    /// have come is not known.
-    pub(crate) fn introduce(&mut self) {
+    /// Records that a Job controller exists. Otherwise the harness, which also writes to Jobs, could be mistaken
+    /// for it. The state of the controller's caches is unknown.
+    pub(crate) fn introduce_controller(&mut self) {
         for resource in ["jobs", "pods"] {
             let line = json!({ "at": time(), "actor": "job-controller", "resource": resource, "resourceVersion": "1" });
             self.lines.note("observed", line);
         }
     }
 
-    /// A mark in the trace.
+    /// Adds a mark to the trace.
     pub(crate) fn mark(&mut self, mut mark: Value) {
         mark["at"] = json!(time());
         self.lines.note("mark", mark);
     }
 
-    /// A fault in the trace.
+    /// Adds a fault to the trace.
     pub(crate) fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
         self.fault_at(&time(), kind, actor, detail);
     }
@@ -94,37 +94,36 @@ impl Recording {
         self.lines.note("fault", line);
     }
 
-    /// The watch of a resource ends with 410 for the controllers of Jobs: they list.
+    /// Records that the controllers relist a resource after their watch has ended with 410.
     pub(crate) fn relists(&mut self, resource: Watched) {
         let (actor, resource) = ("job-controller", resource.name());
         let line = json!({ "at": time(), "kind": "relist", "actor": actor, "resource": resource });
         self.lines.note("fault", line);
     }
 
-    /// Something has been missed of which nobody knows what, and why.
+    /// Records a gap: changes may be missing, for this reason.
     pub(crate) fn gap(&mut self, why: &str) {
         self.mark(json!({ "kind": "gap", "reason": why }));
     }
 
-    /// What has happened to the cluster in the meantime.
-    pub(crate) fn tell(&mut self, troubles: &Troubles) {
-        for it in troubles.since(self.begun) {
+    /// Adds the disruptions of the cluster during the recording.
+    pub(crate) fn add_disruptions(&mut self, disruptions: &Disruptions) {
+        for it in disruptions.since(self.begun) {
             let line = json!({ "at": it.at, "kind": "crash", "detail": it.what });
             self.lines.note("fault", line);
             it.gap.iter().for_each(|why| self.gap(why));
         }
     }
 
-    /// This request of a controller is refused so by the proxy. Its sender cannot tell that from an answer of the API server,
-    /// and what it does next follows from it: so it stands in the trace as any other refusal, behind a fault that announces
-    /// it. Reads are in no trace.
-    pub(crate) fn refused(&mut self, asked: &Asked, actor: &str, error: &ApiError) {
+    /// Records that the proxy refuses a request of a controller. To its sender this is a refusal of the API
+    /// server. So the trace has it as a refusal, after a fault that announces it. Traces contain no reads.
+    pub(crate) fn refused(&mut self, asked: &RequestInfo, actor: &str, error: &ApiError) {
         if matches!(asked.verb, Sent::Get | Sent::List | Sent::Watch) {
             return;
         }
         let now = time();
-        // Of one instant, so that nothing else of that controller comes between.
-        self.fault_at(&now, announced_as(error.code), actor, "nothing was done");
+        // Both lines have the same time, so that no other line of the controller is between them.
+        self.fault_at(&now, fault_kind(error.code), actor, "nothing was done");
         let about = json!({
             "resource": asked.resource, "subresource": asked.subresource, "namespace": asked.namespace,
             "name": asked.name,
@@ -137,46 +136,47 @@ impl Recording {
         }));
     }
 
-    /// The answer to this request is lost on the way to that controller.
-    pub(crate) fn loses_answer(&mut self, request: &str, actor: &str) {
-        self.known.insert(request.to_owned(), Known::Lost { actor: actor.to_owned() });
+    /// Records that the response to this request is lost on its way to a controller.
+    pub(crate) fn loses_response(&mut self, request: &str, actor: &str) {
+        self.facts.insert(request.to_owned(), Fact::Lost { actor: actor.to_owned() });
     }
 
-    /// This request was sent then, whenever it arrived.
+    /// Records the time at which a delayed request was sent.
     pub(crate) fn was_sent(&mut self, request: &str, at: &str) {
-        self.known.insert(request.to_owned(), Known::Sent { at: at.to_owned() });
+        self.facts.insert(request.to_owned(), Fact::Sent { at: at.to_owned() });
     }
 
-    /// Adds what an audit event tells, and what is known of its request besides.
-    fn heard(&mut self, mut event: Value) {
-        match event["auditID"].as_str().and_then(|id| self.known.get(id)) {
-            Some(Known::Lost { actor }) => {
-                // It stands right before its request, which it is about.
-                let (at, detail) = (&event["stageTimestamp"], "the answer does not arrive");
+    /// Adds an audit event, with the facts about its request.
+    fn add_event(&mut self, mut event: Value) {
+        match event["auditID"].as_str().and_then(|id| self.facts.get(id)) {
+            Some(Fact::Lost { actor }) => {
+                // The fault precedes its request directly.
+                let (at, detail) = (&event["stageTimestamp"], "the response is lost");
                 let line = json!({ "at": at, "kind": "lostResponse", "actor": actor, "detail": detail });
                 self.lines.note("fault", line);
             }
-            Some(Known::Sent { at }) => event["requestReceivedTimestamp"] = json!(at),
+            Some(Fact::Sent { at }) => event["requestReceivedTimestamp"] = json!(at),
             None => {}
         }
-        self.lines.heard(&event);
+        self.lines.add_event(&event);
     }
 
-    /// A watch has shown something. The audit log tells more, where there is one.
+    /// Adds a change from a watch, unless there is an audit log, which has more information.
     pub(crate) fn watched(&mut self, kind: &str, object: &Value) {
         if self.audit.is_none() {
             self.lines.note("watched", json!({ "at": time(), "type": kind, "object": object }));
         }
     }
 
-    /// A watch has missed something. The audit log has not.
+    /// Adds a gap of a watch, unless there is an audit log, which has no gap.
     pub(crate) fn missed(&mut self, resource: Watched, why: &str) {
         if self.audit.is_none() {
             self.mark(json!({ "kind": "gap", "resource": resource.name(), "reason": why }));
         }
     }
 
-    /// Ends: what the audit log tells of the namespace is put between the rest. What is wrong with it, if anything.
+    /// Ends the recording, and adds the events of the audit log. Returns the lines, and the reason if the
+    /// recording is incomplete.
     ///
     /// # Errors
     ///
@@ -185,8 +185,8 @@ impl Recording {
         mut self,
         connection: &mut Connection,
         namespace: &str,
-    ) -> Result<(Lines, Option<String>), Error> {
-        let mut trouble = None;
+    ) -> Result<(TraceLines, Option<String>), Error> {
+        let mut incomplete = None;
         if let Some(audit) = self.audit.take() {
             let delete = Verb::Delete(DeleteOptions::default());
             let last = Request::new(Resource::Pods, Some(namespace), Some(LAST), delete);
@@ -194,22 +194,22 @@ impl Recording {
             let (events, is_whole) = audit.events(namespace)?;
             let refused = std::mem::take(&mut self.refused);
             let refused = refused.into_iter().filter_map(|event| with_user(event, &events));
-            refused.for_each(|event| self.lines.heard(&event));
-            events.into_iter().for_each(|event| self.heard(event));
+            refused.for_each(|event| self.lines.add_event(&event));
+            events.into_iter().for_each(|event| self.add_event(event));
             if !is_whole {
                 let why = "the audit log does not show the end of the run";
                 self.gap(why);
-                trouble = Some(why.to_owned());
+                incomplete = Some(why.to_owned());
             }
         }
         self.mark(json!({ "kind": "end" }));
         self.lines.sort();
-        Ok((self.lines, trouble))
+        Ok((self.lines, incomplete))
     }
 }
 
 impl Audit {
-    /// The events of a namespace, and whether they go to the end of the run.
+    /// The events of a namespace, and true if they include the end of the run.
     fn events(&self, namespace: &str) -> Result<(Vec<Value>, bool), Error> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -236,7 +236,7 @@ impl Audit {
     }
 }
 
-/// The complete lines about this namespace, as events.
+/// The events of this namespace, from complete lines.
 fn lines_of(text: &str, namespace: &str) -> Vec<Value> {
     let mark = format!("\"namespace\":\"{namespace}\"");
     let complete = text.split_inclusive('\n').filter(|line| line.ends_with('\n') && line.contains(&mark));
@@ -244,14 +244,15 @@ fn lines_of(text: &str, namespace: &str) -> Vec<Value> {
     events.filter(|event| event["objectRef"]["namespace"] == namespace).collect()
 }
 
-/// A proxy does not know who its clients are: one with the same agent in the audit log is the same.
+/// Adds the user to an event of the proxy, which does not know users. Another event with the same user agent has it.
+/// `None`: there is no such event.
 fn with_user(mut event: Value, events: &[Value]) -> Option<Value> {
     let of_it = events.iter().find(|other| other["userAgent"] == event["userAgent"])?;
     event["user"] = of_it["user"].clone();
     Some(event)
 }
 
-/// Now, as traces write it.
+/// The current time, in the format of traces.
 pub(crate) fn time() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
@@ -269,11 +270,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_server_does_not_know_of_a_request_is_told_with_it() {
+    fn facts_that_the_api_server_does_not_know_are_added_to_the_request() {
         let mut recording = Recording::begin(json!({}), None).unwrap();
-        recording.loses_answer("one", "job-controller");
+        recording.loses_response("one", "job-controller");
         recording.was_sent("two", "2026-01-01T00:00:01.000000Z");
-        ["one", "two", "three"].iter().for_each(|id| recording.heard(creation(id)));
+        ["one", "two", "three"].iter().for_each(|id| recording.add_event(creation(id)));
         let text = String::from_utf8(recording.lines.bytes()).unwrap();
         let lines: Vec<Value> =
             text.lines().skip(2).map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -285,31 +286,31 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_to_the_cluster_is_told_with_the_gap_that_it_leaves() {
-        let troubles = Troubles::default();
-        drop(troubles.begin("before"));
+    fn a_disruption_is_recorded_with_its_gap() {
+        let disruptions = Disruptions::default();
+        drop(disruptions.begin("before"));
         std::thread::sleep(std::time::Duration::from_millis(1));
         let mut recording = Recording::begin(json!({}), None).unwrap();
-        drop(troubles.begin("etcd is restarted"));
-        troubles.begin("kube-apiserver is restarted").leaves_gap("it had to be killed");
-        recording.tell(&troubles);
+        drop(disruptions.begin("etcd is restarted"));
+        disruptions.begin("kube-apiserver is restarted").leaves_gap("it had to be killed");
+        recording.add_disruptions(&disruptions);
         let text = String::from_utf8(recording.lines.bytes()).unwrap();
         let lines: Vec<Value> =
             text.lines().skip(2).map(|line| serde_json::from_str(line).unwrap()).collect();
-        let told: Vec<&Value> = lines.iter().filter_map(|line| line["fault"].get("detail")).collect();
-        assert_eq!(told, ["etcd is restarted", "kube-apiserver is restarted"]);
+        let details: Vec<&Value> = lines.iter().filter_map(|line| line["fault"].get("detail")).collect();
+        assert_eq!(details, ["etcd is restarted", "kube-apiserver is restarted"]);
         assert_eq!((lines.len(), &lines[2]["mark"]["reason"]), (3, &json!("it had to be killed")));
     }
 
     #[test]
-    fn whose_request_a_proxy_has_answered_the_audit_log_tells() {
+    fn the_user_of_a_refused_request_is_found_in_the_audit_log() {
         let refused = json!({"userAgent": "a", "verb": "delete"});
         assert_eq!(with_user(refused.clone(), &[creation("one")]).unwrap()["user"]["username"], "u");
         assert_eq!(with_user(json!({"userAgent": "b"}), &[creation("one")]), None);
     }
 
     #[test]
-    fn of_an_audit_log_the_complete_lines_about_the_namespace_are_read() {
+    fn only_complete_lines_about_the_namespace_are_read() {
         let line = |namespace: &str| format!("{{\"objectRef\":{{\"namespace\":\"{namespace}\"}}}}");
         let text = format!("{}\n{}\n{}", line("a"), line("b"), line("a"));
         assert_eq!(lines_of(&text, "a").len(), 1);

@@ -1,4 +1,4 @@
-//! A change that a watch has shown, and Jobs to which nothing has happened yet.
+//! Changes that watches have shown, and Jobs that have not changed since the start of the recording.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Seen now.
+    /// Returns a change that is observed now.
     pub(crate) fn new(resource: Resource, kind: WatchKind, object: Value) -> Change {
         let version = number_of(text(&object, "resourceVersion"));
         Change { resource, kind, version, object, at: now() }
@@ -30,7 +30,7 @@ impl Change {
         text(&self.object, "uid")
     }
 
-    /// The UID of the Job that it is about, if it is about one.
+    /// The UID of the changed Job, or of the Job that controls the changed pod.
     fn job(&self) -> Option<&str> {
         match self.resource {
             Resource::Jobs => Some(self.uid()),
@@ -40,11 +40,11 @@ impl Change {
         }
     }
 
-    /// Passes it on as a trace holds it.
+    /// Passes the change on as a record of a trace.
     ///
     /// # Errors
     ///
-    /// What `write` says.
+    /// Every error of `write`.
     pub(crate) fn show(&self, write: impl FnOnce(Watched<'_>) -> Result<(), Error>) -> Result<(), Error> {
         let whole = self.object.to_string();
         write(Watched {
@@ -60,30 +60,30 @@ impl Change {
     }
 }
 
-/// A version as a number; versions of an API server can be compared, those of Jobs with those of pods as well.
+/// A resource version as a number. The versions of one API server are comparable, also between Jobs and pods.
 pub(crate) fn number_of(version: &str) -> u64 {
     version.parse().unwrap_or(0)
 }
 
-/// The owner that controls a pod.
+/// The controller reference of a pod.
 pub(crate) fn controller(pod: &Value) -> Option<&Value> {
     let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
     owners.into_iter().find(|owner| owner["controller"] == true)
 }
 
-/// Whether an owner is a Job.
+/// Returns true if an owner is a Job.
 pub(crate) fn is_job(owner: &Value) -> bool {
     owner["kind"] == "Job" && owner["apiVersion"].as_str().is_some_and(|it| it.starts_with("batch/"))
 }
 
-/// The Jobs that were there before, with their pods, as long as nothing happens to them. A trace that showed them could
-/// never conform: of a Job without any write nothing can be judged.
+/// The Jobs that existed before the recording and have not changed since, with their pods. They are not written to
+/// the trace: a Job without writes cannot be judged, so that the trace could never conform.
 #[derive(Debug, Default)]
 pub(crate) struct Idle(BTreeMap<String, Vec<Change>>);
 
 impl Idle {
-    /// Takes what was listed of a namespace, or of all; what is none of such a Job is given back. A Job that nobody has begun
-    /// with is not idle: it waits for its controller.
+    /// Adds the listed objects. Returns those that belong to no idle Job. A Job without a start is not idle: it
+    /// waits for its controller.
     pub(crate) fn take(&mut self, listed: Vec<Change>) -> Vec<Change> {
         for job in listed.iter().filter(|it| it.resource == Resource::Jobs) {
             let is_begun = job.object["status"].as_object().is_some_and(|status| !status.is_empty());
@@ -101,14 +101,14 @@ impl Idle {
         others
     }
 
-    /// All that was there before, in the order of versions.
+    /// Removes and returns all objects, in the order of their versions.
     pub(crate) fn all(&mut self) -> Vec<Change> {
         let mut all: Vec<Change> = std::mem::take(&mut self.0).into_values().flatten().collect();
         all.sort_by_key(|it| it.version);
         all
     }
 
-    /// Something happens to what a change is about: what was there before it, in the order of versions.
+    /// Removes the Job of a change. Returns its objects from before the change, in the order of their versions.
     pub(crate) fn wake(&mut self, change: &Change) -> Vec<Change> {
         let mut woken = change.job().and_then(|uid| self.0.remove(uid)).unwrap_or_default();
         woken.sort_by_key(|it| it.version);
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_there_before_is_told_with_the_first_thing_that_happens_to_it() {
+    fn an_idle_job_is_returned_with_its_first_change() {
         let job = |uid: &str, version: &str, status: Value| {
             let metadata = json!({"uid": uid, "resourceVersion": version});
             Change::new(Resource::Jobs, WatchKind::Added, json!({"metadata": metadata, "status": status}))

@@ -1,37 +1,45 @@
-//! What keeps a recording from being made.
+//! Errors of recordings.
 
 use std::path::PathBuf;
 
 use thiserror::Error as ThisError;
 
-/// Why a recording could not be made, or not be ended.
+/// An error of access to a cluster.
 #[derive(Debug, ThisError)]
-pub enum Error {
-    /// There is no way to a cluster.
+pub enum AccessError {
+    /// The kubeconfig is missing or invalid.
     #[error("no cluster: {0}")]
     NoCluster(String),
-    /// The API server gives no answer, or none that is expected.
+    /// The API server does not respond, or responds unexpectedly.
     #[error("the API server: {0}")]
     Server(String),
-    /// Something may not be done.
+}
+
+/// An error that ends a recording.
+#[derive(Debug, ThisError)]
+pub enum Error {
+    /// The cluster cannot be reached.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The account lacks permissions.
     #[error("not allowed on this cluster: {lacking}; a recording lists and watches Jobs and pods\n{advice}")]
     Permission {
-        /// What, and where.
+        /// The permissions, and the namespaces.
         lacking: String,
-        /// The commands that allow it.
+        /// The commands that grant them.
         advice: String,
     },
-    /// The file is there already.
-    #[error("{} is there already: --force overwrites it", .0.display())]
+    /// The output file exists.
+    #[error("{} exists: --force overwrites it", .0.display())]
     Exists(PathBuf),
     /// The trace cannot be written.
     #[error("cannot write {name}: {source}; {}", kept(*.lines))]
     Output {
         /// The file, or standard output.
         name: String,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
-        /// How many lines were written before, and stay readable.
+        /// The number of complete lines that were written before.
         lines: u64,
     },
     /// The audit log cannot be read.
@@ -39,7 +47,7 @@ pub enum Error {
     AuditLog {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
     /// The address of the webhook cannot be served.
@@ -47,10 +55,10 @@ pub enum Error {
     Listen {
         /// The address.
         address: String,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
-    /// A bug.
+    /// A defect of this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
 }
@@ -58,7 +66,7 @@ pub enum Error {
 fn kept(lines: u64) -> String {
     match lines {
         0 => "nothing was recorded".to_owned(),
-        1 => "the line before is there, and can be read".to_owned(),
-        more => format!("the {more} lines before are there, and can be judged"),
+        1 => "the line before is complete, and can be judged".to_owned(),
+        more => format!("the {more} lines before are complete, and can be judged"),
     }
 }

@@ -1,28 +1,51 @@
-//! Records what happens to Jobs and pods on any cluster, as a native trace.
+//! Records the changes of Jobs and pods on any cluster as a native trace, which `jobcheck replay` judges.
 //!
-//! | what | where |
+//! There are three sources: watches, an audit log, and an audit webhook. Each writes to a [`Trace`] until a token is
+//! cancelled:
+//!
+//! ```no_run
+//! use jobcheck_record::{Access, Target, Trace, WatchConfig, watches};
+//! use jobcheck_traces::Header;
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Access::default().client().await?;
+//! let config = WatchConfig { namespaces: vec!["default".to_owned()], labels: None };
+//! config.check(&client).await?;
+//!
+//! let mut trace = Trace::begin(&Target::Stdout, &Header::default())?;
+//! let stop = CancellationToken::new();
+//! watches(&client, &config, &mut trace, &stop, &mut |_| {}).await?;
+//! trace.end()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | part | item |
 //! | --- | --- |
-//! | the way to a cluster, as kubectl takes it; what may be done there | [`Access`], [`permission`] |
-//! | lists and watches, also for others | [`watch`] |
-//! | a recording by watches | [`watches()`], [`Watching`], `selection` |
-//! | a recording by an audit log that is followed, or by a webhook that is served | [`audit_log()`], [`webhook()`] |
-//! | the file that is written | [`Trace`] |
+//! | access to a cluster by a kubeconfig, and its permissions | [`Access`], [`permission`] |
+//! | lists and watches, also for other crates | [`watch`] |
+//! | a recording from watches | [`watches()`], [`WatchConfig`] |
+//! | a recording from an audit log that is followed | [`audit_log()`] |
+//! | a recording from an audit webhook | [`webhook()`] |
+//! | the output | [`Trace`], [`Tally`] |
 //!
 //! # Guarantees
 //!
-//! What may be missing is marked as a gap, which makes the verdict inconclusive. The file holds whole lines at any time.
+//! Every place where changes may be missing is marked as a gap, which makes the verdict inconclusive. At any time the file
+//! consists of complete lines.
 //!
 //! # Caveats
 //!
-//! Watches show neither who wrote nor what was refused. An object that was created and deleted while a watch was broken
-//! off is not seen.
+//! Watches show neither actors nor refused requests. An object that is created and deleted while a watch is interrupted is
+//! not recorded.
 
 mod access;
 mod audit;
 mod change;
 mod error;
-mod hold;
 pub mod permission;
+mod reorder;
 mod selection;
 mod trace;
 pub mod watch;
@@ -30,16 +53,16 @@ mod watches;
 
 pub use access::{Access, version};
 pub use audit::{AuditLog, Webhook, audit_log, webhook};
-pub use error::Error;
+pub use error::{AccessError, Error};
 pub use selection::Labels;
 pub use trace::{Tally, Target, Trace};
-pub use watches::{Watching, watches};
+pub use watches::{WatchConfig, watches};
 
-/// What is to be told while a recording goes on.
+/// A message during a recording.
 #[derive(Clone, Debug)]
-pub enum News<'a> {
-    /// Something that a user should know.
+pub enum Notice<'a> {
+    /// A sentence for the user.
     Note(String),
-    /// How far the recording is.
+    /// The counts so far.
     Progress(&'a Tally),
 }

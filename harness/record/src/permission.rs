@@ -1,19 +1,20 @@
-//! What an account may do, asked of the API server before anything is begun.
+//! The permissions of an account, checked before a recording or a run begins.
 
-use jobcheck_cluster::told;
+use jobcheck_cluster::with_causes;
 use kube::Client;
 use serde_json::{Value, json};
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// What has to be done: the group, the resource with its subresource, and the verbs.
+/// A required permission: the API group, the resource with its subresource, and the verbs.
 pub type Need = (&'static str, &'static str, &'static [&'static str]);
 
-/// What of it the account of this client may not do in a namespace, or, without one, in all; as `watch pods`.
+/// Returns the required permissions that the account lacks in a namespace, or in all namespaces, such as `watch
+/// pods`.
 ///
 /// # Errors
 ///
-/// The API server does not answer.
+/// The API server does not respond.
 pub async fn lacking(
     client: &Client,
     needs: &[Need],
@@ -49,6 +50,6 @@ async fn may(
         .header(http::header::CONTENT_TYPE, "application/json")
         .body(review.to_string().into_bytes())
         .map_err(|error| error.to_string())?;
-    let answer: Value = client.request(request).await.map_err(|error| told(&error))?;
+    let answer: Value = client.request(request).await.map_err(|error| with_causes(&error))?;
     Ok(answer["status"]["allowed"] == true)
 }

@@ -1,4 +1,4 @@
-//! Which Jobs are recorded, and with them which pods.
+//! The selection of the Jobs that are recorded, and of their pods.
 
 use std::collections::BTreeSet;
 
@@ -10,47 +10,48 @@ use serde_json::Value;
 use crate::change::{controller, is_job};
 use crate::watch::text;
 
-/// Labels of a pod that name its Job, by UID and by name; the older ones without a prefix.
+/// The labels of a pod with the UID and the name of its Job. The deprecated ones have no prefix.
 const UIDS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
 const NAMES: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
-/// By it Jobs mark the pods that they count.
+/// The tracking finalizer, with which Job controllers mark pods.
 const FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 
-/// Labels of Jobs, as kubectl's `-l` takes them.
+/// A label selector for Jobs, in the syntax of kubectl's `-l`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels(Selector);
 
 impl Labels {
-    /// Reads them.
+    /// Parses a selector.
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// The selector is invalid. The error is kubectl's message.
     pub fn parse(text: &str) -> Result<Labels, String> {
         Selector::parse(Kind::Jobs, text, "").map(Labels)
     }
 }
 
-/// The objects that are recorded. A Job that was chosen once stays so, and a pod of it, whatever becomes of their labels: a
-/// trace that lacks what happened to one of them would tell of something that nobody did.
+/// The recorded objects. A selected Job stays selected with its pods, also if their labels change. Otherwise the
+/// trace would lack changes, and a controller would seem to have made a mistake.
 #[derive(Debug)]
 pub(crate) struct Selection {
     labels: Option<Labels>,
-    /// UIDs of Jobs.
+    /// The UIDs of the selected Jobs.
     jobs: BTreeSet<String>,
-    /// Namespace and name of Jobs.
+    /// The namespaces and names of the selected Jobs.
     names: BTreeSet<(String, String)>,
-    /// UIDs of pods that are there.
+    /// The UIDs of their existing pods.
     pods: BTreeSet<String>,
 }
 
 impl Selection {
-    /// Of Jobs with these labels, or all.
+    /// Returns a selection of the Jobs with these labels, or of all Jobs.
     pub(crate) fn new(labels: Option<Labels>) -> Selection {
         Selection { labels, jobs: BTreeSet::new(), names: BTreeSet::new(), pods: BTreeSet::new() }
     }
 
-    /// Whether an object is recorded. Asked of all objects in the order of their versions.
+    /// Returns true if a change of an object is recorded. Must be called for all objects in the order of their
+    /// versions.
     pub(crate) fn takes(&mut self, resource: Resource, object: &Value, is_gone: bool) -> bool {
         if resource == Resource::Pods && is_foreign(object) {
             return false;
@@ -79,7 +80,7 @@ impl Selection {
         }
     }
 
-    /// Whether a pod is owned by a Job that is recorded, or could be adopted by one.
+    /// Returns true if a selected Job owns a pod, or could adopt it.
     fn is_of_a_job(&self, pod: &Value) -> bool {
         let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         let labelled = |name: &&str| pod["metadata"]["labels"].get(*name).and_then(Value::as_str);
@@ -91,7 +92,7 @@ impl Selection {
     }
 }
 
-/// Whether a pod is controlled by something else than a Job, and no Job has marked it: no Job can have to do with it.
+/// Returns true if a pod concerns no Job: its controller is no Job, and it has no tracking finalizer.
 fn is_foreign(pod: &Value) -> bool {
     let finalizers = pod["metadata"]["finalizers"].as_array().into_iter().flatten();
     let is_tracked = finalizers.into_iter().any(|it| *it == FINALIZER);
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_no_job_can_have_to_do_with_are_left_out() {
+    fn pods_that_concern_no_job_are_omitted() {
         let mut selection = Selection::new(None);
         let owned = |kind: &str, finalizers: &[&str]| {
             let owner = json!({"uid": "o", "controller": true, "kind": kind, "apiVersion": "batch/v1"});

@@ -1,4 +1,4 @@
-//! The trace that is written.
+//! The output of a recording: a native trace.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -11,10 +11,10 @@ use jobcheck_traces::{Body, Header, Mark, MarkKind, Resource, Writer};
 
 use crate::error::Error;
 
-/// How many records are written at a time at most.
+/// The maximum number of records that are buffered.
 const BATCH: u64 = 1_000;
 
-/// Where a trace goes.
+/// The output of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Standard output.
@@ -23,30 +23,30 @@ pub enum Target {
     File {
         /// Its path.
         path: PathBuf,
-        /// Whether one that is there already is overwritten.
+        /// If true, an existing file is overwritten.
         force: bool,
     },
 }
 
-/// What was recorded so far.
+/// The counts of a recording so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     jobs: BTreeSet<String>,
     pods: BTreeSet<String>,
-    /// Watch events, or requests.
+    /// The number of watch events or requests.
     pub records: u64,
-    /// Why something may be missing, in order.
+    /// The reasons of the gaps, in order.
     pub gaps: Vec<String>,
 }
 
 impl Tally {
-    /// How many Jobs the trace shows.
+    /// The number of Jobs in the trace.
     #[must_use]
     pub fn jobs(&self) -> usize {
         self.jobs.len()
     }
 
-    /// How many pods the trace shows.
+    /// The number of pods in the trace.
     #[must_use]
     pub fn pods(&self) -> usize {
         self.pods.len()
@@ -66,22 +66,22 @@ impl Tally {
     }
 }
 
-/// A native trace under way. What is in the file are whole lines at any time, also once writing has failed.
+/// A native trace that is being written. The file consists of complete lines at any time, also after a failed write.
 #[derive(Debug)]
 pub struct Trace {
     name: String,
     writer: Writer<Lines>,
     tally: Tally,
-    /// Records that were handed on.
+    /// The number of records that were flushed.
     flushed: u64,
 }
 
 impl Trace {
-    /// Begins a trace.
+    /// Creates the output, and writes the header and the mark `start`.
     ///
     /// # Errors
     ///
-    /// The file is there already, or cannot be written.
+    /// The file exists, or cannot be written.
     pub fn begin(target: &Target, header: &Header) -> Result<Trace, Error> {
         let (name, out) = match target {
             Target::Stdout => ("standard output".to_owned(), Out::Stdout),
@@ -96,13 +96,13 @@ impl Trace {
         Ok(trace)
     }
 
-    /// What was recorded so far.
+    /// The counts so far.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// Something may be missing from here on; of this resource, or of both.
+    /// Writes the mark of a gap in the changes of a resource, or of both resources.
     pub(crate) fn gap(&mut self, resource: Option<Resource>, reason: String) -> Result<(), Error> {
         self.tally.gaps.push(reason.clone());
         self.mark(MarkKind::Gap { resource, reason })
@@ -115,7 +115,7 @@ impl Trace {
         if self.tally.records >= self.flushed + BATCH { self.flush() } else { Ok(()) }
     }
 
-    /// Puts what was written into the file.
+    /// Writes the buffered lines to the file.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         let flushed = self.writer.flush();
         self.checked(flushed)?;
@@ -123,11 +123,11 @@ impl Trace {
         Ok(())
     }
 
-    /// Ends the trace on purpose.
+    /// Writes the mark `end`, and closes the output.
     ///
     /// # Errors
     ///
-    /// It cannot be written.
+    /// The output cannot be written.
     pub fn end(mut self) -> Result<Tally, Error> {
         self.mark(MarkKind::End)?;
         self.flush()?;
@@ -146,12 +146,12 @@ impl Trace {
     }
 }
 
-/// Now, in microseconds since the epoch.
+/// The current time, in microseconds since the epoch.
 pub(crate) fn now() -> i64 {
     Timestamp::now().as_microsecond()
 }
 
-/// Devices and pipes are not overwritten.
+/// Devices and pipes cannot be overwritten, so that `force` is not needed for them.
 fn open(path: &Path, force: bool) -> Result<Out, Error> {
     let failed = |source| Error::Output { name: path.display().to_string(), source, lines: 0 };
     let is_stream = |kind: std::fs::FileType| kind.is_char_device() || kind.is_fifo() || kind.is_socket();
@@ -174,12 +174,12 @@ enum Out {
     File(File),
 }
 
-/// Lines that wait to be written, all together.
+/// A buffer of lines that are written together.
 #[derive(Debug)]
 struct Lines {
     out: Out,
     waiting: Vec<u8>,
-    /// Bytes of the lines that are in the file, and how many they are.
+    /// The size of the complete lines in the file, and their number.
     complete: u64,
     count: u64,
 }
@@ -201,14 +201,15 @@ impl Write for Lines {
         self.count += self.waiting[..whole].iter().filter(|byte| **byte == b'\n').count() as u64;
         self.waiting.clear();
         if let (Err(_), Out::File(file)) = (&result, &self.out) {
-            // Half a line would make the file unreadable from there on. If that fails, too, nothing more can be done.
+            // Half a line would make the rest of the file unreadable. If removing it fails too, nothing
+            // more can be done.
             let _ = file.set_len(self.complete);
         }
         result
     }
 }
 
-/// Writes it all; how much of it was written is known also where that fails.
+/// Writes all bytes. `written` has the number of written bytes, also after an error.
 fn write_all(out: &mut impl Write, bytes: &[u8], written: &mut usize) -> io::Result<()> {
     while *written < bytes.len() {
         match out.write(&bytes[*written..]) {
@@ -225,16 +226,10 @@ fn write_all(out: &mut impl Write, bytes: &[u8], written: &mut usize) -> io::Res
 mod tests {
     use super::*;
 
-    fn folder(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("jobcheck-record-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        path
-    }
-
     #[test]
-    fn a_file_is_overwritten_only_if_that_is_wanted() {
-        let folder = folder("overwrite");
-        let path = folder.join("trace.jsonl");
+    fn a_file_is_overwritten_only_with_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.jsonl");
         let target = |force| Target::File { path: path.clone(), force };
         Trace::begin(&target(false), &Header::new()).unwrap().end().unwrap();
         let first = std::fs::read_to_string(&path).unwrap();
@@ -243,6 +238,5 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
         Trace::begin(&target(true), &Header::new()).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -3,88 +3,88 @@
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use jobcheck_cluster::told;
+use jobcheck_cluster::with_causes;
 use jobcheck_traces::{Resource, WatchKind};
 use kube::Client;
 use kube::api::WatchEvent;
 use kube::core::Status;
 use serde_json::Value;
 
-/// Time before a watch that broke is begun again; doubled each time that it breaks at once.
+/// The delay before a broken watch is restarted. It doubles if the watch breaks again at once.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The longest such time.
+/// The maximum of this delay.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// Seconds after which the API server ends a watch.
+/// The timeout of a watch in seconds.
 const SECONDS: u32 = 280;
-/// `410 Gone`: the history that would be needed is compacted.
+/// `410 Gone`: the requested version was compacted.
 const GONE: u16 = 410;
-/// What an API server says that has not come so far yet: its etcd was restored, or is another one.
+/// The message of an API server whose etcd has no such version yet, because etcd was restored or replaced.
 const AHEAD: &str = "Too large resource version";
 
-/// What a watch shows.
+/// The objects of a watch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Scope {
-    /// The namespace; all of them if unset.
+pub struct WatchTarget {
+    /// The namespace. `None`: all.
     pub namespace: Option<String>,
     /// Jobs or pods.
     pub resource: Resource,
 }
 
-/// A list.
+/// The result of a list.
 #[derive(Debug)]
 pub struct Listed {
-    /// The version of the collection: a watch from there shows all that comes after.
+    /// The version of the collection, from which a watch shows all later changes.
     pub version: String,
     /// The objects, each with its `kind` and `apiVersion`.
     pub objects: Vec<Value>,
 }
 
-/// What a watch has shown.
+/// An update from a watch.
 #[derive(Debug)]
-pub enum Shown {
-    /// An object is new, changed, or gone.
+pub enum WatchUpdate {
+    /// An object was created, changed, or removed.
     Event {
-        /// Which of these.
+        /// The kind of change.
         kind: WatchKind,
         /// The object.
         object: Value,
     },
-    /// Nothing else has happened up to this version.
+    /// A bookmark: no other change happened up to this version.
     Reached(String),
-    /// What happened in between was not seen; this is there now.
-    Again {
-        /// Why.
+    /// Changes were missed, and the objects were listed again.
+    Relisted {
+        /// The reason.
         why: String,
-        /// What is there.
+        /// The objects that exist.
         listed: Listed,
     },
-    /// Nothing can be seen for now. It is tried again, from where the watch was.
+    /// The watch is interrupted, for this reason. It is restarted at its last version.
     Lost(String),
 }
 
-/// How a watch ended.
+/// The end of a watch.
 enum End {
-    /// It can go on from its last version.
+    /// It can continue at its last version.
     Cut(Option<String>),
-    /// It cannot.
+    /// It cannot continue, for this reason.
     Missed(String),
-    /// Nobody listens.
-    Unheard,
+    /// The receiver was dropped.
+    Closed,
 }
 
-/// What is there.
+/// Lists the objects.
 ///
 /// # Errors
 ///
-/// The API server does not answer, or refuses.
-pub async fn list(client: &Client, scope: &Scope) -> Result<Listed, String> {
-    let request = get(scope, "").map_err(|error| error.to_string())?;
-    let mut list: Value = client.request(request).await.map_err(|error| told(&error))?;
+/// The API server does not respond, or refuses the request.
+pub async fn list(client: &Client, target: &WatchTarget) -> Result<Listed, String> {
+    let request = get(target, "").map_err(|error| error.to_string())?;
+    let mut list: Value = client.request(request).await.map_err(|error| with_causes(&error))?;
     let version = text(&list, "resourceVersion").to_owned();
     let Value::Array(mut objects) = list["items"].take() else {
         return Ok(Listed { version, objects: Vec::new() });
     };
-    let (_, kind, api_version) = names(scope.resource);
+    let (_, kind, api_version) = names(target.resource);
     for object in &mut objects {
         object["kind"] = kind.into();
         object["apiVersion"] = api_version.into();
@@ -92,32 +92,32 @@ pub async fn list(client: &Client, scope: &Scope) -> Result<Listed, String> {
     Ok(Listed { version, objects })
 }
 
-/// Shows what happens from this version on, for as long as `out` says that it listens. A watch that breaks goes on from
-/// the last version that it has shown, so that nothing is missed; where that version is too old, `out` hears so.
+/// Follows all changes after this version, until `out` returns false. A broken watch continues at its last version,
+/// so that no change is missed. If that version was compacted, `out` receives [`WatchUpdate::Relisted`].
 pub async fn follow(
     client: Client,
-    scope: Scope,
+    target: WatchTarget,
     mut version: String,
-    mut out: impl FnMut(Shown) -> bool + Send,
+    mut out: impl FnMut(WatchUpdate) -> bool + Send,
 ) {
     let mut pause = PAUSE;
     loop {
         let begun = version.clone();
-        let ended = until_it_ends(&client, &scope, &mut version, &mut out).await;
+        let ended = until_it_ends(&client, &target, &mut version, &mut out).await;
         pause = if begun == version { (pause * 2).min(LONGEST_PAUSE) } else { PAUSE };
-        let heard = match ended {
-            End::Unheard => return,
+        let is_open = match ended {
+            End::Closed => return,
             End::Cut(None) => true,
-            End::Cut(Some(why)) => out(Shown::Lost(why)),
-            End::Missed(why) => match list(&client, &scope).await {
+            End::Cut(Some(why)) => out(WatchUpdate::Lost(why)),
+            End::Missed(why) => match list(&client, &target).await {
                 Ok(listed) => {
                     listed.version.clone_into(&mut version);
-                    out(Shown::Again { why, listed })
+                    out(WatchUpdate::Relisted { why, listed })
                 }
-                Err(error) => out(Shown::Lost(error)),
+                Err(error) => out(WatchUpdate::Lost(error)),
             },
         };
-        if !heard {
+        if !is_open {
             return;
         }
         tokio::time::sleep(pause).await;
@@ -126,13 +126,13 @@ pub async fn follow(
 
 async fn until_it_ends(
     client: &Client,
-    scope: &Scope,
+    target: &WatchTarget,
     version: &mut String,
-    out: &mut (impl FnMut(Shown) -> bool + Send),
+    out: &mut (impl FnMut(WatchUpdate) -> bool + Send),
 ) -> End {
     let query =
         format!("watch=1&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds={SECONDS}");
-    let request = match get(scope, &query) {
+    let request = match get(target, &query) {
         Ok(request) => request,
         Err(error) => return End::Cut(Some(error.to_string())),
     };
@@ -148,18 +148,18 @@ async fn until_it_ends(
             Ok(Some(WatchEvent::Deleted(object))) => (WatchKind::Deleted, object),
             Ok(Some(WatchEvent::Bookmark(mark))) => {
                 version.clone_from(&mark.metadata.resource_version);
-                if out(Shown::Reached(mark.metadata.resource_version)) {
+                if out(WatchUpdate::Reached(mark.metadata.resource_version)) {
                     continue;
                 }
-                return End::Unheard;
+                return End::Closed;
             }
-            Ok(Some(WatchEvent::Error(status))) => return End::Missed(said(&status)),
+            Ok(Some(WatchEvent::Error(status))) => return End::Missed(message(&status)),
             Ok(None) => return End::Cut(None),
             Err(error) => return refused(&error),
         };
         text(&object, "resourceVersion").clone_into(version);
-        if !out(Shown::Event { kind, object }) {
-            return End::Unheard;
+        if !out(WatchUpdate::Event { kind, object }) {
+            return End::Closed;
         }
     }
 }
@@ -167,20 +167,21 @@ async fn until_it_ends(
 fn refused(error: &kube::Error) -> End {
     match error {
         kube::Error::Api(status) if status.code == GONE || status.message.contains(AHEAD) => {
-            End::Missed(said(status))
+            End::Missed(message(status))
         }
-        // It would come again, as often as it is asked for.
-        kube::Error::SerdeError(error) => End::Missed(format!("an event that cannot be read: {error}")),
-        error => End::Cut(Some(told(error))),
+        // A retry would receive the same event again.
+        kube::Error::SerdeError(error) => End::Missed(format!("an event cannot be parsed: {error}")),
+        error => End::Cut(Some(with_causes(error))),
     }
 }
 
-fn said(status: &Status) -> String {
+/// The message of a `Status`, or its reason.
+fn message(status: &Status) -> String {
     let message = [&status.message, &status.reason].into_iter().find(|text| !text.is_empty());
     message.map_or_else(|| format!("the watch ended with an error ({})", status.code), Clone::clone)
 }
 
-/// The plural, the kind, and the version of the API.
+/// The plural name, the kind, and the API version.
 fn names(resource: Resource) -> (&'static str, &'static str, &'static str) {
     match resource {
         Resource::Jobs => ("jobs", "Job", "batch/v1"),
@@ -188,14 +189,14 @@ fn names(resource: Resource) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-fn get(scope: &Scope, query: &str) -> http::Result<http::Request<Vec<u8>>> {
-    let api = if scope.resource == Resource::Jobs { "/apis/batch/v1" } else { "/api/v1" };
-    let inside = scope.namespace.as_ref().map(|name| format!("/namespaces/{name}")).unwrap_or_default();
-    let (plural, ..) = names(scope.resource);
+fn get(target: &WatchTarget, query: &str) -> http::Result<http::Request<Vec<u8>>> {
+    let api = if target.resource == Resource::Jobs { "/apis/batch/v1" } else { "/api/v1" };
+    let inside = target.namespace.as_ref().map(|name| format!("/namespaces/{name}")).unwrap_or_default();
+    let (plural, ..) = names(target.resource);
     http::Request::get(format!("{api}{inside}/{plural}?{query}")).body(Vec::new())
 }
 
-/// A field of `metadata`.
+/// The text of a field of `metadata`. Empty if it is absent.
 #[must_use]
 pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()

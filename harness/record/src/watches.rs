@@ -1,8 +1,9 @@
-//! A recording by watches: of every change of Jobs and pods, in the order of their versions.
+//! A recording by watches: every change of Jobs and pods, in the order of their versions.
 //!
-//! Each namespace has a watch of its Jobs and one of its pods, and one may be ahead of the other. A trace in which a Job
-//! counts a pod before the pod has ended would tell of a mistake that nobody made. So what a watch shows waits until all
-//! have come as far, or for [`WAIT`]; and at the end it is asked what there is, and only what came before is written.
+//! Each namespace has a watch of its Jobs and a watch of its pods, and one may be ahead of the other. A trace in
+//! which a Job counts a pod before the pod has terminated would show a mistake that no controller made. So changes
+//! wait until all watches have reached their version, or for [`WAIT`]. At the end the objects are listed, and only
+//! changes up to that list are written.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,33 +17,33 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::change::{Change, Idle, number_of};
-use crate::error::Error;
-use crate::hold::Hold;
+use crate::error::{AccessError, Error};
+use crate::reorder::ReorderBuffer;
 use crate::selection::{Labels, Selection};
 use crate::trace::Trace;
-use crate::watch::{self, Listed, Scope, Shown, text};
-use crate::{News, permission};
+use crate::watch::{self, Listed, WatchTarget, WatchUpdate, text};
+use crate::{Notice, permission};
 
-/// How long what one watch has shown waits for the others.
+/// The maximum time that a change waits for the other watches.
 const WAIT: Duration = Duration::from_secs(5);
-/// Time between two looks at what has waited for so long.
+/// The interval at which waiting changes are written.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long the watches may take to show what there is at the end.
+/// The time in which the watches must reach the final list.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What has to be done for it.
+/// The required permissions.
 const NEEDED: [permission::Need; 2] =
     [("batch", "jobs", &["list", "watch"]), ("", "pods", &["list", "watch"])];
 
-/// What is recorded.
+/// The objects to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watching {
-    /// The namespaces; all of them if there are none.
+pub struct WatchConfig {
+    /// The namespaces. Empty: all.
     pub namespaces: Vec<String>,
-    /// Of which Jobs; of all if unset. Their pods are recorded with them.
+    /// The labels of the Jobs. `None`: all Jobs. The pods of these Jobs are recorded too.
     pub labels: Option<Labels>,
 }
 
-impl Watching {
+impl WatchConfig {
     fn places(&self) -> Vec<Option<String>> {
         if self.namespaces.is_empty() {
             vec![None]
@@ -51,20 +52,20 @@ impl Watching {
         }
     }
 
-    /// Asks whether the account may do it.
+    /// Checks the permissions of the account.
     ///
     /// # Errors
     ///
-    /// It may not, or the API server does not answer.
+    /// The account lacks a permission, or the API server does not respond.
     pub async fn check(&self, client: &Client) -> Result<(), Error> {
         let mut lacking = Vec::new();
         let mut advice = Vec::new();
         for place in self.places() {
             let missing =
-                permission::lacking(client, &NEEDED, place.as_deref()).await.map_err(Error::Server)?;
+                permission::lacking(client, &NEEDED, place.as_deref()).await.map_err(AccessError::Server)?;
             if !missing.is_empty() {
-                lacking.push(format!("{} in {}", missing.join(", "), told(place.as_deref())));
-                advice.push(how_to_allow(place.as_deref()));
+                lacking.push(format!("{} in {}", missing.join(", "), place_name(place.as_deref())));
+                advice.push(grant_commands(place.as_deref()));
             }
         }
         if lacking.is_empty() {
@@ -73,7 +74,7 @@ impl Watching {
         Err(Error::Permission { lacking: lacking.join("; "), advice: advice.join("\n") })
     }
 
-    /// The namespaces that are not there. One that the account may not ask for counts as being there.
+    /// The namespaces that do not exist. A namespace that the account may not read counts as existing.
     pub async fn missing(&self, client: &Client) -> Vec<&str> {
         let mut missing = Vec::new();
         for name in &self.namespaces {
@@ -90,11 +91,13 @@ impl Watching {
     }
 }
 
-fn told(namespace: Option<&str>) -> String {
+/// The name of a namespace in messages.
+fn place_name(namespace: Option<&str>) -> String {
     namespace.map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"))
 }
 
-fn how_to_allow(namespace: Option<&str>) -> String {
+/// The kubectl commands that grant the permissions.
+fn grant_commands(namespace: Option<&str>) -> String {
     let (role, at) = match namespace {
         Some(name) => ("role", format!(" -n {name}")),
         None => ("clusterrole", String::new()),
@@ -105,43 +108,43 @@ fn how_to_allow(namespace: Option<&str>) -> String {
     )
 }
 
-/// Records until it is to stop.
+/// Records until `stop` is cancelled.
 ///
 /// # Errors
 ///
-/// The API server does not answer at the beginning, or the trace cannot be written. What the API server does later shows
-/// as a gap.
+/// The API server does not respond at the beginning, or the trace cannot be written. A later failure of the API
+/// server is a gap in the trace.
 pub async fn watches(
     client: &Client,
-    what: &Watching,
+    what: &WatchConfig,
     trace: &mut Trace,
     stop: &CancellationToken,
-    hear: &mut dyn FnMut(News<'_>),
+    notify: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Error> {
     let (sender, inbox) = unbounded_channel();
     let mut recording = Recording {
         client,
         trace,
-        hear,
+        notify,
         inbox,
         selection: Selection::new(what.labels.clone()),
-        hold: Hold::new(WAIT),
+        buffer: ReorderBuffer::new(WAIT),
         idle: Idle::default(),
         followed: Vec::new(),
     };
-    // They end with it.
+    // The watches end with the recording.
     let mut watches = JoinSet::new();
     for place in what.places() {
         let mut there = Vec::new();
-        // The pods first: a Job that nobody has begun then has none that could be missing.
+        // Pods are listed first, so that a Job that was not started yet has no missing pods.
         for resource in [Resource::Pods, Resource::Jobs] {
-            let scope = Scope { namespace: place.clone(), resource };
-            let listed = watch::list(client, &scope).await.map_err(Error::Server)?;
+            let target = WatchTarget { namespace: place.clone(), resource };
+            let listed = watch::list(client, &target).await.map_err(AccessError::Server)?;
             let (number, version) = (recording.followed.len(), listed.version.clone());
-            there.extend(recording.follow(scope.clone(), listed));
+            there.extend(recording.follow(target.clone(), listed));
             let out = sender.clone();
             let out = move |shown| out.send((number, shown)).is_ok();
-            watches.spawn(watch::follow(client.clone(), scope, version, out));
+            watches.spawn(watch::follow(client.clone(), target, version, out));
         }
         recording.begin(there);
     }
@@ -149,22 +152,27 @@ pub async fn watches(
     recording.end().await
 }
 
-/// What a watch has shown so far.
-struct Followed {
-    scope: Scope,
-    /// Up to where.
+/// The progress of one watch.
+struct FollowedWatch {
+    target: WatchTarget,
+    /// The version that it has reached.
     version: u64,
-    /// Versions of the objects that are there, by UID.
+    /// The versions of the existing objects, by UID.
     known: BTreeMap<String, u64>,
     is_lost: bool,
 }
 
-impl Followed {
-    fn told(&self) -> String {
-        format!("the watch of {} in {}", self.scope.resource.name(), told(self.scope.namespace.as_deref()))
+impl FollowedWatch {
+    /// The name of the watch in messages.
+    fn name(&self) -> String {
+        format!(
+            "the watch of {} in {}",
+            self.target.resource.name(),
+            place_name(self.target.namespace.as_deref())
+        )
     }
 
-    /// Whether it has shown all that a list holds.
+    /// Returns true if the watch has shown all objects of a list.
     fn has_reached(&self, listed: &BTreeMap<String, u64>, version: u64) -> bool {
         let shown = |(uid, version)| self.known.get(uid).is_some_and(|known| known >= version);
         let is_there = |(uid, known): (&String, &u64)| *known > version || listed.contains_key(uid);
@@ -172,39 +180,39 @@ impl Followed {
     }
 }
 
-/// What waits to be written.
-enum Waiting {
-    Shown(Box<Change>),
+/// An entry that waits to be written.
+enum Entry {
+    WatchUpdate(Box<Change>),
     Gap(Resource, String),
 }
 
 struct Recording<'a> {
     client: &'a Client,
     trace: &'a mut Trace,
-    hear: &'a mut dyn FnMut(News<'_>),
-    inbox: UnboundedReceiver<(usize, Shown)>,
+    notify: &'a mut dyn FnMut(Notice<'_>),
+    inbox: UnboundedReceiver<(usize, WatchUpdate)>,
     selection: Selection,
-    hold: Hold<Waiting>,
+    buffer: ReorderBuffer<Entry>,
     idle: Idle,
-    followed: Vec<Followed>,
+    followed: Vec<FollowedWatch>,
 }
 
 impl Recording<'_> {
-    /// A watch begins behind this list; what was listed.
-    fn follow(&mut self, scope: Scope, listed: Listed) -> Vec<Change> {
-        let (resource, version) = (scope.resource, number_of(&listed.version));
+    /// Adds a watch that begins at this list. Returns the listed objects.
+    fn follow(&mut self, target: WatchTarget, listed: Listed) -> Vec<Change> {
+        let (resource, version) = (target.resource, number_of(&listed.version));
         let objects = listed.objects.into_iter();
         let there: Vec<Change> = objects.map(|it| Change::new(resource, WatchKind::Added, it)).collect();
         let known = there.iter().map(|it| (it.uid().to_owned(), it.version)).collect();
-        self.followed.push(Followed { scope, version, known, is_lost: false });
+        self.followed.push(FollowedWatch { target, version, known, is_lost: false });
         there
     }
 
-    /// What is there when the recording begins.
+    /// Adds the objects that exist at the start of the recording.
     fn begin(&mut self, there: Vec<Change>) {
         for change in self.idle.take(there) {
-            // Nothing was written yet: none is late.
-            self.hold.push(change.version, Waiting::Shown(Box::new(change)));
+            // Nothing was written yet, so that no object is late.
+            self.buffer.push(change.version, Entry::WatchUpdate(Box::new(change)));
         }
     }
 
@@ -216,13 +224,13 @@ impl Recording<'_> {
                 biased;
                 () = stop.cancelled() => return Ok(()),
                 _ = looks.tick() => {
-                    self.write_what_is_ripe()?;
+                    self.write_ripe_entries()?;
                     self.trace.flush()?;
-                    (self.hear)(News::Progress(self.trace.tally()));
+                    (self.notify)(Notice::Progress(self.trace.tally()));
                 }
                 shown = self.inbox.recv() => {
                     let Some((number, shown)) = shown else {
-                        return Err(Error::Internal("the watches ended by themselves".to_owned()));
+                        return Err(Error::Internal("the watches ended unexpectedly".to_owned()));
                     };
                     self.take(number, shown)?;
                 }
@@ -230,37 +238,40 @@ impl Recording<'_> {
         }
     }
 
-    fn take(&mut self, number: usize, shown: Shown) -> Result<(), Error> {
+    fn take(&mut self, number: usize, shown: WatchUpdate) -> Result<(), Error> {
         let followed = &mut self.followed[number];
-        if let Shown::Lost(why) = shown {
+        if let WatchUpdate::Lost(why) = shown {
             if !std::mem::replace(&mut followed.is_lost, true) {
-                (self.hear)(News::Note(format!("{} broke, and is tried again: {why}", followed.told())));
+                (self.notify)(Notice::Note(format!(
+                    "{} is interrupted, and is restarted: {why}",
+                    followed.name()
+                )));
             }
             return Ok(());
         }
         followed.is_lost = false;
         match shown {
-            Shown::Event { kind, object } => self.shown(number, kind, object),
-            Shown::Reached(version) => {
+            WatchUpdate::Event { kind, object } => self.shown(number, kind, object),
+            WatchUpdate::Reached(version) => {
                 followed.version = followed.version.max(number_of(&version));
                 Ok(())
             }
-            Shown::Again { why, listed } => self.again(number, why, listed),
-            Shown::Lost(_) => Ok(()),
+            WatchUpdate::Relisted { why, listed } => self.relisted(number, why, listed),
+            WatchUpdate::Lost(_) => Ok(()),
         }
     }
 
-    /// What came between the last version that was shown and this list is missing. In the order of versions the gap stands
-    /// between what was seen before it and what the list shows.
-    fn again(&mut self, number: usize, why: String, listed: Listed) -> Result<(), Error> {
+    /// Records that the changes between the last shown version and this list are missing. The gap is placed
+    /// between them in the order of versions.
+    fn relisted(&mut self, number: usize, why: String, listed: Listed) -> Result<(), Error> {
         let followed = &mut self.followed[number];
-        let reason = format!("{} broke off: {why}", followed.told());
-        (self.hear)(News::Note(format!("a gap: {reason}")));
+        let reason = format!("{} was interrupted: {why}", followed.name());
+        (self.notify)(Notice::Note(format!("a gap: {reason}")));
         let known = std::mem::take(&mut followed.known);
-        self.hold.push(followed.version, Waiting::Gap(followed.scope.resource, reason));
+        self.buffer.push(followed.version, Entry::Gap(followed.target.resource, reason));
         if number_of(&listed.version) < followed.version {
-            // It is another etcd, whose versions tell nothing of those before.
-            while let Some(waiting) = self.hold.any() {
+            // It is another etcd, whose versions are not comparable with the earlier ones.
+            while let Some(waiting) = self.buffer.any() {
                 self.write(&waiting)?;
             }
         }
@@ -269,7 +280,7 @@ impl Recording<'_> {
             if known.get(uid) == Some(&version) {
                 self.followed[number].known.insert(uid.to_owned(), version);
             } else {
-                // Nobody knows whether it is new, and when it came to be what it is.
+                // The list does not show whether the object is new, or when it changed.
                 self.shown(number, WatchKind::Modified, object)?;
             }
         }
@@ -279,7 +290,7 @@ impl Recording<'_> {
 
     fn shown(&mut self, number: usize, kind: WatchKind, object: Value) -> Result<(), Error> {
         let followed = &mut self.followed[number];
-        let change = Change::new(followed.scope.resource, kind, object);
+        let change = Change::new(followed.target.resource, kind, object);
         let version = change.version;
         if kind == WatchKind::Deleted {
             followed.known.remove(change.uid());
@@ -287,39 +298,39 @@ impl Recording<'_> {
             followed.known.insert(change.uid().to_owned(), version);
         }
         followed.version = followed.version.max(version);
-        let in_time = self.hold.push(version, Waiting::Shown(Box::new(change)));
+        let in_time = self.buffer.push(version, Entry::WatchUpdate(Box::new(change)));
         self.note_late(number, in_time)
     }
 
-    /// What comes behind something that came later, and is written already, cannot be judged.
+    /// Records a gap if a change arrives after a later change was written.
     fn note_late(&mut self, number: usize, in_time: bool) -> Result<(), Error> {
         if in_time {
             return Ok(());
         }
         let followed = &self.followed[number];
-        let reason = format!("{} was more than {} s behind another", followed.told(), WAIT.as_secs());
-        (self.hear)(News::Note(format!("a gap: {reason}")));
+        let reason = format!("{} was more than {} s behind another", followed.name(), WAIT.as_secs());
+        (self.notify)(Notice::Note(format!("a gap: {reason}")));
         self.trace.gap(None, reason)
     }
 
-    fn write_what_is_ripe(&mut self) -> Result<(), Error> {
+    fn write_ripe_entries(&mut self) -> Result<(), Error> {
         let known = self.followed.iter().map(|it| it.version).min().unwrap_or(0);
-        while let Some(waiting) = self.hold.ripe(known) {
+        while let Some(waiting) = self.buffer.ripe(known) {
             self.write(&waiting)?;
         }
         Ok(())
     }
 
-    fn write(&mut self, waiting: &Waiting) -> Result<(), Error> {
+    fn write(&mut self, waiting: &Entry) -> Result<(), Error> {
         let change = match waiting {
-            Waiting::Gap(resource, reason) => {
-                // What was there before it may change unseen: told later, it would seem to be of after the gap.
+            Entry::Gap(resource, reason) => {
+                // Idle objects may have changed during the gap, so that they are written before it.
                 for before in self.idle.all() {
                     self.put(&before)?;
                 }
                 return self.trace.gap(Some(*resource), reason.clone());
             }
-            Waiting::Shown(change) => change,
+            Entry::WatchUpdate(change) => change,
         };
         for before in self.idle.wake(change) {
             self.put(&before)?;
@@ -334,35 +345,35 @@ impl Recording<'_> {
         change.show(|watched| self.trace.write(&Body::Watched(watched)))
     }
 
-    /// Waits until the watches have shown what there is, and writes what came up to then.
+    /// Waits until the watches have reached the final list, and writes the changes up to it.
     async fn end(mut self) -> Result<(), Error> {
         let end = Instant::now() + PATIENCE;
-        let (last, trouble) = match self.come_to_an_end(end).await {
+        let (last, incomplete) = match self.complete_version(end).await {
             Ok(version) => (version, None),
             Err(why) => (self.followed.iter().map(|it| it.version).min().unwrap_or(0), Some(why)),
         };
-        while let Some(waiting) = self.hold.up_to(last) {
+        while let Some(waiting) = self.buffer.up_to(last) {
             self.write(&waiting)?;
         }
-        if let Some(why) = trouble {
-            (self.hear)(News::Note(format!("a gap: {why}")));
+        if let Some(why) = incomplete {
+            (self.notify)(Notice::Note(format!("a gap: {why}")));
             self.trace.gap(None, why)?;
         }
         self.trace.flush()
     }
 
-    /// The version up to which everything was shown; why it is not known.
-    async fn come_to_an_end(&mut self, end: Instant) -> Result<u64, String> {
+    /// Returns the version up to which the recording is complete, or the reason why it is unknown.
+    async fn complete_version(&mut self, end: Instant) -> Result<u64, String> {
         let mut wanted = Vec::new();
         for followed in &self.followed {
-            let listed = timeout_at(end, watch::list(self.client, &followed.scope)).await;
-            let listed = listed.unwrap_or_else(|_| Err("it does not answer".to_owned()));
+            let listed = timeout_at(end, watch::list(self.client, &followed.target)).await;
+            let listed = listed.unwrap_or_else(|_| Err("it does not respond".to_owned()));
             let listed =
                 listed.map_err(|why| format!("at the end the API server could not be asked: {why}"))?;
             if number_of(&listed.version) < followed.version {
                 return Err(format!(
-                    "at the end {} is ahead of what there is: etcd was replaced",
-                    followed.told()
+                    "at the end {} is ahead of the API server: etcd was replaced",
+                    followed.name()
                 ));
             }
             let objects = listed.objects.iter();
@@ -374,7 +385,7 @@ impl Recording<'_> {
             let behind =
                 self.followed.iter().zip(&wanted).find(|(it, (listed, at))| !it.has_reached(listed, *at));
             let Some((behind, _)) = behind else { break };
-            let why = format!("at the end {} has not shown all that is there", behind.told());
+            let why = format!("at the end {} has not shown all objects", behind.name());
             let Ok(Some((number, shown))) = timeout_at(end, self.inbox.recv()).await else { return Err(why) };
             self.take(number, shown).map_err(|error| error.to_string())?;
         }
@@ -387,15 +398,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_has_come_to_the_end_once_it_has_shown_what_is_there_and_what_is_gone() {
-        let scope = Scope { namespace: None, resource: Resource::Pods };
+    fn a_watch_is_complete_when_it_has_shown_all_listed_and_all_removed_objects() {
+        let target = WatchTarget { namespace: None, resource: Resource::Pods };
         let versions = |all: &[(&str, u64)]| all.iter().map(|(uid, it)| ((*uid).to_owned(), *it)).collect();
-        let followed = |known| Followed { scope: scope.clone(), version: 0, known, is_lost: false };
+        let followed = |known| FollowedWatch { target: target.clone(), version: 0, known, is_lost: false };
         let listed = versions(&[("a", 5), ("b", 7)]);
         assert!(!followed(versions(&[("a", 5), ("b", 6)])).has_reached(&listed, 9));
         assert!(!followed(versions(&[("a", 5), ("b", 7), ("gone", 3)])).has_reached(&listed, 9));
         assert!(followed(versions(&[("a", 5), ("b", 8), ("later", 10)])).has_reached(&listed, 9));
-        let beyond = Followed { version: 10, ..followed(versions(&[("a", 5)])) };
+        let beyond = FollowedWatch { version: 10, ..followed(versions(&[("a", 5)])) };
         assert!(beyond.has_reached(&listed, 9));
     }
 }

@@ -1,4 +1,4 @@
-//! What a scenario says of a Job and its pods: conditions to wait for, and expectations.
+//! Claims about a Job and its pods: conditions to wait for, and expectations.
 
 use std::collections::BTreeMap;
 
@@ -6,38 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use super::values::{Condition, Id, Quantity};
 
-/// What is said of a Job and its pods.
+/// Claims about a Job and its pods.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Claims {
-    /// The Job; may be left out where there is one only. A step names it itself.
+    /// The Job. Optional if there is only one. In a step, the step names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// The requirement that asks for it.
+    /// The requirement from which the claims follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requirement: Option<Id>,
-    /// Whether the Job is there.
+    /// True: the Job exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exists: Option<bool>,
-    /// Whether it is being deleted.
+    /// True: it is being deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleting: Option<bool>,
-    /// Whether it has a terminal condition.
+    /// True: it has a terminal condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished: Option<bool>,
-    /// Whether it has `startTime`.
+    /// True: it has `startTime`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_time: Option<bool>,
-    /// Whether it has `completionTime`.
+    /// True: it has `completionTime`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<bool>,
-    /// Conditions that are true.
+    /// The conditions that are true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// Conditions that are not true.
+    /// The conditions that are not true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_conditions: Vec<Condition>,
-    /// Reasons of conditions.
+    /// The reasons of conditions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reasons: BTreeMap<Condition, String>,
     /// `status.active`.
@@ -55,7 +55,7 @@ pub struct Claims {
     /// `status.failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Quantity>,
-    /// UIDs in `status.uncountedTerminatedPods`.
+    /// The number of UIDs in `status.uncountedTerminatedPods`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncounted: Option<Quantity>,
     /// `status.completedIndexes`.
@@ -64,37 +64,37 @@ pub struct Claims {
     /// `status.failedIndexes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_indexes: Option<String>,
-    /// Its pods.
+    /// The pods of the Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodClaims>,
 }
 
-/// How many pods there are of each sort.
+/// The numbers of pods in each state.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodClaims {
-    /// All.
+    /// All existing pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<Quantity>,
-    /// Those that have not ended and are not being deleted.
+    /// Pods that have not terminated and are not being deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<Quantity>,
-    /// Those that are being deleted and have not ended.
+    /// Pods that are being deleted and have not terminated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminating: Option<Quantity>,
-    /// Those in phase `Succeeded`.
+    /// Pods in phase `Succeeded`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub succeeded: Option<Quantity>,
-    /// Those in phase `Failed`.
+    /// Pods in phase `Failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Quantity>,
-    /// Those with the tracking finalizer.
+    /// Pods with the tracking finalizer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracked: Option<Quantity>,
-    /// Those that the Job controls.
+    /// Pods that the Job controls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controlled: Option<Quantity>,
-    /// Those that there ever were.
+    /// All pods that were created so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<Quantity>,
 }

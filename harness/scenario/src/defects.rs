@@ -1,4 +1,4 @@
-//! Scenarios of known defects: each breaks the same requirement with the defect, and holds without.
+//! Scenarios of known defects. Each breaks the same requirement with the defect, and holds without it.
 
 use jobcheck_explorer::check::{Bounds, visit};
 use jobcheck_explorer::counterexample::Counterexample;
@@ -14,14 +14,15 @@ use super::format::Scenario;
 use super::model::{self, ModelRun};
 use super::values::{Id, Quantity};
 
-/// The scenario of a known defect, which breaks the same requirement with it, and holds without.
+/// Returns the scenario of a known defect. With the defect it breaks the same requirement, and without the defect it
+/// holds.
 ///
-/// What happened to pods that only the defect made is optional. A defect that breaks no write is told by what is
-/// otherwise at rest.
+/// Steps on pods that only the defect creates are optional. A defect that breaks no write is shown by a different
+/// state at quiescence.
 ///
 /// # Errors
 ///
-/// Why there is none.
+/// There is no such scenario.
 pub fn export_defect(mutant: &Mutant, found: &Counterexample) -> Result<Scenario, ExportError> {
     let requirement = mutant.requirement();
     let about = About {
@@ -53,7 +54,7 @@ pub fn export_defect(mutant: &Mutant, found: &Counterexample) -> Result<Scenario
     if shows(&scenario)? { Ok(scenario) } else { Err(ExportError::NotShown(requirement)) }
 }
 
-/// The step, from 0, for which a script waits where something is missing at rest.
+/// The step, from 0, for which the script waits without end.
 fn waiting(run: &ModelRun) -> Option<usize> {
     let found = run.found().filter(|found| found.number.is_none() && found.cycle_start.is_none())?;
     let scope = &run.scope;
@@ -61,7 +62,7 @@ fn waiting(run: &ModelRun) -> Option<usize> {
     scope.script.as_ref()?.item(&world).map(|item| item.step - 1)
 }
 
-/// What is one way at rest without the defect, and can be another with it.
+/// The claims that hold at quiescence without the defect, and can fail with it.
 fn difference(scenario: &Scenario, mutant: &Mutant, bounds: &Bounds) -> Result<Option<Claims>, ExportError> {
     let sound = model::scope(scenario)?;
     let defective = model::with_defect(&sound, mutant);
@@ -85,13 +86,13 @@ fn difference(scenario: &Scenario, mutant: &Mutant, bounds: &Bounds) -> Result<O
     Ok(None)
 }
 
-/// The value that all have in common.
+/// The common value. `None` if the values differ.
 fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)
 }
 
-/// The worlds of a scope in which nothing can happen any more.
+/// The quiescent states of a scope.
 fn at_rest(scope: &Scope, bounds: &Bounds) -> Vec<World> {
     let mut found = Vec::new();
     visit(scope, bounds, &|_| false, &mut |_, worlds| {

@@ -1,4 +1,4 @@
-//! From a counterexample to a scenario: what the environment did on the way, and nothing of what the controllers did.
+//! Export of a counterexample as a scenario: the steps of the environment, without those of the controllers.
 
 use std::collections::BTreeMap;
 
@@ -32,44 +32,44 @@ use super::steps::{
 use super::subject;
 use super::values::{Condition, ExitCode, Gate, Id, Span};
 
-/// What a scenario says of itself.
+/// The metadata of a scenario.
 #[derive(Clone, Debug)]
 pub struct About<'a> {
-    /// Its name; what no name may hold becomes `-`.
+    /// The name. Characters that are not allowed become `-`.
     pub name: &'a str,
-    /// What it is about.
+    /// The purpose.
     pub about: &'a str,
-    /// What it breaks.
+    /// The requirement that it breaks.
     pub requirement: Option<Req>,
-    /// Where it comes from.
+    /// The source.
     pub source: Option<&'a str>,
 }
 
-/// Why a counterexample is no scenario.
+/// The reason why a counterexample cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// It is one of the specification itself: there is no controller to run.
-    #[error("scenarios are run by a controller, and this counterexample is one of the specification itself")]
+    /// The counterexample is about the specification itself, without a controller.
+    #[error("the counterexample is one of the specification itself, and a scenario needs a controller")]
     NoController,
-    /// Something that it needs has no word in the format.
-    #[error("the format has no word for {0}")]
+    /// The format has no step for an event of the counterexample.
+    #[error("the format has no step for {0}")]
     NoWord(&'static str),
-    /// The scenario that came of it cannot be run.
+    /// The exported scenario cannot be run.
     #[error(transparent)]
-    Unfit(#[from] ScenarioError),
-    /// What is right breaks it as well.
-    #[error("without the defect it does not hold: {0}")]
+    Invalid(#[from] ScenarioError),
+    /// The correct algorithm breaks the scenario too.
+    #[error("the scenario does not hold without the defect: {0}")]
     NotSound(String),
-    /// The defect does not show in it.
-    #[error("with the defect nothing is broken that asks for {0}")]
+    /// The defect does not break the requirement in the scenario.
+    #[error("the defect does not break {0} in this scenario")]
     NotShown(Req),
 }
 
-/// The scenario of a way through a scope.
+/// Returns the scenario of a path through a scope.
 ///
 /// # Errors
 ///
-/// Why there is none.
+/// The path cannot be expressed as a scenario.
 pub fn export(scope: &Scope, path: &[ModelStep], about: &About<'_>) -> Result<Scenario, ExportError> {
     let Some(algorithm) = scope.algorithm() else { return Err(ExportError::NoController) };
     let steps = Export { scope, since: Vec::new(), steps: Vec::new() }.steps(path)?;
@@ -109,7 +109,7 @@ pub fn export(scope: &Scope, path: &[ModelStep], about: &About<'_>) -> Result<Sc
     })
 }
 
-/// A value of a scenario that was never read.
+/// Returns a value without a position, for a scenario that was not parsed.
 pub(super) fn located<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Location::UNKNOWN, Location::UNKNOWN)
 }
@@ -152,7 +152,7 @@ fn api_server(scope: &Scope) -> Result<Option<ApiServer>, ExportError> {
         return Err(ExportError::NoWord("an API server of another version"));
     }
     if !scope.refused.is_empty() {
-        return Err(ExportError::NoWord("requests that are refused for ever"));
+        return Err(ExportError::NoWord("requests that are always refused"));
     }
     Ok((scope.rules != RuleSet::V1_36).then(|| ApiServer { feature_gates: off(gates) }))
 }
@@ -165,7 +165,7 @@ fn watches(scope: &Scope) -> Option<Watches> {
 
 struct Export<'a> {
     scope: &'a Scope,
-    /// Requests that were handled since the last step.
+    /// The requests that were handled since the last step.
     since: Vec<(JobId, Sent)>,
     steps: Vec<Step>,
 }
@@ -185,7 +185,7 @@ impl Export<'_> {
             self.since.push((job, request));
             return Ok(());
         }
-        let Some((job, happening)) = self.happening(step, world)? else { return Ok(()) };
+        let Some((job, happening)) = self.event(step, world)? else { return Ok(()) };
         let several = self.scope.jobs.len() > 1;
         let job = job.filter(|_| several).map(|job| name_of(usize::from(job.0)));
         let happening = Step { job, ..happening };
@@ -198,12 +198,9 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// What the environment does, and to which Job; `None` where a controller does it, or who follows up.
-    fn happening(
-        &self,
-        step: &ModelStep,
-        world: &World,
-    ) -> Result<Option<(Option<JobId>, Step)>, ExportError> {
+    /// The event of the environment, and its Job. `None` for a step of a controller, or for one that follows by
+    /// itself.
+    fn event(&self, step: &ModelStep, world: &World) -> Result<Option<(Option<JobId>, Step)>, ExportError> {
         let default = Step::default;
         let (job, happening) = match step {
             ModelStep::Kubelet(_, _, KubeletStep::Remove)
@@ -386,7 +383,7 @@ fn of_user(what: UserStep, world: &World) -> Result<Step, ExportError> {
             | UserAction::DeleteEndedPod
             | UserAction::StripOwner
             | UserAction::Relabel => {
-                return Err(ExportError::NoWord("an action on no pod"));
+                return Err(ExportError::NoWord("an action without a pod"));
             }
         },
     })

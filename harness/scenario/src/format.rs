@@ -1,4 +1,4 @@
-//! The text of a scenario, field by field.
+//! The fields of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -26,22 +26,22 @@ pub enum Kind {
     Scenario,
 }
 
-/// What happens to Jobs, and what is expected of who manages them.
+/// A scenario: events that happen to Jobs, and the expected behaviour of their managers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scenario {
     /// Version of the format.
     pub api_version: ApiVersion,
-    /// That it is a scenario.
+    /// The kind of document.
     pub kind: Kind,
-    /// Its name: lower case, digits, `-`.
+    /// The name: lower-case letters, digits, and `-`.
     pub name: String,
-    /// What it is about, in a sentence or two.
+    /// The purpose, in one or two sentences.
     pub about: String,
-    /// The requirements that it is about: they are looked at first.
+    /// The requirements under test, which are checked first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<Id>,
-    /// Where it comes from: a test of Kubernetes, an issue, a finding.
+    /// The source: a test of Kubernetes, an issue, or a finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The targets that can play it; all where it is left out.
@@ -49,34 +49,34 @@ pub struct Scenario {
     pub targets: Vec<TargetName>,
     /// The Jobs that the user creates.
     pub jobs: Vec<JobEntry>,
-    /// Pods that are there before any Job has had a sync, each without the tracking finalizer.
+    /// The pods that exist before the first sync of any Job, without the tracking finalizer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pods_before: Vec<PodBefore>,
-    /// Whether pods wait for the scheduler, a step `schedule`; else each is bound to a node as soon as it is there.
+    /// If true, pods wait for a step `schedule`. Otherwise each pod is bound to a node at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unscheduled: bool,
-    /// How the Job controller was started.
+    /// The settings of the Job controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
-    /// The TTL-after-finished controller; it runs where a Job has a TTL, too.
+    /// The settings of the TTL-after-finished controller. It also runs if a Job has a TTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_controller: Option<TtlControllerEntry>,
-    /// The API server.
+    /// The settings of the API server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_server: Option<ApiServer>,
-    /// How many events the controllers' watches may be behind, at any time.
+    /// The maximum lag of the controllers' watches, in events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watches: Option<Watches>,
-    /// What bounds the exploration of the model.
+    /// The bounds of the exploration on the target `model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
-    /// Requirements that are not asked for here, since another scenario is about them.
+    /// The requirements that are not checked, because another scenario tests them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<Id>,
-    /// What happens, in this order.
+    /// The events, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Spanned<Step>>,
-    /// What holds once all has happened and everybody has come to rest; besides that no requirement is broken.
+    /// The claims that hold at quiescence after all steps. In addition no requirement may be broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Spanned<Claims>>,
     /// Which targets are expected to deviate from the requirements here, and how. The others hold.
@@ -88,75 +88,75 @@ pub struct Scenario {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JobEntry {
-    /// Its name, for steps and expectations.
+    /// The name, for steps and expectations.
     pub name: String,
-    /// Of its `spec` what is set.
+    /// The fields of its `spec` that are set.
     pub spec: Spanned<SpecExcerpt>,
 }
 
-/// A pod that is there before.
+/// A pod that exists before the first sync.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodBefore {
-    /// Whether the Job controls it; else it may be adopted.
+    /// If true, the Job controls the pod. Otherwise the pod may be adopted.
     pub controlled: bool,
     /// `status.phase`.
     pub phase: Phase,
 }
 
-/// How a Job controller was started.
+/// The settings of a Job controller.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Controller {
-    /// The first delay after a failed pod; 10s in 1.36.
+    /// The first backoff delay after a failed pod. 10s in 1.36.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_failure_backoff: Option<Span>,
-    /// The longest one; 10m in 1.36.
+    /// The maximum backoff delay. 10m in 1.36.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_failure_backoff_max: Option<Span>,
-    /// UIDs that the lists in the status may hold; 500 in 1.36.
+    /// The maximum number of UIDs in the lists of the status. 500 in 1.36.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_uncounted_pods: Option<usize>,
-    /// Its feature gates; those that are not named are on.
+    /// Its feature gates. Gates that are not named are on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_gates: BTreeMap<Gate, bool>,
 }
 
-/// How a TTL-after-finished controller was started.
+/// The settings of a TTL-after-finished controller.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TtlControllerEntry {
-    /// Whole seconds by which its clock is ahead of the API server's.
+    /// The whole seconds by which its clock is ahead of the API server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_ahead: Option<i64>,
 }
 
-/// An API server.
+/// The settings of an API server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiServer {
-    /// Its feature gates; those that are not named are on.
+    /// Its feature gates. Gates that are not named are on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_gates: BTreeMap<Gate, bool>,
 }
 
-/// How many events watches may be behind.
+/// The maximum lag of watches, in events.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Watches {
-    /// Those of pods.
+    /// The watch of pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<usize>,
-    /// Those of Jobs.
+    /// The watch of Jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<usize>,
 }
 
-/// What bounds an exploration.
+/// The bounds of an exploration.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Bounds {
-    /// The most pods that are created for one Job.
+    /// The maximum number of pods that are created for one Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<usize>,
 }

@@ -1,13 +1,49 @@
-//! Scenarios: what happens to Jobs, step by step, and what is expected of who manages them.
+//! Scenarios: the events that happen to Jobs, step by step, and the expected behaviour of their managers.
 //!
-//! A scenario is one text for every target: the model explores every interleaving of it ([`model`]); other targets will
-//! run it, word for word, on real processes. `docs/reference/scenario-format.md` tells the format, and
-//! `docs/reference/schemas/scenario.schema.json` its grammar.
+//! A scenario is one text for every target. The model explores every interleaving of it ([`model`]). Other targets run it
+//! on the simulator or on real processes.
+//!
+//! ```
+//! use jobcheck_explorer::check::Bounds;
+//! use jobcheck_scenario::{model, read};
+//!
+//! let scenario = read(
+//!     "
+//! apiVersion: jobcheck.dev/v1
+//! kind: Scenario
+//! name: one-success
+//! about: A Job with one pod completes.
+//! jobs:
+//! - name: job
+//!   spec: {completions: 1}
+//! steps:
+//! - succeed: {pod: 1}
+//! expect:
+//! - conditions: [Complete]
+//!   succeeded: 1
+//! ",
+//! )
+//! .unwrap();
+//! let run = model::run(&scenario, None, &Bounds::none(1)).unwrap();
+//! assert!(run.holds());
+//! ```
+//!
+//! | part | item |
+//! | --- | --- |
+//! | the format | [`Scenario`], [`Step`], [`Claims`] |
+//! | parsing and writing | [`read`], [`write`] |
+//! | the target `model` | [`model`] |
+//! | code that the other targets share | [`runtime`] |
+//! | a counterexample as a scenario | [`export()`], [`export_defect`] |
+//! | a path of the model as a native trace | [`render`] |
+//!
+//! `docs/reference/scenario-format.md` describes the format, and `docs/reference/schemas/scenario.schema.json` is its
+//! schema.
 //!
 //! # Guarantees
 //!
-//! What is not understood is refused, with its line and what to write instead; what a target cannot express is an error
-//! of that target, never left out.
+//! An unknown or invalid part of a scenario is an error with its line and a hint. A step that a target cannot express is an
+//! error of that target, and is never ignored.
 
 mod claims;
 mod defects;

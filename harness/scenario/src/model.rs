@@ -1,7 +1,7 @@
-//! Target `model`: every interleaving of a scenario with the reference algorithm.
+//! Target `model`: all interleavings of a scenario with the reference algorithm.
 //!
-//! A scenario becomes a scope with a script ([`jobcheck_explorer::script`]), in which every property and guard is asked, and,
-//! wherever nothing can happen any more, every expectation.
+//! A scenario becomes a scope with a script ([`jobcheck_explorer::script`]). Every property and every guard is
+//! checked in each state, and every expectation at quiescence.
 
 use std::collections::BTreeSet;
 
@@ -23,46 +23,48 @@ use super::script::needs;
 use super::spec::SpecExcerpt;
 use jobcheck_judge::replay::Subject;
 
-/// Pods that are created for one Job at most, where the scenario does not say.
+/// The maximum number of pods of one Job, unless the scenario sets it.
 const PODS: usize = 10;
 
-/// What a scenario came to on the model.
+/// The result of a scenario on the model.
 #[derive(Debug)]
 pub struct ModelRun {
     /// The scope that was explored.
     pub scope: Scope,
-    /// What was found in it.
+    /// The result of the exploration.
     pub exploration: Exploration,
-    /// The requirement that is broken; `None` where an expectation is not met that names none.
+    /// The broken requirement. `None` if no requirement is broken, or an expectation without a requirement is not
+    /// met.
     pub requirement: Option<Req>,
 }
 
 impl ModelRun {
-    /// What is broken.
+    /// The counterexample, if there is one.
     #[must_use]
     pub fn found(&self) -> Option<&Counterexample> {
         self.exploration.found()
     }
 
-    /// Whether everything was seen, and nothing is wrong.
+    /// Returns true if the exploration is complete and found no counterexample.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.exploration.holds()
     }
 }
 
-/// Runs a scenario: the requirements that it is about are looked for first, so that no lesser consequence hides them.
+/// Runs a scenario. Its own requirements are checked first, so that no other consequence of the same defect hides
+/// them.
 ///
 /// # Errors
 ///
-/// What the model cannot express.
+/// The model cannot express the scenario.
 pub fn run(scenario: &Scenario, mutant: Option<&Mutant>, bounds: &Bounds) -> Result<ModelRun, ScenarioError> {
     let scope = scope(scenario)?;
     let scope = mutant.map_or_else(|| scope.clone(), |mutant| with_defect(&scope, mutant));
     Ok(run_in(scope, &about(scenario), bounds))
 }
 
-/// The scope of a scenario that an algorithm with a defect runs.
+/// Returns the scope with an algorithm that has a defect.
 pub(super) fn with_defect(scope: &Scope, mutant: &Mutant) -> Scope {
     scope.clone().with_mutations(Mutations::of(mutant.mutations))
 }
@@ -71,8 +73,7 @@ fn about(scenario: &Scenario) -> BTreeSet<Req> {
     scenario.requirements.iter().map(|id| id.0).collect()
 }
 
-/// First by the properties that state what the scenario is about, then by what is missing at rest or for ever, and last
-/// by everything.
+/// Checks first the properties of the scenario's requirements, then expectations and progress, then everything.
 fn run_in(scope: Scope, about: &BTreeSet<Req>, bounds: &Bounds) -> ModelRun {
     let own = |number: usize| about.contains(&PROPERTIES[number].req);
     let told = |exploration: Exploration| {
@@ -91,14 +92,14 @@ fn run_in(scope: Scope, about: &BTreeSet<Req>, bounds: &Bounds) -> ModelRun {
     told(progress::explore(&scope, bounds))
 }
 
-/// More pods of a Job than anybody could explore.
+/// The maximum number of pods of a Job that can be explored.
 const MOST_PODS: i32 = 100;
 
-/// The scope of a scenario.
+/// Returns the scope of a scenario.
 ///
 /// # Errors
 ///
-/// What the model cannot express, or the API server refuses.
+/// The model cannot express the scenario, or the API server refuses a Job.
 pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
     if scenario.jobs.len() > 4 {
         return Err(ScenarioError::of_the_whole("the model has at most four Jobs"));
@@ -172,7 +173,7 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
     Ok(scope)
 }
 
-/// Whether the API server takes the Jobs.
+/// Fails if the API server refuses a Job of the scenario.
 fn accepted(scenario: &Scenario, scope: &Scope) -> Result<(), ScenarioError> {
     for (entry, job_state) in scenario.jobs.iter().zip(&initial(scope).job_states) {
         let refusal = job_state.job.as_deref().and_then(would_refuse_create);

@@ -1,4 +1,4 @@
-//! Reading and writing scenarios.
+//! Parsing and writing of scenarios.
 
 use jobcheck_spec::indexes::check_grammar;
 use serde::Serialize;
@@ -8,15 +8,15 @@ use super::claims::Claims;
 use super::format::Scenario;
 use super::steps::{Outcome, PodTarget, Step};
 
-/// What is wrong with a scenario, and where.
+/// An error in a scenario, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", place(*.line, *.column))]
 pub struct ScenarioError {
-    /// The line, from 1; `None` where it is about the whole text.
+    /// The line, from 1. `None`: the error concerns the whole text.
     pub line: Option<u64>,
     /// The column, from 1.
     pub column: Option<u64>,
-    /// What is wrong, and what to write instead.
+    /// The error, and what to write instead.
     pub message: String,
 }
 
@@ -28,12 +28,12 @@ fn place(line: Option<u64>, column: Option<u64>) -> String {
 }
 
 impl ScenarioError {
-    /// Something that is wrong with the whole.
+    /// Returns an error about the whole text.
     pub(super) fn of_the_whole(message: impl Into<String>) -> ScenarioError {
         ScenarioError { line: None, column: None, message: message.into() }
     }
 
-    /// Something that is wrong here.
+    /// Returns an error at a position.
     pub(super) fn at(location: Location, message: impl Into<String>) -> ScenarioError {
         let known = location.line() > 0;
         ScenarioError {
@@ -44,22 +44,22 @@ impl ScenarioError {
     }
 }
 
-/// Reads a scenario.
+/// Parses and checks a scenario.
 ///
 /// # Errors
 ///
-/// The first thing that is wrong with it.
+/// The first error in the text.
 pub fn read(text: &str) -> Result<Scenario, ScenarioError> {
     let scenario: Scenario = serde_saphyr::from_str(text).map_err(|error| unreadable(&error))?;
     check(&scenario)?;
     Ok(scenario)
 }
 
-/// Writes a scenario, so that [`read`] reads it again.
+/// Writes a scenario as YAML that [`read`] parses again.
 ///
 /// # Errors
 ///
-/// It cannot be written as YAML: a bug.
+/// The scenario cannot be written as YAML. This is a defect of this program.
 pub fn write(scenario: &Scenario) -> Result<String, ScenarioError> {
     serde_saphyr::to_string(scenario).map_err(|error| ScenarioError::of_the_whole(error.to_string()))
 }
@@ -68,7 +68,7 @@ fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
     let location = error.location().unwrap_or(Location::UNKNOWN);
     let text = error.without_snippet().render();
     let first = text.lines().next().unwrap_or_default();
-    // It ends with its place, which is told already, or with advice to programmers.
+    // The message ends with its position, which is reported separately, or with advice to programmers.
     let message = [" at line ", ", set DuplicateKeyPolicy"]
         .iter()
         .fold(first, |message, tail| message.split(tail).next().unwrap_or(message));
@@ -83,20 +83,20 @@ fn unreadable(error: &serde_saphyr::Error) -> ScenarioError {
     }
 }
 
-/// What the parser says to programmers, and what people need to know.
+/// The messages of the parser for programmers, and the messages for users.
 const ADVICE: [(&str, &str); 6] = [
     (
         "multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options",
-        "a second scenario begins: write each into a file of its own",
+        "the file has a second scenario: write each to its own file",
     ),
-    ("invalid u8", "this is no number of a pod: write a whole number from 1 to 255"),
-    ("invalid u32", "this is no count: write a whole number from 0 on"),
-    ("invalid i32", "this is no number: write a whole number of 32 bits"),
-    ("invalid i64", "this is no number: write a whole number"),
+    ("invalid u8", "not the number of a pod: write a whole number from 1 to 255"),
+    ("invalid u32", "not a count: write a whole number of at least 0"),
+    ("invalid i32", "not a number: write a whole number of 32 bits"),
+    ("invalid i64", "not a number: write a whole number"),
     ("invalid bool", "write true or false"),
 ];
 
-/// A field that is not known, and the one that it may have been meant to be.
+/// An unknown field, and the similar known one.
 fn nearest(error: &serde_saphyr::Error) -> Option<(&str, &'static str)> {
     let serde_saphyr::Error::SerdeUnknownField { field, expected, .. } = error else { return None };
     let near = expected.iter().map(|name| (strsim::levenshtein(field, name), *name)).min()?;
@@ -166,9 +166,9 @@ const NOT_HELD: &str = "no request is held here: write a step `request` with `ou
 const HELD_FOR_EVER: &str = "this request never goes on: write a step `heldRequest` behind it";
 
 const HELD_FOR_NOTHING: &str =
-    "nothing follows, and what is held goes on then: add a step, or leave this one out";
+    "no step follows, and the end of the steps releases everything: add a step, or remove this one";
 
-const EMPTY: &str = "nothing is said: write for example `active: 1` or `conditions: [Complete]`";
+const EMPTY: &str = "there is no claim: write for example `active: 1` or `conditions: [Complete]`";
 
 fn named_well(what: &str, name: &str) -> Result<(), ScenarioError> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -181,25 +181,25 @@ fn named_well(what: &str, name: &str) -> Result<(), ScenarioError> {
 
 fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioError> {
     let wrong = |message: String| Err(ScenarioError::at(step.referenced, message));
-    let happenings = step.value.happenings();
-    match happenings.as_slice() {
+    let events = step.value.events();
+    match events.as_slice() {
         [_] => {}
-        [] => return wrong("nothing happens in this step: write one of run, succeed, fail, edit, …".into()),
+        [] => return wrong("the step has no event: write one of run, succeed, fail, edit, …".into()),
         several => {
             let message = format!(
-                "in one step one thing happens, and here it is {}: write a step for each",
+                "a step has one event, and this one has {}: write a step for each",
                 several.join(" and ")
             );
             return wrong(message);
         }
     }
     if step.value.edit.is_some_and(|edit| edit.changes_nothing()) {
-        let advice = "nothing is changed: write for example `suspend: true`; `null` removes activeDeadlineSeconds and \
+        let advice = "the edit changes nothing: write for example `suspend: true`; `null` removes activeDeadlineSeconds and \
                       ttlSecondsAfterFinished only";
         return wrong(advice.into());
     }
     if step.value.schedule.is_some() && !scenario.unscheduled {
-        return wrong("pods have a node from the start: write `unscheduled: true` for the scenario".into());
+        return wrong("pods are bound from the start: write `unscheduled: true` in the scenario".into());
     }
     if let Err(why) = scenario.job(step.value.job.as_deref()) {
         return wrong(why);
@@ -238,11 +238,11 @@ fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioE
 }
 
 impl Scenario {
-    /// The number of the Job of this name, or of the only one.
+    /// The number of the Job with this name. Without a name: the only Job.
     ///
     /// # Errors
     ///
-    /// There is none, or it is not clear which.
+    /// There is no such Job, or there are several and no name.
     pub fn job(&self, name: Option<&str>) -> Result<usize, String> {
         let names = || self.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>().join(", ");
         match name {
@@ -258,7 +258,7 @@ impl Scenario {
 }
 
 impl Claims {
-    /// What is wrong with them, if anything: nothing is said, or no Job can have such indexes.
+    /// The reason why the claims are invalid: they are empty, or a list of indexes is malformed.
     #[must_use]
     pub fn objection(&self) -> Option<String> {
         let says_no_pods = self.pods.as_ref().is_some_and(has_no_fields);
@@ -270,24 +270,24 @@ impl Claims {
             .filter_map(|(field, text)| Some((field, text.as_deref()?)))
             .find(|(_, text)| check_grammar(text, i64::from(i32::MAX)).is_err())
             .map(|(field, text)| {
-                format!("{field} {text:?} is no list of indexes: write for example \"0,2-4\"")
+                format!("{field} {text:?} is not a list of indexes: write for example \"0,2-4\"")
             })
     }
 
-    /// Whether nothing is said.
+    /// Returns true if there is no claim.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         has_no_fields(&Claims { job: None, requirement: None, ..self.clone() })
     }
 }
 
-/// Whether no field is set.
-fn has_no_fields(said: &impl Serialize) -> bool {
-    serde_json::to_value(said).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
+/// Returns true if no field is set.
+fn has_no_fields(fields: &impl Serialize) -> bool {
+    serde_json::to_value(fields).is_ok_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty))
 }
 
 impl Step {
-    /// What is wrong with a word that belongs to other steps, or to other outcomes.
+    /// The problem of a word that belongs to other steps, or to other outcomes.
     fn misused(&self) -> Option<&'static str> {
         let during = self.crash.and_then(|crash| crash.during);
         let outcome = self.request.and_then(|request| request.outcome);
@@ -295,11 +295,11 @@ impl Step {
         if self.until.is_some() && !matches!(outcome, Some(Outcome::Fails | Outcome::ResponseLost)) {
             Some("`until` is for a `request` with the outcome `fails` or `answerLost`")
         } else if during.is_some_and(|request| request.leader.is_some()) {
-            Some("the process that dies is the first leader: leave `leader` out")
+            Some("the first leader crashes: leave `leader` out")
         } else if self.expire.is_some_and(|watch| watch.leader.is_some()) {
             Some("`expire` ends the watches of both leaders: leave `leader` out")
         } else if held.is_some_and(|it| it.outcome == Some(Outcome::Held)) {
-            Some("it is held already: write handled, fails or answerLost")
+            Some("the request is held already: write handled, fails or answerLost")
         } else if held.is_some_and(|it| it.code.is_some() && it.outcome != Some(Outcome::Fails)) {
             Some("a `code` is that of a request that fails: write `outcome: fails`")
         } else if self.targets().any(|it| it.count.is_some() && (it.pod.is_some() || it.index.is_some())) {
@@ -309,15 +309,15 @@ impl Step {
         }
     }
 
-    /// The names of what happens: exactly one, in a scenario that was read.
+    /// The names of the step's events. A parsed scenario has exactly one for each step.
     #[must_use]
-    pub fn happenings(&self) -> Vec<String> {
+    pub fn events(&self) -> Vec<String> {
         let plain = Step { job: None, when: None, until: None, optional: None, ..self.clone() };
         let value = serde_json::to_value(plain).unwrap_or_default();
         value.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
     }
 
-    /// The pods to which it happens, where it is one of those steps.
+    /// The pods that the step names.
     pub(super) fn targets(&self) -> impl Iterator<Item = PodTarget> {
         let targets = [
             self.schedule,

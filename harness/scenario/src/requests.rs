@@ -1,4 +1,4 @@
-//! Requests of controllers, as a script names them.
+//! Requests of controllers in steps.
 
 use jobcheck_explorer::process::steps::RequestOutcome;
 use jobcheck_explorer::script::{Request as Sent, RequestHandling, RequestKind, What};
@@ -7,7 +7,7 @@ use super::failure_code::FailureCode;
 use super::steps::{ControllerName, Crash, HeldRequest, Outcome, PodTarget, Request, Resource, Step, Verb};
 
 impl Step {
-    /// The request of this controller that it waits for.
+    /// The request of this controller for which the step waits.
     #[must_use]
     pub fn awaited(&self, sender: ControllerName) -> Option<&Request> {
         match (&self.request, &self.crash) {
@@ -23,23 +23,21 @@ impl Step {
 }
 
 impl Request {
-    /// With what it fails, where it does.
+    /// The code with which the request fails. The default is 500.
     #[must_use]
     pub fn failure(&self) -> FailureCode {
         self.code.unwrap_or(FailureCode::InternalError)
     }
 
-    /// What is wrong with its `code`, on every target: an API server would not answer so, or would not tell the truth.
+    /// The reason why its `code` is invalid on every target: no API server sends it for this request.
     pub(super) fn objection(&self) -> Option<&'static str> {
         match (self.code?, self.verb) {
-            _ if self.outcome != Some(Outcome::Fails) => {
-                Some("a `code` is that of a request that fails: write `outcome: fails`")
-            }
+            _ if self.outcome != Some(Outcome::Fails) => Some("`code` requires `outcome: fails`"),
             (FailureCode::NotFound, verb) if verb != Verb::Create => Some(
-                "404 to this request says that its object is gone, which is not true, and no controller can know better: write \
-                 404 for `create` alone, whose namespace may be gone",
+                "404 for this request means that its object was removed, which is not true, and no controller can know better: \
+                 write 404 only for `create`, whose namespace may be removed",
             ),
-            // Neither admission nor a concurrent write is in the way of a read.
+            // A read fails neither by admission nor by a concurrent write.
             (FailureCode::Conflict | FailureCode::Invalid, Verb::Get) => {
                 Some("no API server answers `get` with 409 or 422: write 403, 429, 500 or 504")
             }
@@ -49,18 +47,18 @@ impl Request {
 }
 
 impl HeldRequest {
-    /// What becomes of a request of this kind that was held, as a step `request` says it.
+    /// The outcome of a held request of this kind, as a step `request` states it.
     #[must_use]
     pub fn settles(&self, held: &Request) -> Request {
         Request { outcome: self.outcome.or(Some(Outcome::Handled)), code: self.code, ..*held }
     }
 }
 
-/// A request and what becomes of it, after those that are let through.
+/// Returns the script items of a request: the requests before it, which are handled, and its own handling.
 ///
 /// # Errors
 ///
-/// No controller sends such a request, or not about that.
+/// No controller sends such a request.
 pub fn sent(request: &Request, handling: RequestHandling) -> Result<Vec<What>, String> {
     let kind = match (request.verb, request.resource) {
         (Verb::Create, Resource::Pods) => RequestKind::CreatePod,
@@ -79,10 +77,10 @@ pub fn sent(request: &Request, handling: RequestHandling) -> Result<Vec<What>, S
     };
     let of_pods = matches!(kind, RequestKind::CreatePod | RequestKind::DeletePod | RequestKind::PatchPod);
     if !of_pods && (request.pod.is_some() || request.index.is_some()) {
-        return Err("this request is about no pod: leave `pod` and `index` out".to_owned());
+        return Err("this request concerns no pod: remove `pod` and `index`".to_owned());
     }
     if kind == RequestKind::CreatePod && request.pod.is_some() {
-        return Err("a pod that is created has no number yet: write `index` or `nth`".to_owned());
+        return Err("a created pod has no number yet: write `index` or `nth`".to_owned());
     }
     if request.nth == Some(0) {
         return Err("requests are numbered from 1".to_owned());

@@ -1,4 +1,4 @@
-//! From the steps of a scenario to the script of a scope.
+//! Translation of the steps of a scenario to the script of a scope.
 
 use jobcheck_explorer::env::disruption::{Disruption, DisruptionStep};
 use jobcheck_explorer::env::kubelet::KubeletStep;
@@ -21,44 +21,44 @@ use super::spec::ModeEntry;
 use super::steps::{ControllerName, HeldRequest, Leader, Outcome, PodTarget, Report, Request, Step, Watched};
 use super::values::Condition;
 
-/// What the steps of a scenario need of a scope.
+/// The settings of a scope that the steps of a scenario require.
 #[derive(Default)]
 pub struct Needs {
     /// The script.
     pub script: Script,
-    /// What the user may do.
+    /// The actions of the user.
     pub user: Vec<UserAction>,
-    /// What others may do to pods.
+    /// The disruptions of pods.
     pub disruptions: Vec<Disruption>,
-    /// How often faults happen.
+    /// The numbers of faults.
     pub faults: Faults,
-    /// Whether the request of a dead process may arrive.
+    /// If true, the request of a terminated process can be handled later.
     pub delayed_requests: bool,
-    /// Seconds that pass.
+    /// The number of seconds that pass.
     pub ticks: i64,
-    /// Whether pods run and become ready.
+    /// If true, pods run and become ready.
     pub phases: bool,
-    /// Whether successes are taken back.
+    /// If true, kubelets can change a success to a failure.
     pub flips: bool,
-    /// Whether pods cease to be ready.
+    /// If true, pods can become unready.
     pub unready: bool,
-    /// How often containers are restarted.
+    /// The number of container restarts.
     pub restarts: u32,
-    /// The gates of those who take over.
+    /// The feature gates of each rollout.
     pub gates: Vec<Gates>,
 }
 
-/// Bits in which a world notes what users and others have done.
+/// The number of bits in a state for the actions of users and disruptions.
 const MOST_ACTIONS: usize = 16;
 
-/// Things that happen in one script, seconds one by one; a world counts them in 16 bits.
+/// The maximum number of items in a script. Each second is one item, and a state counts items in 16 bits.
 const MOST_ITEMS: usize = 10_000;
 
-/// What a scenario's steps and expectations come to.
+/// Translates the steps and expectations of a scenario.
 ///
 /// # Errors
 ///
-/// What the model cannot express.
+/// The model cannot express a step.
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
     let mut translation =
         Translation { scenario, needs: Needs::default(), paused: Paused::default(), held: Vec::new() };
@@ -68,13 +68,13 @@ pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
             .map_err(|why| ScenarioError::at(step.referenced, why))?;
         let needs = &translation.needs;
         if needs.script.items.len() > MOST_ITEMS {
-            let why = format!("the model takes at most {MOST_ITEMS} steps, seconds and requests included");
+            let why = format!("the model has at most {MOST_ITEMS} steps, including seconds and requests");
             return Err(ScenarioError::at(step.referenced, why));
         }
         if needs.user.len() + needs.disruptions.len() > MOST_ACTIONS {
             let why = format!(
-                "the model knows at most {MOST_ACTIONS} actions of users and disruptions: \
-                 write less, or several scenarios"
+                "the model has at most {MOST_ACTIONS} actions of users and disruptions: \
+                 write fewer, or several scenarios"
             );
             return Err(ScenarioError::at(step.referenced, why));
         }
@@ -95,7 +95,7 @@ fn expectation(scenario: &Scenario, claims: &Spanned<Claims>) -> Result<Expectat
     Ok(Expectation { job: id(job), claims: claims.value.to_model(), requirement, place })
 }
 
-/// The name of a Job, where there are several.
+/// The name of a Job for messages. Empty if there is only one Job.
 fn named(scenario: &Scenario, job: usize) -> String {
     let several = scenario.jobs.len() > 1;
     scenario.jobs.get(job).filter(|_| several).map(|job| format!(", Job {}", job.name)).unwrap_or_default()
@@ -135,15 +135,15 @@ impl Translation<'_> {
             step: number,
             place,
         };
-        let whats = match self.of_kubelet(step) {
+        let whats = match self.kubelet_item(step) {
             Some(what) => vec![what],
-            None => match self.of_user(step, job)? {
+            None => match self.user_item(step, job)? {
                 Some(what) => vec![what],
-                None => self.of_controller(step)?,
+                None => self.controller_items(step)?,
             },
         };
         for (position, what) in whats.into_iter().enumerate() {
-            // The first of several requests, or of several seconds, is the one that waits.
+            // Only the first of several requests or seconds waits for the condition.
             let when = if position == 0 { item.when.clone() } else { Vec::new() };
             let when = if let Some(claims) = claims { [when, claims.to_model()].concat() } else { when };
             let paused = beside(self.paused, &what);
@@ -153,7 +153,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    fn of_kubelet(&mut self, step: &Step) -> Option<What> {
+    fn kubelet_item(&mut self, step: &Step) -> Option<What> {
         let needs = &mut self.needs;
         let kubelet = |target: PodTarget, what| Some(What::Kubelet(target.to_model(), what));
         if let Some(target) = step.schedule {
@@ -195,8 +195,8 @@ impl Translation<'_> {
         What::Disrupt(target.to_model(), what)
     }
 
-    /// Users, and others but controllers and kubelets.
-    fn of_user(&mut self, step: &Step, job: usize) -> Result<Option<What>, String> {
+    /// The event of a user, a disruption, or another manager.
+    fn user_item(&mut self, step: &Step, job: usize) -> Result<Option<What>, String> {
         if let Some(target) = step.evict {
             return Ok(Some(self.disrupt(target, Disruption::Evict, DisruptionStep::Evict)));
         }
@@ -231,7 +231,7 @@ impl Translation<'_> {
         What::User(numbers.collect(), target.to_model())
     }
 
-    /// What the user, or another manager, does to the Job.
+    /// The actions of the user or of another manager on the Job.
     fn on_job(&self, step: &Step, job: usize) -> Result<Option<Vec<UserAction>>, String> {
         if let Some(edit) = step.edit {
             let spec = &self.scenario.jobs[job].spec.value;
@@ -247,7 +247,7 @@ impl Translation<'_> {
                 Condition::FailureTarget => Ok(Some(vec![UserAction::DenyFailureTarget])),
                 Condition::Failed => Ok(Some(vec![UserAction::DenyFailed])),
                 Condition::Complete | Condition::Suspended | Condition::SuccessCriteriaMet => {
-                    Err("the model denies FailureTarget or Failed only".to_owned())
+                    Err("the model can deny only FailureTarget or Failed".to_owned())
                 }
             };
         }
@@ -269,29 +269,29 @@ impl Translation<'_> {
         Ok(step.recreate.map(|_| vec![UserAction::Recreate]))
     }
 
-    /// Faults, time, and points.
-    fn of_controller(&mut self, step: &Step) -> Result<Vec<What>, String> {
+    /// The items for faults, time, and waits.
+    fn controller_items(&mut self, step: &Step) -> Result<Vec<What>, String> {
         let faults = &mut self.needs.faults;
         if let Some(span) = step.advance {
             if span.0 <= 0 || span.0 % 1000 != 0 {
-                return Err("the model knows whole seconds only: write for example 2s".to_owned());
+                return Err("the model has only whole seconds: write for example 2s".to_owned());
             }
             let seconds = span.0 / 1000;
             let before = self.needs.script.items.len();
             if usize::try_from(seconds).map_or(true, |seconds| before.saturating_add(seconds) > MOST_ITEMS) {
                 return Err(format!(
                     "in the model each second is a step, of which there are at most {MOST_ITEMS}: \
-                     write less, and shorter delays"
+                     write a shorter time, and shorter delays"
                 ));
             }
             self.needs.ticks += seconds;
             return Ok((0..seconds).map(|_| What::Tick).collect());
         }
         if let Some(held) = step.held_request {
-            return self.goes_on(&held);
+            return self.continue_request(&held);
         }
         if let Some(request) = step.request.filter(|it| it.outcome == Some(Outcome::Held)) {
-            return self.holds_request(&request);
+            return self.hold_request(&request);
         }
         if let Some(request) = step.request {
             return self.request(&request, request.outcome.ok_or("write the `outcome` of the request")?);
@@ -304,14 +304,14 @@ impl Translation<'_> {
                 (ControllerName::Job, Some(request)) => {
                     if request.outcome.is_some() {
                         return Err(
-                            "leave `outcome` out: the request is on the way when the controller dies".into(),
+                            "remove `outcome`: the request is in flight when the controller crashes".into()
                         );
                     }
                     self.needs.delayed_requests = true;
                     sent(&request, RequestHandling::Orphaned)
                 }
                 (ControllerName::Ttl, Some(_)) => {
-                    Err("in the model no request of a dead TTL controller arrives".to_owned())
+                    Err("the model has no delayed requests of the TTL controller".to_owned())
                 }
             };
         }
@@ -327,7 +327,7 @@ impl Translation<'_> {
             return Ok(vec![What::Rollout]);
         }
         if let Some(watch) = step.expire {
-            // What is held is held until the condition of the step holds.
+            // Held events stay held until the condition of the step holds.
             return Ok(vec![What::Await, What::CatchUp(caches(watch.watch))]);
         }
         if let Some(resignation) = step.resign {
@@ -361,8 +361,8 @@ impl Translation<'_> {
         sent(request, RequestHandling::Sent(outcome))
     }
 
-    /// All such requests wait from now on: the model does not tell one from the next.
-    fn holds_request(&mut self, request: &Request) -> Result<Vec<What>, String> {
+    /// Holds all such requests from now on: the model does not distinguish them.
+    fn hold_request(&mut self, request: &Request) -> Result<Vec<What>, String> {
         let mut whats = sent(request, RequestHandling::Sent(RequestOutcome::Handled))?;
         if let Some(What::Request(last, _)) = whats.pop() {
             self.held.push((last, *request));
@@ -371,7 +371,7 @@ impl Translation<'_> {
         Ok(whats)
     }
 
-    fn goes_on(&mut self, how: &HeldRequest) -> Result<Vec<What>, String> {
+    fn continue_request(&mut self, how: &HeldRequest) -> Result<Vec<What>, String> {
         let first = how.pod.and_then(|pod| self.held.iter().position(|(_, held)| held.pod == Some(pod)));
         if self.held.is_empty() {
             return Err("no request is held here".to_owned());
@@ -381,7 +381,7 @@ impl Translation<'_> {
         self.request(&meant, meant.outcome.unwrap_or(Outcome::Handled))
     }
 
-    /// What is held from now on.
+    /// Updates the watches that are held.
     fn hold(&mut self, step: &Step) {
         let mut set = |watched: Watched, held: bool| match watched {
             Watched::Pods => self.paused.pods = held,
@@ -405,7 +405,7 @@ fn caches(watched: Watched) -> Caches {
     }
 }
 
-/// What is held while this happens: a new list shows what a watch does not.
+/// The watches that are held during an item: a new list shows the events that a watch holds back.
 fn beside(paused: Paused, what: &What) -> Paused {
     match what {
         What::CatchUp(Caches::Pods) => Paused { pods: false, ..paused },

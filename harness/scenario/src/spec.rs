@@ -1,4 +1,4 @@
-//! The `spec` of a Job in a scenario: of `batch/v1` what requirements decide by.
+//! The `spec` of a Job in a scenario: the fields of `batch/v1` that requirements use.
 
 use jobcheck_spec::job::{
     CompletionMode, ConditionPattern, FailureAction, JobSpec, OnExitCodes, PodFailurePolicy, PodFailureRule,
@@ -6,7 +6,7 @@ use jobcheck_spec::job::{
 };
 use serde::{Deserialize, Serialize};
 
-/// `spec` of a Job, as far as it is set. The pods have one container, `main`.
+/// The fields of a Job's `spec` that are set. The pods have one container, `main`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpecExcerpt {
@@ -82,7 +82,7 @@ impl From<ReplacementEntry> for PodReplacementPolicy {
 }
 
 impl ReplacementEntry {
-    /// The word for a policy, if the format has one.
+    /// The entry for a policy, if the format has one.
     #[must_use]
     pub fn of(policy: PodReplacementPolicy) -> Option<ReplacementEntry> {
         match policy {
@@ -97,7 +97,7 @@ impl ReplacementEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailurePolicyEntry {
-    /// The rules, of which the first match wins.
+    /// The rules. The first match applies.
     pub rules: Vec<FailureRuleEntry>,
 }
 
@@ -105,7 +105,7 @@ pub struct FailurePolicyEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureRuleEntry {
-    /// What a match does.
+    /// The action of a match.
     pub action: ActionEntry,
     /// `onExitCodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +146,7 @@ pub struct ExitCodesEntry {
 pub enum OperatorEntry {
     /// One of the values.
     In,
-    /// None of them, and not 0.
+    /// None of the values, and not 0.
     NotIn,
 }
 
@@ -157,7 +157,7 @@ pub struct PatternEntry {
     /// `type`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// `status`; `True` where it is left out.
+    /// `status`. The default is `True`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }
@@ -166,7 +166,7 @@ pub struct PatternEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuccessPolicyEntry {
-    /// The rules, of which one is enough.
+    /// The rules. One met rule is enough.
     pub rules: Vec<SuccessRuleEntry>,
 }
 
@@ -194,7 +194,7 @@ pub struct TemplateEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodSpecEntry {
-    /// `restartPolicy`; `Never` where it is left out.
+    /// `restartPolicy`. The default is `Never`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_policy: Option<RestartEntry>,
 }
@@ -202,14 +202,14 @@ pub struct PodSpecEntry {
 /// `restartPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RestartEntry {
-    /// A failed container ends the pod.
+    /// A failed container terminates the pod.
     Never,
-    /// It is restarted in its pod.
+    /// A failed container is restarted in its pod.
     OnFailure,
 }
 
 impl SpecExcerpt {
-    /// The specification that the user sends.
+    /// Returns the specification that the user sends.
     #[must_use]
     pub fn to_model(&self) -> JobSpec {
         let restart = self.template.as_ref().and_then(|template| template.spec.restart_policy);
@@ -246,7 +246,7 @@ impl SpecExcerpt {
         }
     }
 
-    /// The excerpt that stands for a specification.
+    /// Returns the excerpt of a specification.
     #[must_use]
     pub fn of(spec: &JobSpec) -> SpecExcerpt {
         let restarts = spec.template.restart_policy == RestartPolicy::OnFailure;

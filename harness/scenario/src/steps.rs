@@ -10,23 +10,24 @@ use super::failure_code::FailureCode;
 use super::spec::ReplacementEntry;
 use super::values::{Condition, ExitCode, Gate, Span};
 
-/// One thing that happens. Exactly one of the fields after `optional` is set.
+/// One event. Exactly one of the fields after `optional` is set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
-    /// The Job that it concerns; may be left out where there is one only.
+    /// The Job that it concerns. Optional if there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// It happens once this holds, and while it does.
+    /// The step happens when these claims hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Claims>,
-    /// Of a `request`: each such request has the outcome from now on until this holds. The scenario goes on at once.
+    /// For a `request`: each matching request has this outcome from now on, until these claims hold. The scenario continues
+    /// at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Claims>,
-    /// It is left out where everybody has come to rest, and it cannot happen.
+    /// If true, the step is skipped if it is not possible at quiescence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
-    /// The scheduler binds a pod to a node, where the scenario is `unscheduled`.
+    /// The scheduler binds a pod to a node, if the scenario is `unscheduled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<PodTarget>,
     /// A kubelet starts a pod: phase `Running`.
@@ -35,28 +36,28 @@ pub struct Step {
     /// A pod becomes ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<PodTarget>,
-    /// A pod that was ready is not any more.
+    /// A pod is no longer ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unready: Option<PodTarget>,
     /// The container of a pod is restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<PodTarget>,
-    /// A pod ends well.
+    /// A pod succeeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub succeed: Option<PodTarget>,
-    /// A pod ends badly.
+    /// A pod fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fail: Option<Failure>,
-    /// A kubelet takes a success back.
+    /// A kubelet changes the phase of a succeeded pod to `Failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flip: Option<PodTarget>,
     /// A pod is evicted: condition DisruptionTarget, then a DELETE.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evict: Option<PodTarget>,
-    /// The node of a pod is gone: pod GC marks the pod failed, and deletes it.
+    /// The Node of a pod is removed: pod GC sets the phase `Failed`, and deletes the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lose_node: Option<PodTarget>,
-    /// Pod GC gives up a pod that was deleted by force: phase `Failed`.
+    /// Pod GC sets the phase `Failed` of a pod that was deleted by force.
     #[serde(rename = "podGC")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_gc: Option<PodTarget>,
@@ -69,34 +70,34 @@ pub struct Step {
     /// The user deletes a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_pod: Option<PodDeletion>,
-    /// The user creates the Job again, once it is gone with its pods.
+    /// The user recreates the Job, after it was removed with its pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recreate: Option<Nothing>,
     /// The user deletes the namespace of the Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_namespace: Option<Nothing>,
-    /// The user takes the owner of a pod away.
+    /// The user removes the owner reference of a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disown: Option<PodTarget>,
-    /// The user changes the labels of a pod, so that the selector does not match it any more.
+    /// The user changes the labels of a pod, so that the selector no longer matches it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relabel: Option<PodTarget>,
-    /// The user sets a condition to False by hand.
+    /// The user sets a condition to False.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deny: Option<Denial>,
     /// The manager that `managedBy` names writes the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mirror: Option<Mirror>,
-    /// So much time passes.
+    /// This time passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advance: Option<Span>,
-    /// A controller dies, and is started again.
+    /// A controller crashes, and is restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crash: Option<Crash>,
-    /// The request of the dead controller arrives after all.
+    /// The delayed request of the terminated controller is handled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_request: Option<Nothing>,
-    /// A second Job controller takes the lead, and the first does not notice.
+    /// A second Job controller is elected, and the first one still acts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_leader: Option<Nothing>,
     /// One of two leaders stops.
@@ -105,48 +106,48 @@ pub struct Step {
     /// A Job controller with other feature gates takes over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollout: Option<Rollout>,
-    /// This becomes of the next such request of a controller.
+    /// The next such request of a controller has this outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
-    /// A request that is held goes on: the one that was held first, or the first about this pod.
+    /// A held request continues: the one that was held first, or the first about this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_request: Option<HeldRequest>,
-    /// No event of a watch reaches the controllers from now on.
+    /// The events of a watch are held back from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Watch>,
-    /// Events of a watch that was held come through again.
+    /// The held events of a watch are delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Watch>,
-    /// A watch of the controllers ends with 410: they list anew, and go on from there. What is held stays so.
+    /// A watch of the controllers ends with 410, and they relist. Held events stay held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire: Option<Watch>,
-    /// The watches are released, and the scenario goes on when the caches show all there is.
+    /// All watches are released, and the next step waits until the caches are up to date.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<Nothing>,
-    /// The controllers do nothing from now on.
+    /// The controllers are paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Nothing>,
-    /// They go on.
+    /// The controllers continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unpause: Option<Nothing>,
-    /// Nothing happens until this holds.
+    /// The next step waits until these claims hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#await: Option<Claims>,
-    /// Nothing happens until everybody has come to rest, and then this holds.
+    /// The next step waits for quiescence, at which these claims must hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settle: Option<Claims>,
 }
 
-/// Nothing more to say: `{}`.
+/// A step without arguments: `{}`.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-/// A pod: by number, by completion index, or, with neither, any.
+/// A pod, by its number or its completion index. Without either: any pod.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodTarget {
-    /// The so-many-th pod of the Job in the order of creation, from 1.
+    /// The number of the pod in the order of creation, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod: Option<u8>,
     /// A pod of this completion index.
@@ -157,22 +158,22 @@ pub struct PodTarget {
     pub count: Option<u32>,
 }
 
-/// How a pod ends badly.
+/// The failure of a pod.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Failure {
-    /// The so-many-th pod of the Job, from 1.
+    /// The number of the pod, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod: Option<u8>,
     /// A pod of this completion index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// The exit code of its container, from 1 to 255; 1 where it is left out.
+    /// The exit code of its container, from 1 to 255. The default is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<ExitCode>,
 }
 
-/// What the user changes: one field, or `parallelism` and `completions` together.
+/// A change of the specification: one field, or `parallelism` and `completions` together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
@@ -182,7 +183,7 @@ pub struct Edit {
     /// `spec.parallelism`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallelism: Option<i32>,
-    /// `spec.completions`, of an Indexed Job together with `parallelism`.
+    /// `spec.completions` of an Indexed Job, together with `parallelism`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<i32>,
     /// `spec.backoffLimit`.
@@ -194,28 +195,28 @@ pub struct Edit {
     /// `spec.podReplacementPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_replacement_policy: Option<ReplacementEntry>,
-    /// `spec.activeDeadlineSeconds`; `null` removes it.
+    /// `spec.activeDeadlineSeconds`. `null` removes it.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     pub active_deadline_seconds: Option<Option<i64>>,
-    /// `spec.ttlSecondsAfterFinished`; `null` removes it.
+    /// `spec.ttlSecondsAfterFinished`. `null` removes it.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     pub ttl_seconds_after_finished: Option<Option<i32>>,
 }
 
 impl Edit {
-    /// Whether no field is set.
+    /// Returns true if no field is set.
     #[must_use]
     pub fn changes_nothing(&self) -> bool {
         *self == Edit::default()
     }
 }
 
-/// A field that is there, and may be `null`.
+/// Deserializes a present field that may be `null`.
 fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(field).map(Some)
 }
 
-/// How a Job is deleted.
+/// The deletion of a Job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JobDeletion {
@@ -223,14 +224,14 @@ pub struct JobDeletion {
     pub propagation: Propagation,
 }
 
-/// What becomes of the pods of a deleted Job.
+/// The treatment of the pods of a deleted Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Propagation {
-    /// They go first.
+    /// The pods are removed before the Job.
     Foreground,
-    /// They go later.
+    /// The pods are removed after the Job.
     Background,
-    /// They stay.
+    /// The pods stay.
     Orphan,
 }
 
@@ -254,56 +255,56 @@ impl From<apiserver::Propagation> for Propagation {
     }
 }
 
-/// How a pod is deleted.
+/// The deletion of a pod.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodDeletion {
-    /// The so-many-th pod of the Job, from 1.
+    /// The number of the pod, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod: Option<u8>,
     /// A pod of this completion index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// Without grace.
+    /// If true, the pod is deleted without a grace period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
 }
 
-/// A condition that is set to False.
+/// The condition that is set to False.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Denial {
-    /// Its type.
+    /// The type of the condition.
     pub condition: Condition,
 }
 
-/// What another manager reports.
+/// A report of another manager.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mirror {
-    /// The state of the Job elsewhere.
+    /// The state of the Job on the other cluster.
     pub reports: Report,
 }
 
-/// The state of a Job elsewhere.
+/// The state of a Job on another cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
-    /// It runs.
+    /// The Job runs.
     Running,
-    /// It is about to fail.
+    /// The Job has the interim condition FailureTarget.
     FailureTarget,
-    /// It has failed.
+    /// The Job has failed.
     Failed,
 }
 
-/// How a controller dies.
+/// The crash of a controller.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Crash {
-    /// Which; the Job controller where it is left out.
+    /// The controller. The default is the Job controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<ControllerName>,
-    /// It dies while such a request of it is on the way, which may arrive later.
+    /// The controller crashes while this request is in flight, which may be handled later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<Request>,
 }
@@ -312,17 +313,17 @@ pub struct Crash {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ControllerName {
-    /// That of Jobs.
+    /// The Job controller.
     Job,
-    /// That of TTLs.
+    /// The TTL-after-finished controller.
     Ttl,
 }
 
-/// Which of two leaders stops.
+/// The leader that stops.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resignation {
-    /// Which.
+    /// The leader.
     pub leader: Leader,
 }
 
@@ -330,41 +331,42 @@ pub struct Resignation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Leader {
-    /// The one that led first.
+    /// The old leader.
     First,
-    /// The other.
+    /// The new leader.
     Second,
 }
 
-/// Other feature gates.
+/// A change of feature gates.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rollout {
-    /// The gates; those that are not named are on.
+    /// The gates. Gates that are not named are on.
     pub feature_gates: BTreeMap<Gate, bool>,
 }
 
-/// A request of a controller, and what becomes of it.
+/// A request of a controller, and its outcome.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Request {
     /// The verb.
     pub verb: Verb,
-    /// What it is about.
+    /// The resource.
     pub resource: Resource,
-    /// The so-many-th pod of the Job, from 1; not of a creation.
+    /// The number of the pod, from 1. Not for a creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod: Option<u8>,
     /// A pod of this completion index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// The so-many-th such request since the step before, from 1; the first where it is left out.
+    /// The number of the request among such requests since the previous step, from 1. The default is the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<u8>,
-    /// What becomes of it; left out where the controller dies with it.
+    /// The outcome. Absent if the controller crashes during the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// With what it `fails`; 500 where it is left out. The target `model` has one failure for all.
+    /// The code with which the request `fails`. The default is 500. The target `model` does not distinguish
+    /// codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<FailureCode>,
     /// Only a request of this leader is meant, where there are two.
@@ -372,17 +374,17 @@ pub struct Request {
     pub leader: Option<Leader>,
 }
 
-/// A request that was held, and what becomes of it now.
+/// A held request, and its outcome.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HeldRequest {
-    /// The number of the pod that it is about, from 1; the request that was held first where it is left out.
+    /// The number of the request's pod, from 1. Without it, the request that was held first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod: Option<u8>,
-    /// `handled`, `fails` or `answerLost`; `handled` where it is left out.
+    /// `handled`, `fails` or `answerLost`; by default `handled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// With what it `fails`; 500 where it is left out.
+    /// The HTTP code of a request that `fails`; by default 500.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<FailureCode>,
 }
@@ -403,7 +405,7 @@ pub enum Verb {
     Delete,
 }
 
-/// What a request is about.
+/// The resource of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Resource {
     /// A pod.
@@ -417,33 +419,33 @@ pub enum Resource {
     JobStatus,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// It is handled; the scenario goes on then.
+    /// The request is handled. Then the next step follows.
     Handled,
-    /// It fails, and nothing is changed.
+    /// The request fails, and changes nothing.
     Fails,
-    /// It is handled, and its answer is lost.
+    /// The request is handled, and its response is lost.
     #[serde(rename = "answerLost")]
     ResponseLost,
     /// It waits for a step `heldRequest`; the scenario goes on as soon as it was sent.
     Held,
 }
 
-/// Which watch.
+/// A watch of the controllers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Watch {
-    /// Of what.
+    /// The watched resource.
     pub watch: Watched,
     /// The watch of this leader alone, where there are two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader: Option<Leader>,
 }
 
-/// What is watched.
+/// A watched resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Watched {

@@ -1,4 +1,4 @@
-//! What a scenario says of the Job controller and of the API server: constants, feature gates, rules.
+//! The settings of the Job controller and of the API server in a scenario: constants, feature gates, rules.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use super::values::Gate;
 use jobcheck_judge::replay::Subject;
 
 impl Scenario {
-    /// How its Job controller and its API server are started. What it does not say is as in Kubernetes 1.36.
+    /// The settings with which the Job controller and the API server are started. The defaults are those of
+    /// Kubernetes 1.36.
     #[must_use]
     pub fn subject(&self) -> Subject {
         let controller = self.controller.clone().unwrap_or_default();
@@ -36,14 +37,14 @@ impl Scenario {
 }
 
 impl Rollout {
-    /// The gates of the process that takes over.
+    /// The gates of the new process.
     #[must_use]
     pub fn gates(&self) -> Gates {
         gates(&self.feature_gates)
     }
 }
 
-/// Gates of which those that are not named are on.
+/// The gates. Gates that are not named are on.
 fn gates(switched: &BTreeMap<Gate, bool>) -> Gates {
     let on = |gate| switched.get(&gate).copied().unwrap_or(true);
     Gates {

@@ -1,4 +1,4 @@
-//! Single values of a scenario: what is not one of them is refused where it stands.
+//! Values in a scenario. An invalid value is an error at its position.
 
 use std::fmt;
 
@@ -43,12 +43,12 @@ pub enum TargetName {
     Live,
     /// kube-controller-manager.
     BuiltIn,
-    /// A controller that somebody else has started.
+    /// A controller that the user has started.
     External,
 }
 
 impl TargetName {
-    /// As it is written.
+    /// The name in scenarios.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl TargetName {
     }
 }
 
-/// A duration as Go writes it, in milliseconds.
+/// A duration in Go's syntax, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Span(pub i64);
@@ -83,7 +83,7 @@ impl From<Span> for String {
     }
 }
 
-/// The code with which a container fails, from 1 to 255.
+/// The exit code of a failed container, from 1 to 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i32")]
 pub struct ExitCode(pub i32);
@@ -94,7 +94,7 @@ impl TryFrom<i64> for ExitCode {
     fn try_from(code: i64) -> Result<ExitCode, String> {
         let fits = i32::try_from(code).ok().filter(|code| (1..=255).contains(code));
         fits.map(ExitCode)
-            .ok_or_else(|| format!("no container fails with exit code {code}: write one from 1 to 255"))
+            .ok_or_else(|| format!("a container cannot fail with exit code {code}: write one from 1 to 255"))
     }
 }
 
@@ -104,7 +104,7 @@ impl From<ExitCode> for i32 {
     }
 }
 
-/// A number, or a bound on it: `2`, `">=1"`, `"<=3"`.
+/// A number or a bound: `2`, `">=1"`, `"<=3"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity(pub Count);
 
@@ -176,7 +176,7 @@ pub enum Gate {
 }
 
 impl Gate {
-    /// All.
+    /// All gates.
     pub const ALL: [Gate; 4] = [
         Gate::JobManagedBy,
         Gate::JobPodReplacementPolicy,
@@ -188,15 +188,15 @@ impl Gate {
 /// The type of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Condition {
-    /// Finished well.
+    /// The Job has succeeded.
     Complete,
-    /// Finished badly.
+    /// The Job has failed.
     Failed,
-    /// `spec.suspend` was acted upon.
+    /// The Job is suspended.
     Suspended,
-    /// Will fail.
+    /// The Job will fail.
     FailureTarget,
-    /// Will complete.
+    /// The Job will complete.
     SuccessCriteriaMet,
 }
 
@@ -215,13 +215,13 @@ impl From<Condition> for ConditionKind {
 /// `status.phase` of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
-    /// Not started.
+    /// The containers were not started.
     Pending,
-    /// Started.
+    /// The containers run.
     Running,
-    /// Ended well.
+    /// All containers have succeeded.
     Succeeded,
-    /// Ended badly.
+    /// A container has failed.
     Failed,
 }
 

@@ -1,4 +1,4 @@
-//! A sync of the shipped controller: the calls of its plan as requests to the embedded API server, one after the other.
+//! A sync of the shipped controller: the calls of its plan as requests to the embedded API server, one at a time.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use k8s_openapi::serde::Deserialize;
 
 use crate::cluster::NAMESPACE;
 
-/// A call that was made, and its request.
+/// A call of a plan, with its request.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct CallRequest {
     /// The call.
     pub call: Call,
     /// The request.
     pub request: Request,
 }
 
-/// A plan that is being carried out.
+/// A plan in progress.
 #[derive(Clone, Debug)]
 pub struct Sync {
-    /// The Job that it was made for.
+    /// The Job of the plan.
     pub job: JobFacts,
     template: Arc<PodTemplate>,
     enactment: Enactment<Arc<Plan>>,
 }
 
 impl Sync {
-    /// Of a plan for this Job, which has this template.
+    /// Returns the sync of a plan for a Job with this template.
     #[must_use]
     pub fn new(job: JobFacts, template: Arc<PodTemplate>, plan: Plan) -> Sync {
         let version = job.resource_version.clone();
@@ -43,40 +43,45 @@ impl Sync {
         Sync { job, template, enactment }
     }
 
-    /// Whether a call has failed.
+    /// Returns true if a call has failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         !self.enactment.failures().is_empty()
     }
 
-    /// What is to be remembered so far.
+    /// The memory that the sync has written so far.
     #[must_use]
     pub fn memory(&self) -> &Memory {
         self.enactment.memory()
     }
 
-    /// The calls of which any may be made next; none once all is done.
+    /// The calls of which any can be sent next. Empty at the end of the sync.
     #[must_use]
     pub fn open(&self) -> &[Call] {
         self.enactment.open()
     }
 
-    /// Makes the call of this number.
-    pub fn take(&mut self, number: usize) -> Option<Sent> {
+    /// Starts the call with this number among the open ones.
+    pub fn take(&mut self, number: usize) -> Option<CallRequest> {
         let call = self.enactment.take(number)?;
         let request = requests::request(&call, &self.job, |pod| self.template.pod(pod));
-        Some(Sent { request: to_server(request), call })
+        Some(CallRequest { request: to_server(request), call })
     }
 
-    /// What came of a call, if the answer came; and what the caches must show after it.
-    pub fn answered(&mut self, sent: &Sent, response: Option<&Response>, now: Time) -> Option<Written> {
+    /// Ends a call with its response, or without one. Returns the versions that the caches must show after it.
+    pub fn answered(
+        &mut self,
+        sent: &CallRequest,
+        response: Option<&Response>,
+        now: Time,
+    ) -> Option<Written> {
         let answer = answer(response);
         self.enactment.answered(&sent.call, &answer, now);
         sent.call.written(&answer)
     }
 }
 
-/// The same request, in the words of the embedded API server.
+/// Converts a request of the controllers to one of the embedded API server.
 #[must_use]
 pub fn to_server(request: requests::Request) -> Request {
     let (resource, name, subresource) = match request.object {
@@ -97,11 +102,11 @@ pub fn to_server(request: requests::Request) -> Request {
     Request { subresource, ..Request::new(resource, Some(NAMESPACE), name.as_deref(), verb) }
 }
 
-/// What a response says, as the shipped runtime reads it.
+/// The result of a response, as the shipped runtime derives it.
 ///
 /// # Errors
 ///
-/// It says that the call did not succeed, or there is none.
+/// The call has failed, or there is no response.
 pub fn answer(response: Option<&Response>) -> Answer {
     let Some(response) = response else { return Err(Failure::Ambiguous("no answer".to_owned())) };
     let object = response.clone().object().map_err(|error| {
@@ -118,7 +123,7 @@ pub fn answer(response: Option<&Response>) -> Answer {
     })
 }
 
-/// A version as a number; 0, which every cache has reached, where it is none.
+/// A version as a number. 0, which every cache has reached, if it is not a number.
 #[must_use]
 pub fn number(version: &ResourceVersion) -> u64 {
     version.as_str().parse().unwrap_or(0)

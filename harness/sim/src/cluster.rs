@@ -1,4 +1,4 @@
-//! The cluster of a run: the API server, its clock, and everybody who is no controller of Jobs.
+//! The cluster of a run: the API server, its clock, and all components except the controllers of Jobs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use jobcheck_apiserver::request::{Api, Reply, Request, Response};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
 use jobcheck_scenario::runtime::Cluster as Stage;
-use jobcheck_scenario::runtime::{Created, announced_as, is_to_be_removed};
+use jobcheck_scenario::runtime::{Created, fault_kind, is_to_be_removed};
 use jobcheck_spec::apiserver::RuleSet;
 use serde_json::{Value, json};
 
@@ -23,28 +23,28 @@ pub const NAMESPACE: &str = "default";
 const NODE: &str = "node-1";
 /// 2026-01-01T00:00:00Z.
 const EPOCH: i64 = 1_767_225_600;
-/// How long a request takes.
+/// The duration of a request.
 const TAKES: SignedDuration = SignedDuration::from_millis(1);
 
 /// An API server with a clock, a kubelet, and a garbage collector.
 pub struct Cluster {
     /// The API server.
     pub server: Server,
-    /// What happened.
+    /// The recording.
     pub recorder: Recorder,
     now: Timestamp,
     kubelet: Kubelet,
-    /// Whether pods wait to be scheduled; else each is bound to the node at once.
+    /// If true, pods wait for the scheduler. Otherwise each is bound to the node at once.
     unscheduled: bool,
-    /// With what the next request fails, if it does.
+    /// The refusal of the next request, if it fails.
     fails: Arc<Mutex<Option<ApiError>>>,
-    /// The pods that each Job got, by its name, in their order.
+    /// The pods of each Job, by its name, in the order of their creation.
     created: BTreeMap<String, Vec<Created>>,
-    /// The revision up to which the garbage collector has looked.
+    /// The revision up to which the garbage collector has worked.
     collected: u64,
 }
 
-/// Lets single requests fail before anything is done.
+/// Lets single requests fail before they are carried out.
 struct Failing(Arc<Mutex<Option<ApiError>>>);
 
 impl Faults for Failing {
@@ -54,11 +54,11 @@ impl Faults for Failing {
 }
 
 impl Cluster {
-    /// A new cluster.
+    /// Returns a new cluster.
     ///
     /// # Errors
     ///
-    /// The API server refuses the node: a bug.
+    /// The API server refuses the Node. This is a defect of this program.
     pub fn new(seed: u64, rules: RuleSet, unscheduled: bool, header: Value) -> Result<Cluster, ApiError> {
         let now = Timestamp::from_second(EPOCH).unwrap_or_default();
         let mut server = Server::new(Config { seed, rules, ..Config::default() }, now);
@@ -73,19 +73,19 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The clock, as traces write it.
+    /// The current time, in the format of traces.
     #[must_use]
     pub fn time(&self) -> String {
         self.now.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
     }
 
-    /// Time passes.
+    /// Advances the clock.
     pub fn advance(&mut self, span: SignedDuration) {
         self.now = self.now.saturating_add(span).unwrap_or(self.now);
     }
 
-    /// Notes that there is a controller of this name, which has seen what is there.
-    pub fn introduce(&mut self, actor: &str) {
+    /// Records that a controller of this name exists and has listed all objects.
+    pub fn introduce_controller(&mut self, actor: &str) {
         let (at, version) = (self.time(), self.server.revision().to_string());
         for resource in ["jobs", "pods"] {
             let line = json!({ "at": at, "actor": actor, "resource": resource, "resourceVersion": version });
@@ -93,35 +93,35 @@ impl Cluster {
         }
     }
 
-    /// Notes a mark in the trace.
+    /// Adds a mark to the trace.
     pub fn mark(&mut self, mut mark: Value) {
         mark["at"] = json!(self.time());
         self.recorder.note("mark", mark);
     }
 
-    /// Notes a fault in the trace.
+    /// Adds a fault to the trace.
     pub fn fault(&mut self, kind: &str, actor: &str, detail: &str) {
         let line = json!({ "at": self.time(), "kind": kind, "actor": actor, "detail": detail });
         self.recorder.note("fault", line);
     }
 
-    /// Notes in the trace that the watch of a resource ends with 410 for a controller: it lists.
+    /// Records that a controller relists a resource after its watch has ended with 410.
     pub fn relists(&mut self, actor: &str, resource: &str) {
         let line = json!({ "at": self.time(), "kind": "relist", "actor": actor, "resource": resource });
         self.recorder.note("fault", line);
     }
 
-    /// Sends a request that fails before anything is done.
+    /// Sends a request that fails before it is carried out.
     pub fn refuse(&mut self, request: &Request, actor: &str, error: &ApiError) -> Response {
-        // Reads are in no trace.
+        // Traces contain no reads.
         if request.verb.writes() {
-            self.fault(announced_as(error.code), actor, "nothing was done");
+            self.fault(fault_kind(error.code), actor, "nothing was done");
         }
         *self.fails.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         self.ask(request)
     }
 
-    /// A pod was created: it counts as one of its Job, and is bound to the node, unless pods wait for that.
+    /// Records a created pod of a Job, and binds it unless pods wait for the scheduler.
     fn note_pod(&mut self, request: &Request, pod: &Value) {
         if request.resource != Resource::Pods || request.subresource.is_some() {
             return;
@@ -132,15 +132,15 @@ impl Cluster {
         let created = Created { name: text("name"), uid: text("uid"), job: owner.unwrap_or_default() };
         if !self.unscheduled {
             self.advance(TAKES);
-            // A pod that cannot be bound is refused by nobody: it is new.
+            // Binding a new pod never fails.
             let _ = self.kubelet.bind(&mut self.server, self.now, NAMESPACE, &created.name);
             self.recorder.gather();
         }
         self.created.entry(job.to_owned()).or_default().push(created);
     }
 
-    /// Does one thing that only follows up what was done: a kubelet removes a pod that is being deleted and has ended,
-    /// and the garbage collector and the namespace controller do their work. Whether there was anything.
+    /// Does one pending action of the kubelet, the garbage collector, or the namespace controller. The kubelet removes
+    /// terminated pods that are being deleted. Returns false if there was no action.
     pub fn follow_up(&mut self) -> bool {
         let ended = self.server.store().scan(Resource::Pods, "").find(|(_, pod)| is_to_be_removed(pod));
         if let Some(name) = ended.and_then(|(_, pod)| pod["metadata"]["name"].as_str()).map(str::to_owned) {

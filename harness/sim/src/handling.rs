@@ -1,42 +1,42 @@
-//! What becomes of a request of a controller: the step that comes next may wait for it.
+//! The handling of a request of a controller, for which the next step may wait.
 
 use jobcheck_apiserver::error::ApiError;
-use jobcheck_apiserver::request::{Request as Sent, Response, Subresource, Verb};
-use jobcheck_scenario::runtime::{Asked, Cluster as _, objection, refusal};
+use jobcheck_apiserver::request::{Request as CallRequest, Response, Subresource, Verb};
+use jobcheck_scenario::runtime::{Cluster as _, SentRequest, objection, refusal};
 use jobcheck_scenario::{ControllerName, HeldRequest, Leader, Outcome as Met, Request, Step};
 
 use crate::cluster::NAMESPACE;
-use crate::run::Play;
+use crate::run::ScenarioRun;
 
-/// What becomes of a request.
+/// The handling of a request.
 pub(crate) enum Handling {
-    /// The server handles it.
+    /// The server handles the request.
     Handled,
-    /// It is refused so before anything is done.
+    /// The request is refused before it is carried out.
     Fails(ApiError),
-    /// The server handles it, and its sender hears nothing.
+    /// The server handles the request, and the response is lost.
     Lost,
-    /// Its sender dies, and it may arrive later.
+    /// The sender crashes, and the request may be handled later.
     Dies,
-    /// It waits until the scenario says what becomes of it.
+    /// The request waits for a step `heldRequest`.
     Held(Request),
 }
 
-/// A request that waits.
+/// A held request.
 pub(crate) struct Held {
     /// The number of the process that has sent it.
     pub process: usize,
-    /// What it asks for.
-    pub request: Sent,
-    /// As the step names it that has held it.
+    /// The request.
+    pub request: CallRequest,
+    /// The request of the step that has held it.
     pub awaited: Request,
     /// The Job of that step.
     pub job: String,
 }
 
-impl Play<'_> {
-    /// What becomes of a request of this process: the step may wait for it.
-    pub(crate) fn handling(&mut self, sent: &Sent, of: ControllerName, process: usize) -> Handling {
+impl ScenarioRun<'_> {
+    /// Returns the handling of a request of this process.
+    pub(crate) fn handling(&mut self, sent: &CallRequest, of: ControllerName, process: usize) -> Handling {
         if let Some(awaited) = self.lasting(sent, process) {
             return handling_of(&awaited, sent);
         }
@@ -47,7 +47,7 @@ impl Play<'_> {
         let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.cluster, job, claims).is_none());
         let is_its = |leader: Leader| usize::from(leader == Leader::Second) == process;
         let is_due = is_due && awaited.leader.is_none_or(is_its);
-        if !is_due || !asked(sent).fits(awaited, &self.cluster, job) {
+        if !is_due || !asked(sent).matches(awaited, &self.cluster, job) {
             return Handling::Handled;
         }
         self.met = self.met.saturating_add(1);
@@ -58,19 +58,20 @@ impl Play<'_> {
         if step.crash.is_some() { Handling::Dies } else { handling_of(awaited, sent) }
     }
 
-    /// The step, if any, that says what becomes of all such requests, and still does.
-    fn lasting(&mut self, sent: &Sent, process: usize) -> Option<Request> {
+    /// The request of a step with `until` that still applies, and that this request matches. Drops the steps that no longer
+    /// apply.
+    fn lasting(&mut self, sent: &CallRequest, process: usize) -> Option<Request> {
         let mut lasting = std::mem::take(&mut self.lasting);
         let (scenario, cluster) = (self.scenario, &self.cluster);
         let job = |step: &Step| &self.entry(step.job.as_deref()).name;
         let step = |number: &usize| scenario.steps.get(*number).map(|it| &it.value);
-        let holds = |step: &Step| {
+        let applies = |step: &Step| {
             step.until.as_ref().is_some_and(|claims| objection(cluster, job(step), claims).is_some())
         };
-        lasting.retain(|number| step(number).is_some_and(holds));
+        lasting.retain(|number| step(number).is_some_and(applies));
         let is_its = |leader: Leader| usize::from(leader == Leader::Second) == process;
         let is_meant = |step: &Step, awaited: &Request| {
-            awaited.leader.is_none_or(is_its) && asked(sent).fits(awaited, cluster, job(step))
+            awaited.leader.is_none_or(is_its) && asked(sent).matches(awaited, cluster, job(step))
         };
         let mut found = lasting.iter().filter_map(|number| {
             let step = step(number)?;
@@ -81,13 +82,14 @@ impl Play<'_> {
         found
     }
 
-    /// A request that was held goes on; whether there was one. A process that waits for an answer asks for nothing else, so
-    /// that each has one at most.
-    pub(crate) fn goes_on(&mut self, how: &HeldRequest) -> bool {
+    /// Lets a held request continue. Returns false if there is none.
+    ///
+    /// A process that waits for a response sends no other request, so that each process has at most one.
+    pub(crate) fn continue_request(&mut self, how: &HeldRequest) -> bool {
         let cluster = &self.cluster;
         let is_meant = |it: &Held| {
             let awaited = Request { pod: how.pod.or(it.awaited.pod), ..it.awaited };
-            how.pod.is_none() || asked(&it.request).fits(&awaited, cluster, &it.job)
+            how.pod.is_none() || asked(&it.request).matches(&awaited, cluster, &it.job)
         };
         let Some(number) = self.held.iter().position(is_meant) else { return false };
         let Held { process, request, awaited, .. } = self.held.remove(number);
@@ -96,12 +98,17 @@ impl Play<'_> {
         true
     }
 
-    /// Sends a request, and what its sender hears.
-    pub(crate) fn send(&mut self, request: &Sent, handling: &Handling, actor: &str) -> Option<Response> {
+    /// Sends a request. Returns the response that its sender receives.
+    pub(crate) fn send(
+        &mut self,
+        request: &CallRequest,
+        handling: &Handling,
+        actor: &str,
+    ) -> Option<Response> {
         match handling {
             Handling::Fails(error) => Some(self.cluster.refuse(request, actor, error)),
             Handling::Lost => {
-                // Reads are in no trace.
+                // Traces contain no reads.
                 if request.verb.writes() {
                     self.cluster.fault("lostResponse", actor, "the answer does not arrive");
                 }
@@ -113,12 +120,12 @@ impl Play<'_> {
     }
 }
 
-fn asked(sent: &Sent) -> Asked<'_> {
+fn asked(sent: &CallRequest) -> SentRequest<'_> {
     let body = match &sent.verb {
         Verb::Create(body) => Some(body),
         _ => None,
     };
-    Asked {
+    SentRequest {
         verb: sent.verb.name(),
         resource: sent.resource.facts().plural,
         subresource: sent.subresource.map(Subresource::name),
@@ -127,7 +134,7 @@ fn asked(sent: &Sent) -> Asked<'_> {
     }
 }
 
-pub(crate) fn handling_of(awaited: &Request, sent: &Sent) -> Handling {
+pub(crate) fn handling_of(awaited: &Request, sent: &CallRequest) -> Handling {
     match awaited.outcome {
         Some(Met::Fails) => Handling::Fails(refusal(awaited, &asked(sent), NAMESPACE)),
         Some(Met::ResponseLost) => Handling::Lost,

@@ -1,14 +1,48 @@
-//! Target `sim`: scenarios with the decisions of the shipped controllers on the embedded API server, under virtual time.
+//! Target `sim`: scenarios with the shipped controllers' decisions on the embedded API server, under virtual time.
 //!
-//! A run is decided by its seed: seed 0 shows every event at once, and lets a step happen once everybody is at rest;
-//! with another seed chance decides whose turn it is, which of several keys, calls and pods comes first, and how late
-//! events are. What happened is a native trace, which is judged by the code that judges every trace.
+//! A seed decides a run. Seed 0 delivers every event at once, and takes steps at quiescence. With another seed the order of
+//! components, keys, calls, and pods is random, and caches lag. The run is recorded as a native trace, and judged by the
+//! code that judges every trace:
+//!
+//! ```
+//! use jobcheck_explorer::mutations::Mutations;
+//! use jobcheck_judge::report::Exit;
+//! use jobcheck_scenario::read;
+//!
+//! let scenario = read(
+//!     "
+//! apiVersion: jobcheck.dev/v1
+//! kind: Scenario
+//! name: one-success
+//! about: A Job with one pod completes.
+//! jobs:
+//! - name: job
+//!   spec: {completions: 1}
+//! steps:
+//! - succeed: {pod: 1}
+//! expect:
+//! - conditions: [Complete]
+//!   succeeded: 1
+//! ",
+//! )
+//! .unwrap();
+//! let outcome = jobcheck_sim::run(&scenario, 0, &Mutations::default()).unwrap();
+//! assert_eq!(outcome.exit(), Exit::Conforms);
+//! ```
+//!
+//! | part | item |
+//! | --- | --- |
+//! | a run of a scenario | [`run`], [`run_on`], [`Outcome`] |
+//! | random scenarios, and shortening those that fail | [`fuzz`] |
+//! | paths of the model's scopes, replayed on the shipped controllers | [`paths`] |
+//! | the cluster, and the processes of the controllers | `cluster`, `process`, `ttl`, `cache` |
 //!
 //! # Caveats
 //!
-//! The runtime of the controllers (work queue, rate limits, watches of `kube`) is not here: it is tested on the
-//! embedded API server over HTTP and on a real control plane.
+//! The runtime of the controllers is not part of the simulation: work queue, rate limits, and kube's watches. It is tested
+//! on the embedded API server over HTTP, and on a real control plane.
 
+mod cache;
 mod calls;
 mod cluster;
 pub mod fuzz;
@@ -18,40 +52,39 @@ mod process;
 mod recorder;
 mod rng;
 mod run;
-mod start;
-mod store;
+mod settings;
 mod ttl;
 
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::replay::{Judging, judge};
 use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::Scenario;
-use jobcheck_scenario::runtime::{Found, Rest};
+use jobcheck_scenario::runtime::{Finding, QuiescentState};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::Input;
 
-use self::run::Play;
+use self::run::ScenarioRun;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The seed that decided it.
+    /// The seed of the run.
     pub seed: u64,
-    /// What did not happen as the scenario says.
+    /// The step or expectation that was not met.
     pub unmet: Option<String>,
-    /// What the trace is judged to be.
+    /// The verdict on the trace.
     pub report: ReplayReport,
     /// The trace, in the native format.
     pub trace: Vec<u8>,
-    /// Requests in it.
+    /// The number of requests in the trace.
     pub requests: usize,
-    /// What stood at each rest.
-    pub rests: Vec<Rest>,
+    /// The states at quiescence.
+    pub states: Vec<QuiescentState>,
 }
 
 impl Outcome {
-    /// The exit code of the run (judging.md 5).
+    /// The exit code of the run (`docs/reference/judging.md`, section 5).
     #[must_use]
     pub fn exit(&self) -> Exit {
         match (self.report.exit_code, &self.unmet) {
@@ -60,10 +93,10 @@ impl Outcome {
         }
     }
 
-    /// What is wrong first: the requirement that is broken, if one is, and why.
+    /// The first finding: the broken requirement, if there is one, and a sentence with the seed.
     #[must_use]
-    pub fn told(&self) -> (Option<Req>, String) {
-        let Some(found) = Found::first(&self.report, self.unmet.as_deref()) else {
+    pub fn finding(&self) -> (Option<Req>, String) {
+        let Some(found) = Finding::first(&self.report, self.unmet.as_deref()) else {
             return (None, format!("seed {}", self.seed));
         };
         let place = found.line.map(|line| format!(" (line {line})")).unwrap_or_default();
@@ -71,32 +104,32 @@ impl Outcome {
     }
 }
 
-/// Runs a scenario with a seed. The plans of the controllers have these departures: as they are shipped, none.
+/// Runs a scenario with a seed, on Kubernetes 1.36. `mutations` are defects of the controllers; the default is none.
 ///
 /// # Errors
 ///
-/// What the API server says against a Job of the scenario.
+/// The API server refuses a Job of the scenario.
 pub fn run(scenario: &Scenario, seed: u64, mutations: &Mutations) -> Result<Outcome, String> {
     run_on(RuleSet::default(), scenario, seed, mutations)
 }
 
-/// The same with the API server of another version.
+/// Runs a scenario with a seed and the rules of another version.
 ///
 /// # Errors
 ///
-/// What the API server says against a Job of the scenario.
+/// The API server refuses a Job of the scenario.
 pub fn run_on(
     version: RuleSet,
     scenario: &Scenario,
     seed: u64,
     mutations: &Mutations,
 ) -> Result<Outcome, String> {
-    let mut play = Play::new(version, scenario, seed, mutations)?;
-    let unmet = play.run();
-    play.cluster.mark(serde_json::json!({ "kind": "end" }));
-    let trace = play.cluster.recorder.bytes();
+    let mut scenario_run = ScenarioRun::new(version, scenario, seed, mutations)?;
+    let unmet = scenario_run.run();
+    scenario_run.cluster.mark(serde_json::json!({ "kind": "end" }));
+    let trace = scenario_run.cluster.recorder.bytes();
     let inputs = vec![Input::Bytes(scenario.name.clone(), trace.clone())];
     let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
-    let requests = play.cluster.recorder.requests();
-    Ok(Outcome { seed, unmet, report, requests, trace, rests: std::mem::take(&mut play.rests) })
+    let requests = scenario_run.cluster.recorder.requests();
+    Ok(Outcome { seed, unmet, report, requests, trace, states: std::mem::take(&mut scenario_run.states) })
 }

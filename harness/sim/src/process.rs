@@ -1,7 +1,7 @@
 //! A process of the shipped Job controller: caches, queue, memory, and the sync under way.
 //!
-//! The decisions are those that are shipped (`jobcheck_controller::job`); around them is as little as possible, one
-//! request at a time, so that everything may happen between two of them.
+//! The decisions are the shipped ones (`jobcheck_controller::job`). The code around them is minimal, and sends one
+//! request at a time, so that any event can happen between two requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,32 +25,32 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::serde::Deserialize;
 use serde_json::Value;
 
-use crate::calls::{Sent, Sync, answer, number, to_server};
+use crate::cache::{Change, ObjectCache};
+use crate::calls::{CallRequest, Sync, answer, number, to_server};
 use crate::rng::Rng;
-use crate::store::{Change, Store};
 
-/// How marks, faults and observations call the Job controller.
+/// The actor of the Job controller in marks, faults, and observations.
 pub const ACTOR: &str = "job-controller";
 const USER: &str = "system:serviceaccount:jobcheck:job-controller";
 const AGENT: &str = "jobcheck/0.1.0 job-controller";
 
-/// Which of the caches.
+/// A cache of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// Of Jobs.
+    /// The cache of Jobs.
     Jobs,
-    /// Of pods.
+    /// The cache of pods.
     Pods,
 }
 
-/// What a sync had read when it began.
+/// The versions that a sync has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Began {
-    /// Name of the Job.
+pub struct SyncStart {
+    /// The name of the Job.
     pub job: String,
-    /// How far the cache of Jobs had come.
+    /// The version of the cache of Jobs.
     pub jobs: u64,
-    /// How far the cache of pods had come.
+    /// The version of the cache of pods.
     pub pods: u64,
 }
 
@@ -58,31 +58,31 @@ pub struct Began {
 #[derive(Debug)]
 pub struct Process {
     settings: Settings,
-    /// Known defects that its plans have.
+    /// The defects of its plans.
     mutations: Mutations,
-    jobs: Store,
-    pods: Store,
+    jobs: ObjectCache,
+    pods: ObjectCache,
     queue: BTreeSet<String>,
     orphans: BTreeSet<String>,
     wakes: BTreeMap<String, Timestamp>,
     memories: BTreeMap<String, Memory>,
-    /// The newest versions of the Job and of its pods that an answer to a write named, by the Job's UID (SY-03).
+    /// The newest versions of the Job and of its pods in responses to writes, by the UID of the Job (SY-03).
     written: BTreeMap<Uid, (u64, u64)>,
     sync: Option<Sync>,
-    /// UIDs of Jobs that are known to be gone.
+    /// The UIDs of Jobs that are known to be removed.
     gone: BTreeSet<Uid>,
-    /// The request whose answer is awaited.
-    asked: Option<Asked>,
+    /// The request that waits for its response.
+    pending: Option<PendingRequest>,
 }
 
 #[derive(Debug)]
-enum Asked {
-    Call(Sent),
+enum PendingRequest {
+    Call(CallRequest),
     Orphan {
         pod: String,
         request: Request,
     },
-    /// For the Job of an orphan (FT-21).
+    /// The lookup of an orphan's Job (FT-21).
     Owner {
         pod: PodFacts,
         job: Uid,
@@ -90,27 +90,27 @@ enum Asked {
     },
 }
 
-impl Asked {
+impl PendingRequest {
     fn request(&self) -> &Request {
         match self {
-            Asked::Call(sent) => &sent.request,
-            Asked::Orphan { request, .. } | Asked::Owner { request, .. } => request,
+            PendingRequest::Call(sent) => &sent.request,
+            PendingRequest::Orphan { request, .. } | PendingRequest::Owner { request, .. } => request,
         }
     }
 
     fn request_mut(&mut self) -> &mut Request {
         match self {
-            Asked::Call(sent) => &mut sent.request,
-            Asked::Orphan { request, .. } | Asked::Owner { request, .. } => request,
+            PendingRequest::Call(sent) => &mut sent.request,
+            PendingRequest::Orphan { request, .. } | PendingRequest::Owner { request, .. } => request,
         }
     }
 }
 
 impl Process {
-    /// A process that was just started, and has listed everything.
+    /// Returns a new process that has listed all objects.
     pub fn started(server: &mut Server, now: Timestamp, settings: Settings, mutations: Mutations) -> Process {
-        let jobs = Store::listed(server, now, Resource::Jobs);
-        let pods = Store::listed(server, now, Resource::Pods);
+        let jobs = ObjectCache::listed(server, now, Resource::Jobs);
+        let pods = ObjectCache::listed(server, now, Resource::Pods);
         Process {
             queue: jobs.all().map(|(name, _)| name.clone()).collect(),
             orphans: pods.all().map(|(name, _)| name.clone()).collect(),
@@ -123,29 +123,29 @@ impl Process {
             written: BTreeMap::new(),
             sync: None,
             gone: BTreeSet::new(),
-            asked: None,
+            pending: None,
         }
     }
 
-    /// What it was started with.
+    /// The settings of the process.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Known defects that its plans have.
+    /// The defects of its plans.
     #[must_use]
     pub fn mutations(&self) -> &Mutations {
         &self.mutations
     }
 
-    /// Its watches end.
+    /// Ends the watches of the process.
     pub fn stop(&self, server: &mut Server) {
         self.jobs.close(server);
         self.pods.close(server);
     }
 
-    /// How many events a cache is behind.
+    /// The lag of a cache in events.
     pub fn lag(&mut self, server: &mut Server, now: Timestamp, cache: Cache) -> usize {
         match cache {
             Cache::Jobs => self.jobs.lag(server, now),
@@ -153,7 +153,7 @@ impl Process {
         }
     }
 
-    /// A cache shows the next event, and what it concerns is queued.
+    /// Delivers the next event to a cache, and queues the affected keys.
     pub fn show(&mut self, cache: Cache) {
         let shown = match cache {
             Cache::Jobs => self.jobs.show(),
@@ -162,7 +162,7 @@ impl Process {
         shown.iter().for_each(|change| self.changed(cache, change));
     }
 
-    /// A cache is listed anew, and what that changes is queued.
+    /// Relists a cache, and queues the changed keys.
     pub fn relist(&mut self, server: &mut Server, now: Timestamp, cache: Cache) {
         let changes = match cache {
             Cache::Jobs => self.jobs.relist(server, now, Resource::Jobs),
@@ -187,18 +187,19 @@ impl Process {
         }
     }
 
-    /// The next moment at which it wakes by itself.
+    /// The next time at which a delayed key is due.
     #[must_use]
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.wakes.values().min().copied()
     }
 
-    /// The request that it makes next; syncs that need none are done on the way. What each had read is noted.
+    /// Returns the next request. Syncs without a request are run on the way. `began` receives the versions that
+    /// each sync has read.
     pub fn next_request(
         &mut self,
         now: Timestamp,
         rng: &mut Option<Rng>,
-        began: &mut Vec<Began>,
+        began: &mut Vec<SyncStart>,
     ) -> Option<Request> {
         let due = self.wakes.iter().filter(|(_, wake)| **wake <= now).map(|(job, _)| job.clone());
         for job in due.collect::<Vec<_>>() {
@@ -206,14 +207,14 @@ impl Process {
             self.queue.insert(job);
         }
         loop {
-            if let Some(asked) = &self.asked {
-                return Some(asked.request().clone());
+            if let Some(pending) = &self.pending {
+                return Some(pending.request().clone());
             }
             if let Some(sync) = &mut self.sync {
                 let open = sync.open().len();
                 let number = rng.as_mut().map_or(0, |rng| rng.below(open));
                 match sync.take(number) {
-                    Some(sent) => self.ask(Asked::Call(sent)),
+                    Some(sent) => self.ask(PendingRequest::Call(sent)),
                     None => self.end_sync(),
                 }
             } else if let Some(job) = choose(&self.queue, rng) {
@@ -221,8 +222,8 @@ impl Process {
                 self.start_sync(&job, now, began);
             } else if let Some(pod) = choose(&self.orphans, rng) {
                 self.orphans.remove(&pod);
-                if let Some(asked) = self.look_at_orphan(&pod) {
-                    self.ask(asked);
+                if let Some(pending) = self.look_at_orphan(&pod) {
+                    self.ask(pending);
                 }
             } else {
                 return None;
@@ -230,32 +231,32 @@ impl Process {
         }
     }
 
-    fn ask(&mut self, mut asked: Asked) {
-        let request = asked.request_mut();
+    fn ask(&mut self, mut pending: PendingRequest) {
+        let request = pending.request_mut();
         (request.user, request.user_agent) = (USER.to_owned(), AGENT.to_owned());
-        self.asked = Some(asked);
+        self.pending = Some(pending);
     }
 
-    /// Its request was answered, or never will be.
+    /// Ends the current request, with its response or without one.
     pub fn answered(&mut self, response: Option<&Response>, server: &mut Server, now: Timestamp) {
-        match self.asked.take() {
-            Some(Asked::Call(sent)) => {
+        match self.pending.take() {
+            Some(PendingRequest::Call(sent)) => {
                 let Some(sync) = &mut self.sync else { return };
                 let written = sync.answered(&sent, response, time(now));
                 self.memories.insert(sync.job.name.to_string(), sync.memory().clone());
                 let uid = sync.job.uid.clone();
                 self.note(uid, written, server, now);
             }
-            Some(Asked::Orphan { pod, .. }) => match answer(response) {
+            Some(PendingRequest::Orphan { pod, .. }) => match answer(response) {
                 Ok(_) | Err(Failure::NotFound(_)) => {}
                 Err(_) => drop(self.orphans.insert(pod)),
             },
-            Some(Asked::Owner { pod, job, .. }) => {
+            Some(PendingRequest::Owner { pod, job, .. }) => {
                 match orphan::owner_from_response(&job, answer(response)) {
                     Ok(Some(owner)) => {
                         self.gone.insert(job);
-                        if let Some(asked) = self.decide_on_orphan(&pod, owner) {
-                            self.ask(asked);
+                        if let Some(pending) = self.decide_on_orphan(&pod, owner) {
+                            self.ask(pending);
                         }
                     }
                     Ok(None) => {}
@@ -266,13 +267,13 @@ impl Process {
         }
     }
 
-    /// SY-03: what the caches must show before the Job is planned again.
+    /// Records the versions that the caches must show before the next sync of the Job (SY-03).
     fn note(&mut self, job: Uid, written: Option<Written>, server: &mut Server, now: Timestamp) {
         let (jobs, pods) = self.written.entry(job).or_default();
         match written {
             Some(Written::Job(version)) => *jobs = number(&version).max(*jobs),
             Some(Written::Pod(version)) => *pods = number(&version).max(*pods),
-            // What is stored now, which the shipped runtime asks the API server for.
+            // The shipped runtime asks the API server for the stored version.
             Some(Written::Unknown) => {
                 *jobs = self.jobs.newest(server, now).max(*jobs);
                 *pods = self.pods.newest(server, now).max(*pods);
@@ -281,16 +282,16 @@ impl Process {
         }
     }
 
-    fn start_sync(&mut self, name: &str, now: Timestamp, began: &mut Vec<Began>) {
+    fn start_sync(&mut self, name: &str, now: Timestamp, began: &mut Vec<SyncStart>) {
         let Some((job, facts)) = self.jobs.get(name).and_then(observed_job) else {
             self.memories.remove(name);
             return;
         };
         let written = self.written.get(&facts.uid).copied().unwrap_or_default();
-        let shows = self.jobs.seen() >= written.0 && self.pods.seen() >= written.1;
+        let shows = self.jobs.version() >= written.0 && self.pods.version() >= written.1;
         let pods = self.pods_of(&job, &facts);
         let memory = self.memories.remove(name).unwrap_or_default();
-        began.push(Began { job: name.to_owned(), jobs: self.jobs.seen(), pods: self.pods.seen() });
+        began.push(SyncStart { job: name.to_owned(), jobs: self.jobs.version(), pods: self.pods.version() });
         let observed = Observed {
             job: &facts,
             pods: &pods,
@@ -330,8 +331,8 @@ impl Process {
         }
     }
 
-    /// The request that a pod without a sync needs first, if any.
-    fn look_at_orphan(&self, name: &str) -> Option<Asked> {
+    /// The first request for a pod in the orphan queue, if one is necessary.
+    fn look_at_orphan(&self, name: &str) -> Option<PendingRequest> {
         let pod = Pod::deserialize(&**self.pods.get(name)?).ok()?;
         let reference = observe::owner(&pod.metadata);
         let (uid, cached) = match &reference {
@@ -344,19 +345,19 @@ impl Process {
             OwnerLookup::Known(owner) => self.decide_on_orphan(&pod, owner),
             OwnerLookup::Ask { job, uid } => {
                 let (request, job) = (to_server(read_job(job)), uid.clone());
-                Some(Asked::Owner { pod, job, request })
+                Some(PendingRequest::Owner { pod, job, request })
             }
         }
     }
 
-    fn decide_on_orphan(&self, pod: &PodFacts, owner: Owner<'_>) -> Option<Asked> {
+    fn decide_on_orphan(&self, pod: &PodFacts, owner: Owner<'_>) -> Option<PendingRequest> {
         let plan = orphan::plan(&OrphanObserved { pod, owner, settings: &self.settings });
         let request = to_server(of_orphan(&plan)?);
-        Some(Asked::Orphan { pod: pod.name.to_string(), request })
+        Some(PendingRequest::Orphan { pod: pod.name.to_string(), request })
     }
 }
 
-/// Whether a sync reads a pod: one of the Job, one that it may adopt, or one that its status lists.
+/// Returns true if a sync reads a pod: the Job controls it, may adopt it, or has recorded its UID.
 pub fn matters(pod: &PodFacts, job: &JobFacts) -> bool {
     match pod.controller {
         Controller::ThisJob => true,
@@ -374,13 +375,13 @@ fn observed_job(value: &Arc<Value>) -> Option<(Arc<Value>, JobFacts)> {
     Some((Arc::clone(value), facts))
 }
 
-/// One of them: the first, or by chance.
+/// Chooses one of the keys: the first, or a random one.
 fn choose(keys: &BTreeSet<String>, rng: &mut Option<Rng>) -> Option<String> {
     let number = rng.as_mut().map_or(0, |rng| rng.below(keys.len()));
     keys.iter().nth(number).cloned()
 }
 
-/// The controllers' clock.
+/// The time as the controllers represent it.
 pub fn time(now: Timestamp) -> Time {
     Time::from_millis(now.as_millisecond())
 }
@@ -395,7 +396,7 @@ mod tests {
     use super::*;
     use crate::cluster::{Cluster, NAMESPACE};
 
-    /// A cluster with a pod that holds the finalizer and names a Job with this UID.
+    /// A cluster with a pod that has the finalizer and references a Job with this UID.
     fn cluster(uid: &str) -> Cluster {
         let mut cluster = Cluster::new(0, RuleSet::default(), false, json!({})).unwrap();
         let pod = json!({
@@ -413,7 +414,7 @@ mod tests {
         Process::started(&mut cluster.server, now, Settings::default(), Mutations::default())
     }
 
-    /// The next request, which the server answers.
+    /// The next request with the code of its response.
     fn step(process: &mut Process, cluster: &mut Cluster) -> Option<String> {
         let request = process.next_request(cluster.now(), &mut None, &mut Vec::new())?;
         let response = cluster.ask(&request);
@@ -422,7 +423,7 @@ mod tests {
         Some(format!("{} {} {}", request.verb.name(), request.name(), response.code()))
     }
 
-    /// FT-21: as the runtime does it.
+    /// FT-21, as in the shipped runtime.
     #[test]
     fn a_pod_of_a_missing_job_is_released_once_the_api_server_has_no_such_job() {
         let mut cluster = cluster("gone");
@@ -430,7 +431,7 @@ mod tests {
         assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("get j 404"));
         assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("patch p 200"));
         assert_eq!(step(&mut process, &mut cluster), None);
-        // It is not asked for twice.
+        // The Job is not looked up twice.
         process.orphans.insert("p".to_owned());
         assert_eq!(step(&mut process, &mut cluster).as_deref(), Some("patch p 409"));
     }

@@ -1,10 +1,11 @@
-//! A run of a scenario: whose turn it is, and what came of it all.
+//! A run of a scenario: the order of events, and the result.
 
 use jiff::{SignedDuration, Timestamp};
-use jobcheck_apiserver::request::Request as Sent;
+use jobcheck_apiserver::request::Request as CallRequest;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_scenario::runtime::{
-    Cluster as _, Rest, act, create_job, create_pod, gates_told, header, objection, pods_of,
+    Cluster as _, QuiescentState, act, create_job, create_pod, describe_pods, header, objection,
+    rollout_gates,
 };
 use jobcheck_scenario::{ControllerName, JobEntry, Leader, Rollout, Scenario, Step, Watch, Watched};
 use jobcheck_spec::apiserver::RuleSet;
@@ -12,57 +13,58 @@ use serde_json::json;
 
 use crate::cluster::{Cluster, NAMESPACE};
 use crate::handling::{Handling, Held};
-use crate::process::{self, Began, Cache, Process};
+use crate::process::{self, Cache, Process, SyncStart};
 use crate::rng::Rng;
-use crate::start::{rolled_out, settings};
+use crate::settings::{rolled_out, settings};
 use crate::ttl::{self, TtlProcess};
 
-/// Turns after which a run that has not come to rest is given up.
+/// The number of turns after which a run that is not quiescent ends.
 const MOST_TURNS: usize = 4_000;
-/// Delays of controllers that nobody needs to name: a run waits for them by itself.
+/// The maximum delay of a controller that passes without `advance`.
 const SHORT: SignedDuration = SignedDuration::from_secs(1);
 
-/// A run under way.
-pub struct Play<'a> {
+/// A run in progress.
+pub struct ScenarioRun<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) cluster: Cluster,
     processes: Vec<Process>,
     ttl: Option<TtlProcess>,
-    /// The step that comes next.
+    /// The number of the next step.
     pub(crate) position: usize,
-    /// Requests of the kind that the step waits for, so far.
+    /// The number of requests so far that match the step.
     pub(crate) met: u8,
     /// Watches that show nothing, of all processes or of one.
     holds: Vec<Watch>,
     paused: bool,
-    /// A request of a controller that is dead, and when it was sent.
-    late: Option<(Sent, String)>,
-    /// The numbers of the steps that say what becomes of all such requests for a while.
+    /// The request of a terminated controller, with the time at which it was sent.
+    delayed: Option<(CallRequest, String)>,
+    /// The numbers of the steps with `until` whose outcome still applies to matching requests.
     pub(crate) lasting: Vec<usize>,
-    /// Requests that wait for a step `heldRequest`, in the order in which they were sent.
+    /// The requests that wait for a step `heldRequest`, in the order in which they were sent.
     pub(crate) held: Vec<Held>,
     rng: Option<Rng>,
-    /// What stood at each rest.
-    pub(crate) rests: Vec<Rest>,
+    /// The states at quiescence.
+    pub(crate) states: Vec<QuiescentState>,
 }
 
-impl<'a> Play<'a> {
-    /// A run that has not begun, with the API server of this version. Seed 0 shows everything at once and goes step by step; others leave order to chance.
+impl<'a> ScenarioRun<'a> {
+    /// Returns a run that has not begun, with the rules of this version. Seed 0 delivers every event at once and
+    /// takes steps at quiescence. Other seeds choose the order randomly.
     ///
     /// # Errors
     ///
-    /// What the API server says against a Job or a pod.
+    /// The API server refuses a Job or a pod.
     pub fn new(
         version: RuleSet,
         scenario: &'a Scenario,
         seed: u64,
         mutations: &Mutations,
-    ) -> Result<Play<'a>, String> {
+    ) -> Result<ScenarioRun<'a>, String> {
         let subject = scenario.subject().on(version);
         let header = header(&subject, &format!("scenario {}, seed {seed}", scenario.name));
         let mut cluster =
             Cluster::new(seed, subject.rules, scenario.unscheduled, header).map_err(|error| error.message)?;
-        cluster.introduce(process::ACTOR);
+        cluster.introduce_controller(process::ACTOR);
         for entry in &scenario.jobs {
             create_job(&mut cluster, entry)?;
         }
@@ -74,7 +76,7 @@ impl<'a> Play<'a> {
             vec![Process::started(&mut cluster.server, now, settings(&subject), mutations.clone())];
         let ahead = scenario.ttl_controller.as_ref().and_then(|it| it.clock_ahead).unwrap_or_default();
         let ttl = TtlProcess::started(&mut cluster.server, now, SignedDuration::from_secs(ahead));
-        Ok(Play {
+        Ok(ScenarioRun {
             scenario,
             cluster,
             processes,
@@ -83,29 +85,29 @@ impl<'a> Play<'a> {
             met: 0,
             holds: Vec::new(),
             paused: false,
-            late: None,
+            delayed: None,
             lasting: Vec::new(),
             held: Vec::new(),
             rng: (seed != 0).then(|| Rng::seeded(seed)),
-            rests: Vec::new(),
+            states: Vec::new(),
         })
     }
 
-    /// Runs to the end; what is wrong with it.
+    /// Runs to the end. Returns the step or expectation that was not met.
     pub fn run(&mut self) -> Option<String> {
         for _ in 0..MOST_TURNS {
-            // A step that is not done yet may have let something happen: a watch is released.
+            // A step that is not done yet may have released a watch.
             if self.turn() || self.step(true) || self.turn() || self.wait() {
                 continue;
             }
-            self.rests.extend(Rest::of(&self.cluster, self.scenario, None));
-            return self.left_over();
+            self.states.extend(QuiescentState::of(&self.cluster, self.scenario, None));
+            return self.unmet_condition();
         }
-        Some(format!("the controllers do not come to rest: {MOST_TURNS} turns were taken"))
+        Some(format!("the run is not quiescent after {MOST_TURNS} turns"))
     }
 
-    /// Nothing happens any more.
-    fn left_over(&self) -> Option<String> {
+    /// The step or expectation that is not met at quiescence.
+    fn unmet_condition(&self) -> Option<String> {
         if let Some(step) = self.scenario.steps.get(self.position) {
             let line = step.referenced.line();
             let why = self.why_not(&step.value);
@@ -124,10 +126,10 @@ impl<'a> Play<'a> {
         let job = &self.entry(step.job.as_deref()).name;
         let claims = [&step.when, &step.r#await, &step.settle];
         let claims = claims.into_iter().flatten().find_map(|claims| objection(&self.cluster, job, claims));
-        claims.unwrap_or_else(|| format!("everybody is at rest; {}", pods_of(&self.cluster, job)))
+        claims.unwrap_or_else(|| format!("at quiescence {}", describe_pods(&self.cluster, job)))
     }
 
-    /// Somebody does something, if anybody can.
+    /// Takes one enabled action of a component. Returns false if there is none.
     fn turn(&mut self) -> bool {
         let mut turns: Vec<Turn> = Vec::new();
         for number in 0..self.processes.len() {
@@ -135,7 +137,7 @@ impl<'a> Play<'a> {
             turns.push(Turn::Work(number));
         }
         turns.extend([Turn::TtlShow, Turn::TtlWork, Turn::FollowUp]);
-        // What waits for a passing moment is tried at each.
+        // A step may wait for a condition that holds only between two events.
         let current = self.scenario.steps.get(self.position);
         let passing = current.is_some_and(|it| it.value.when.is_some() || it.value.r#await.is_some());
         match &mut self.rng {
@@ -199,7 +201,7 @@ impl<'a> Play<'a> {
         let job = self.entry(job).name.clone();
         match self.handling(&request, ControllerName::Job, number) {
             Handling::Dies => {
-                self.late = Some((request, self.cluster.time()));
+                self.delayed = Some((request, self.cluster.time()));
                 self.restart(number, None);
             }
             Handling::Held(awaited) => self.held.push(Held { process: number, request, awaited, job }),
@@ -209,7 +211,7 @@ impl<'a> Play<'a> {
     }
 
     /// A process asks for something, and hears what becomes of that.
-    pub(crate) fn ask(&mut self, number: usize, request: &Sent, handling: &Handling) {
+    pub(crate) fn ask(&mut self, number: usize, request: &CallRequest, handling: &Handling) {
         let response = self.send(request, handling, process::ACTOR);
         let now = self.cluster.now();
         if let Some(process) = self.processes.get_mut(number) {
@@ -222,7 +224,7 @@ impl<'a> Play<'a> {
         let Some(request) = self.ttl.as_mut().and_then(|ttl| ttl.next_request(now)) else { return false };
         match self.handling(&request, ControllerName::Ttl, 0) {
             Handling::Dies => {
-                self.late = Some((request, self.cluster.time()));
+                self.delayed = Some((request, self.cluster.time()));
                 self.restart_ttl();
             }
             handling => {
@@ -234,8 +236,8 @@ impl<'a> Play<'a> {
         true
     }
 
-    fn observed(&mut self, began: &Began) {
-        // Behind the answer to the request before, which belongs to the sync before.
+    fn observed(&mut self, began: &SyncStart) {
+        // The observation follows the response to the last request of the previous sync.
         self.cluster.advance(SignedDuration::from_micros(1));
         let at = self.cluster.time();
         for (resource, version) in [("jobs", began.jobs), ("pods", began.pods)] {
@@ -258,23 +260,23 @@ impl<'a> Play<'a> {
         self.met = 0;
     }
 
-    /// The step happens, if it is possible; whether anything came of it.
-    fn step(&mut self, at_rest: bool) -> bool {
+    /// Does the next step if it is possible. Returns true if it had an effect.
+    fn step(&mut self, is_quiescent: bool) -> bool {
         let scenario = self.scenario;
         let Some(step) = scenario.steps.get(self.position) else { return false };
         let (line, step) = (Some(step.referenced.line()), &step.value);
         let entry = self.entry(step.job.as_deref());
         let due =
             step.when.as_ref().is_none_or(|claims| objection(&self.cluster, &entry.name, claims).is_none());
-        let done = due && self.happens(step, entry, at_rest, line);
-        let left_out = at_rest && !done && step.optional.unwrap_or_default();
+        let done = due && self.happens(step, entry, is_quiescent, line);
+        let left_out = is_quiescent && !done && step.optional.unwrap_or_default();
         if done || left_out {
             self.next();
         }
         done || left_out
     }
 
-    fn happens(&mut self, step: &Step, entry: &JobEntry, at_rest: bool, line: Option<u64>) -> bool {
+    fn happens(&mut self, step: &Step, entry: &JobEntry, is_quiescent: bool, line: Option<u64>) -> bool {
         let rng = &mut self.rng;
         let mut choose = |count: usize| rng.as_mut().map_or(0, |rng| rng.below(count));
         if let Some(done) = act(&mut self.cluster, entry, step, &mut choose) {
@@ -284,9 +286,9 @@ impl<'a> Play<'a> {
             return objection(&self.cluster, &entry.name, claims).is_none();
         }
         if let Some(claims) = &step.settle {
-            let settled = at_rest && objection(&self.cluster, &entry.name, claims).is_none();
+            let settled = is_quiescent && objection(&self.cluster, &entry.name, claims).is_none();
             if settled {
-                self.rests.extend(Rest::of(&self.cluster, self.scenario, line));
+                self.states.extend(QuiescentState::of(&self.cluster, self.scenario, line));
             }
             return settled;
         }
@@ -294,18 +296,18 @@ impl<'a> Play<'a> {
             self.cluster.advance(SignedDuration::from_millis(span.0));
             return true;
         }
-        self.befalls(step)
+        self.apply_fault(step)
     }
 
-    /// What happens to controllers and their watches.
-    fn befalls(&mut self, step: &Step) -> bool {
+    /// Applies a step to the controllers or to their watches.
+    fn apply_fault(&mut self, step: &Step) -> bool {
         if let Some(crash) = step.crash.filter(|it| it.during.is_none()) {
             match crash.controller.unwrap_or(ControllerName::Job) {
                 ControllerName::Job => self.restart(0, None),
                 ControllerName::Ttl => self.restart_ttl(),
             }
         } else if step.late_request.is_some() {
-            return self.land();
+            return self.deliver_delayed();
         } else if step.second_leader.is_some() {
             let settings = self.processes[0].settings().clone();
             let now = self.cluster.now();
@@ -331,7 +333,7 @@ impl<'a> Play<'a> {
         } else if step.until.is_some() {
             self.lasting.push(self.position);
         } else if let Some(held) = &step.held_request {
-            return self.goes_on(held);
+            return self.continue_request(held);
         } else if step.catch_up.is_some() {
             self.holds.clear();
             return !self.is_behind();
@@ -349,7 +351,7 @@ impl<'a> Play<'a> {
         self.holds.iter().any(|it| it.watch == watched && it.leader.is_none_or(is_its))
     }
 
-    /// The watches end with 410.
+    /// Ends the watches with 410.
     fn expire(&mut self, watched: Watched) {
         let now = self.cluster.now();
         self.cluster.relists(process::ACTOR, if watched == Watched::Pods { "pods" } else { "jobs" });
@@ -366,7 +368,7 @@ impl<'a> Play<'a> {
         self.processes.iter_mut().any(|process| lag(process) > 0)
     }
 
-    /// A process is replaced, perhaps by one with other feature gates.
+    /// Replaces a process, with other feature gates for a rollout.
     fn restart(&mut self, number: usize, rollout: Option<&Rollout>) {
         let before = &self.processes[number];
         let mut settings = before.settings().clone();
@@ -376,7 +378,7 @@ impl<'a> Play<'a> {
             None => self.cluster.fault("crash", process::ACTOR, "the process dies and is started again"),
             Some(rollout) => {
                 settings = rolled_out(&self.scenario.subject(), rollout);
-                mark["assume"] = gates_told(rollout);
+                mark["assume"] = rollout_gates(rollout);
             }
         }
         self.held.retain(|it| it.process != number);
@@ -396,15 +398,15 @@ impl<'a> Play<'a> {
         self.ttl = Some(TtlProcess::started(&mut self.cluster.server, now, before.ahead()));
     }
 
-    /// The request of a controller that is dead arrives.
-    fn land(&mut self) -> bool {
-        let Some((request, sent)) = self.late.take() else { return false };
+    /// Delivers the request of the terminated controller.
+    fn deliver_delayed(&mut self) -> bool {
+        let Some((request, sent)) = self.delayed.take() else { return false };
         self.cluster.ask(&request);
         self.cluster.recorder.was_received(&request.user_agent, &sent);
         true
     }
 
-    /// Everybody is at rest: a delay that nobody needs to name passes.
+    /// Advances the clock at quiescence over a short delay of a controller.
     fn wait(&mut self) -> bool {
         if self.paused {
             return false;

@@ -12,11 +12,11 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::serde::Deserialize;
 use serde_json::Value;
 
+use crate::cache::{Change, ObjectCache};
 use crate::cluster::NAMESPACE;
 use crate::process::time;
-use crate::store::{Change, Store};
 
-/// How faults and marks call the TTL controller.
+/// The actor of the TTL controller in faults and marks.
 pub const ACTOR: &str = "ttl-after-finished-controller";
 const USER: &str = "system:serviceaccount:jobcheck:ttl-after-finished-controller";
 const AGENT: &str = "jobcheck/0.1.0 ttl-after-finished-controller";
@@ -24,57 +24,57 @@ const AGENT: &str = "jobcheck/0.1.0 ttl-after-finished-controller";
 /// A process of the TTL controller.
 #[derive(Debug)]
 pub struct TtlProcess {
-    jobs: Store,
+    jobs: ObjectCache,
     queue: BTreeSet<String>,
     wakes: BTreeMap<String, Timestamp>,
-    /// How far its clock is ahead of the API server's.
+    /// The time by which its clock is ahead of the API server's.
     ahead: SignedDuration,
     asked: Option<(String, Request)>,
 }
 
 impl TtlProcess {
-    /// A process that was just started, and has listed the Jobs.
+    /// Returns a new process that has listed the Jobs.
     pub fn started(server: &mut Server, now: Timestamp, ahead: SignedDuration) -> TtlProcess {
-        let jobs = Store::listed(server, now, Resource::Jobs);
+        let jobs = ObjectCache::listed(server, now, Resource::Jobs);
         let queue = jobs.all().map(|(name, _)| name.clone()).collect();
         TtlProcess { jobs, queue, wakes: BTreeMap::new(), ahead, asked: None }
     }
 
-    /// How far its clock is ahead.
+    /// The time by which its clock is ahead.
     #[must_use]
     pub fn ahead(&self) -> SignedDuration {
         self.ahead
     }
 
-    /// Its watch ends.
+    /// Ends the watch of the process.
     pub fn stop(&self, server: &mut Server) {
         self.jobs.close(server);
     }
 
-    /// How many events its cache is behind.
+    /// The lag of its cache in events.
     pub fn lag(&mut self, server: &mut Server, now: Timestamp) -> usize {
         self.jobs.lag(server, now)
     }
 
-    /// Its cache shows the next event (TT-08).
+    /// Delivers the next event to its cache (TT-08).
     pub fn show(&mut self) {
         let Some(change) = self.jobs.show() else { return };
         self.queue.extend(change.names());
     }
 
-    /// Its cache is listed anew.
+    /// Relists its cache.
     pub fn relist(&mut self, server: &mut Server, now: Timestamp) {
         let changes = self.jobs.relist(server, now, Resource::Jobs);
         self.queue.extend(changes.iter().flat_map(Change::names));
     }
 
-    /// The next moment at which it wakes by itself.
+    /// The next time at which a key is due.
     #[must_use]
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.wakes.values().min().copied()
     }
 
-    /// The request that it makes next.
+    /// Returns the next request.
     pub fn next_request(&mut self, now: Timestamp) -> Option<Request> {
         let due = self.wakes.iter().filter(|(_, wake)| **wake <= now).map(|(job, _)| job.clone());
         for job in due.collect::<Vec<_>>() {
@@ -113,7 +113,7 @@ impl TtlProcess {
         self.asked = Some((name, request));
     }
 
-    /// Its request was answered, or never will be (TT-07).
+    /// Ends the current request, with its response or without one (TT-07).
     pub fn answered(&mut self, response: Option<&Response>, now: Timestamp) {
         let Some((name, request)) = self.asked.take() else { return };
         let reads = matches!(request.verb, Verb::Get { .. });

@@ -1,79 +1,103 @@
-//! How fast the explorer is: against TLC on the twin (`model/tla`), in one run, with the same states and steps.
+//! Compares the explorer with TLC on the second specification (`model/tla`), in one run. Both must find the same states
+//! and steps.
 //!
-//! `cargo bench -p jobcheck-bench --bench against_tlc -- [--rounds N] [SCOPE...]`
+//! ```text
+//! cargo bench -p jobcheck-bench --bench against_tlc -- --rounds 3 --gate job-deletion
+//! ```
 //!
-//! For one thread and for two, each scope is searched by TLC, by TLC without invariants, and by the explorer with all
-//! of its properties, in turn; of several rounds the median is told. Each search is a process of its own. A run in
-//! which the two do not find the same number of states, of steps, and the same depth measures nothing, and fails.
-//! (Of TLC with several workers the depth is not compared: it is not exact then.)
+//! Each scope is searched in turn by TLC, by TLC without invariants, and by the explorer with all of its properties. Each
+//! search is a process of its own. The table has the median of the rounds. If the explorer and TLC do not find the same
+//! number of states and steps, and the same depth, the run fails. With several workers TLC's depth is not exact, and is
+//! not compared.
 //!
-//! Java and Python are needed, as for `model/tla/compare`, which gets TLC. Nothing is written outside the directory
-//! that cargo builds in.
+//! The benchmark needs Java and Python, as does `model/tla/compare`, which downloads TLC. It writes only to cargo's
+//! target directory.
 //!
 //! # Caveats
 //!
-//! A JVM compiles while it runs, which belongs to its searches; that it starts and parses is told apart. What TLC keeps
-//! of a state is a fingerprint of 8 bytes in memory, and the states in its queue on disk; the explorer keeps the states.
+//! - The JVM compiles during the search, and that time is included. Its start is not included.
+//! - TLC keeps a fingerprint of 8 bytes for each state in memory, and its queue on disk. The explorer keeps the states.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example that reports")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod explorer;
 mod measure;
-mod ours;
 mod tlc;
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use jobcheck_bench::{Claims, Result, arguments, exit_code};
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes;
 
 use crate::measure::Measured;
 use crate::tlc::{Invariants, Tlc};
 
-/// Two of the largest scopes of the twin, and one that is larger.
+const NAME: &str = "against_tlc";
+
+/// Two of the largest scopes of the second specification, and a larger one.
 const SCOPES: [&str; 3] = ["job-deletion", "crash-indexed", ENLARGED];
 
 const ENLARGED: &str = "crash-indexed-twice";
 
 const THREADS: [usize; 2] = [1, 2];
 
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [ours::ONE, name, threads] => one(name, threads),
-        ["--rounds", rounds, names @ ..] => match rounds.parse() {
-            Ok(rounds) if rounds > 0 => all(rounds, names),
-            _ => Err(format!("expected a number of rounds, found {rounds:?}")),
-        },
-        names => all(1, names),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            eprintln!("error: {problem}");
-            ExitCode::FAILURE
-        }
-    }
+/// Compares the explorer with TLC, on the same scopes.
+#[derive(Debug, Parser)]
+#[command(name = NAME, after_help = AFTER_HELP)]
+struct Cli {
+    /// Scopes to search. The default is three large ones.
+    #[arg(value_name = "SCOPE")]
+    scopes: Vec<String>,
+    /// Number of times that each scope is searched.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: u64,
+    /// Fail if a ratio that the documentation claims does not hold.
+    #[arg(long)]
+    gate: bool,
 }
 
-/// A scope that is in the twin, too.
-fn scope(name: &str) -> Result<Scope, String> {
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  measured
+  1  with --gate: a claim of the documentation does not hold
+  2  wrong usage
+  4  a measurement could not be made, or the results differ";
+
+fn main() -> ExitCode {
+    exit_code(NAME, run())
+}
+
+fn run() -> Result<()> {
+    let arguments = arguments();
+    if let [_, explorer::ONE, name, threads] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
+    {
+        println!("{}", explorer::search(&scope(name)?, threads.parse()?)?);
+        return Ok(());
+    }
+    let cli = Cli::parse_from(arguments);
+    let mut claims = Claims::default();
+    compare_all(&cli, &mut claims)?;
+    println!("\n{}", claims.table());
+    Ok(claims.verdict(cli.gate)?)
+}
+
+/// The scope with this name.
+fn scope(name: &str) -> Result<Scope> {
     if name == ENLARGED {
         let mut scope = scope("crash-indexed")?;
         (scope.name, scope.faults.crashes) = (ENLARGED, 2);
         return Ok(scope);
     }
-    scopes::named(name).ok_or_else(|| format!("the twin has no scope {name}"))
+    scopes::named(name).ok_or_else(|| format!("the second specification has no scope {name}").into())
 }
 
-fn one(name: &str, threads: &str) -> Result<(), String> {
-    let threads = threads.parse().map_err(|_| format!("expected a number of threads, found {threads:?}"))?;
-    println!("{}", ours::search(&scope(name)?, threads)?);
-    Ok(())
-}
-
-fn all(rounds: usize, names: &[&str]) -> Result<(), String> {
-    let tlc = Tlc::get()?;
-    let names = if names.is_empty() { &SCOPES } else { names };
+fn compare_all(cli: &Cli, claims: &mut Claims) -> Result<()> {
+    let tlc = Tlc::find()?;
+    let names: Vec<&str> =
+        if cli.scopes.is_empty() { SCOPES.to_vec() } else { cli.scopes.iter().map(String::as_str).collect() };
     names.iter().try_for_each(|name| scope(name).map(drop))?;
     println!(
         "{:<20} {:<20} {:>7} {:>8} {:>8} {:>6} {:>8} {:>8} {:>6} {:>7} {:>8} {:>7}",
@@ -91,34 +115,41 @@ fn all(rounds: usize, names: &[&str]) -> Result<(), String> {
         "disk MB"
     );
     for threads in THREADS {
-        for name in names {
-            pair(&tlc, name, threads, rounds)?;
+        for name in &names {
+            compare(&tlc, name, threads, cli.rounds, claims)?;
         }
     }
     println!();
-    println!("start: seconds until the search begins; ratio: of its seconds, to TLC with as many threads");
-    println!("B/state: what is kept of each state in memory (TLC: a fingerprint)");
+    println!(
+        "start: seconds until the search begins; ratio: TLC's seconds to those of the search, with as many threads"
+    );
+    println!("B/state: bytes in memory per state (TLC: a fingerprint)");
     Ok(())
 }
 
-/// Measures one scope, all searches in turn.
-fn pair(tlc: &Tlc, name: &str, threads: usize, rounds: usize) -> Result<(), String> {
+/// Measures one scope.
+fn compare(tlc: &Tlc, name: &str, threads: usize, rounds: u64, claims: &mut Claims) -> Result<()> {
     let mut runs: [Vec<Measured>; 3] = Default::default();
     for _ in 0..rounds {
         runs[0].push(tlc.search(name, threads, Invariants::Checked)?);
-        runs[1].push(tlc.search(name, threads, Invariants::LeftOut)?);
-        runs[2].push(ours::measure(name, threads)?);
+        runs[1].push(tlc.search(name, threads, Invariants::Omitted)?);
+        runs[2].push(explorer::measure(name, threads)?);
     }
-    let [base, bare, own] = runs.map(measure::median);
+    let [base, without, explorer] = runs.map(measure::median);
     let depth_is_exact = threads == 1;
-    for other in [&base, &bare] {
-        let same = (other.states, other.steps) == (own.states, own.steps);
-        if !same || (depth_is_exact && other.depth != own.depth) {
-            return Err(format!("{name}: TLC finds {other:?}, and the explorer {own:?}"));
+    for other in [&base, &without] {
+        let same = (other.states, other.steps) == (explorer.states, explorer.steps);
+        if !same || (depth_is_exact && other.depth != explorer.depth) {
+            return Err(format!("{name}: TLC finds {other:?}, and the explorer {explorer:?}").into());
         }
     }
-    for (search, it) in [("TLC", &base), ("TLC, no invariants", &bare), ("ours", &own)] {
+    for (search, it) in [("TLC", &base), ("TLC, no invariants", &without), ("explorer", &explorer)] {
         println!("{name:<20} {search:<20} {threads:>7} {}", it.row(&base));
     }
+    let case = format!("{name}, {threads} threads");
+    let ratio = base.seconds / explorer.seconds;
+    claims.at_least("README.md", format!("{case}: the explorer's speed to TLC's"), ratio, 10.0);
+    let bytes = explorer.bytes as f64 / explorer.states.max(1) as f64;
+    claims.at_most("README.md", format!("{case}: bytes per state"), bytes, 57.0);
     Ok(())
 }

@@ -1,28 +1,28 @@
-//! What one search took.
+//! The result and the cost of one search.
 
-/// What one search found, and what it took.
+/// The result and the cost of one search.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Different states.
+    /// The number of different states.
     pub states: u64,
-    /// Steps that led to them, to known ones too.
+    /// The number of steps, including those to known states.
     pub steps: u64,
-    /// Steps to the farthest state.
+    /// The number of steps to the farthest state.
     pub depth: u64,
-    /// Seconds from the start of the process to that of the search.
+    /// The seconds from the start of the process to the start of the search.
     pub start: f64,
-    /// Seconds of the search.
+    /// The seconds of the search.
     pub seconds: f64,
-    /// Bytes in memory that hold what is known of the states.
+    /// The bytes of memory that represent states.
     pub bytes: u64,
-    /// The most bytes of memory that the process had; `None` where the system does not say.
+    /// The peak memory of the process in bytes. `None` if the system has no `/proc`.
     pub peak: Option<u64>,
-    /// The most bytes that it had on disk.
+    /// The maximum of bytes on disk.
     pub disk: u64,
 }
 
 impl Measured {
-    /// Its figures, as the table has them.
+    /// The columns of the table.
     pub fn row(&self, base: &Measured) -> String {
         let megabytes = |bytes: u64| format!("{:.0}", bytes as f64 / 1e6);
         format!(
@@ -40,21 +40,13 @@ impl Measured {
     }
 }
 
-/// The one whose search took the middle time.
+/// The run with the median of the seconds.
 ///
 /// # Panics
 ///
-/// If there is none.
+/// There is no run.
 pub fn median(mut runs: Vec<Measured>) -> Measured {
     runs.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
     let middle = runs.len() / 2;
     runs.swap_remove(middle)
-}
-
-/// The most memory that a process had, in bytes, where the system says so; `self` is this process.
-pub fn peak_memory(process: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
 }

@@ -1,4 +1,4 @@
-//! The specification as stateright sees it.
+//! The specification as a model of stateright.
 
 use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
@@ -28,7 +28,7 @@ impl Model for Specification {
 
     fn properties(&self) -> Vec<Property<Specification>> {
         vec![Property::always("every property", |_: &Specification, world: &World| {
-            let holds = |life| PROPERTIES.iter().all(|property| (property.broken)(life).is_none());
+            let holds = |job_state| PROPERTIES.iter().all(|property| (property.broken)(job_state).is_none());
             world.job_states.iter().all(holds)
         })]
     }

@@ -1,14 +1,15 @@
-//! Two-phase commit, the community example of TLA+ (`TwoPhase.tla` of the repository `tlaplus/Examples`): known
-//! numbers of states, 288 of 3 resource managers, 296448 of 7, 1745408 of 8.
+//! Two-phase commit, the community example of TLA+ (`TwoPhase.tla` of the repository `tlaplus/Examples`).
+//!
+//! The numbers of states are known: 288 with 3 resource managers, 296448 with 7, and 1745408 with 8.
 
 use jobcheck_explorer::engine::System;
 use stateright::{Model, Property};
 
-/// So many resource managers, at most 8.
+/// Two-phase commit with this number of resource managers, at most 8.
 #[derive(Clone, Copy)]
 pub struct TwoPhase(pub u8);
 
-/// One bit for each resource manager in each set.
+/// A state. Sets have one bit per resource manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct State {
     prepared: u8,
@@ -20,8 +21,8 @@ pub struct State {
     read: u8,
     /// Resource managers that have sent `Prepared`.
     sent: u8,
-    /// [`COMMIT`] and [`ABORT`], once they are sent.
-    told: u8,
+    /// The messages [`COMMIT`] and [`ABORT`] that were sent.
+    decisions: u8,
 }
 
 const COMMIT: u8 = 1;
@@ -57,10 +58,10 @@ impl TwoPhase {
                 actions.push(Action::Prepare(rm));
                 actions.push(Action::ChooseToAbort(rm));
             }
-            if state.told & COMMIT != 0 {
+            if state.decisions & COMMIT != 0 {
                 actions.push(Action::ReceiveCommit(rm));
             }
-            if state.told & ABORT != 0 {
+            if state.decisions & ABORT != 0 {
                 actions.push(Action::ReceiveAbort(rm));
             }
         }
@@ -69,8 +70,8 @@ impl TwoPhase {
     fn next(state: &State, action: Action) -> State {
         let mut next = *state;
         match action {
-            Action::TmCommit => (next.decided, next.told) = (COMMIT, next.told | COMMIT),
-            Action::TmAbort => (next.decided, next.told) = (ABORT, next.told | ABORT),
+            Action::TmCommit => (next.decided, next.decisions) = (COMMIT, next.decisions | COMMIT),
+            Action::TmAbort => (next.decided, next.decisions) = (ABORT, next.decisions | ABORT),
             Action::TmReceive(rm) => next.read |= 1 << rm,
             Action::Prepare(rm) => {
                 (next.prepared, next.sent) = (next.prepared | 1 << rm, next.sent | 1 << rm)

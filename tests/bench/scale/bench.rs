@@ -1,151 +1,149 @@
-//! One measurement: a server, a kubelet, and the controllers.
+//! One measurement: an API server, a kubelet, and the controllers.
 
 use std::time::{Duration, Instant};
 
-use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClock, serve};
+use jobcheck_apiserver::http::{ApiService, Auth, SharedServer, SystemClock};
 use jobcheck_apiserver::request::{Request, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config, Server};
+use jobcheck_bench::Result;
 use jobcheck_cluster::Usage;
+use jobcheck_serve::HttpServer;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use crate::Result;
-use crate::controller::{Controller, Start};
+use crate::controller::{Controller, Settings};
 use crate::jobs::NAMESPACE;
-use crate::kubelet::{Fate, Playing, play};
-use crate::observer::{Observer, Seen};
+use crate::kubelet::{self, KubeletThread, PodResult};
+use crate::observer::{Counts, Observer};
 
-/// With no request for so long a measurement has come to nothing.
-const SILENCE: Duration = Duration::from_secs(60);
-/// How often one looks whether it is over.
-const LOOK: Duration = Duration::from_millis(10);
+/// If there is no request for this long, the measurement fails.
+const STALLED: Duration = Duration::from_secs(60);
+/// The interval of checks.
+const INTERVAL: Duration = Duration::from_millis(10);
 
-/// A server with its kubelet, and the controllers; all ends when this is dropped.
+/// An API server with its kubelet, and the controllers. They end when this is dropped.
 pub struct Bench {
-    // Dropped in this order: who asks first, who answers last.
+    // Fields are dropped in this order: clients before the server.
     controller: Controller,
-    _kubelet: Playing,
+    _kubelet: KubeletThread,
     server: SharedServer,
     observer: Observer,
     before: Usage,
-    begun: Instant,
+    started: Instant,
     runtime: Option<Runtime>,
 }
 
-/// What a measurement tells.
+/// The figures of a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// From the first Job's creation on.
+    /// The seconds since the controllers were ready.
     pub seconds: f64,
-    /// Of the controllers, since they were ready.
+    /// The CPU seconds of the controllers in that time.
     pub cpu_seconds: f64,
-    /// Of the controllers, in kB.
+    /// The resident memory of the controllers in kB.
     pub resident: u64,
-    /// Of the controllers, in kB, ever.
+    /// The peak memory of the controllers in kB.
     pub peak: u64,
-    /// Syncs of Jobs.
+    /// The number of syncs of Jobs.
     pub syncs: u64,
-    /// Bound of the bucket of the 99th percentile of their seconds.
+    /// The bound of the bucket with the 99th percentile of their seconds.
     pub p99_seconds: f64,
-    /// Requests.
+    /// The requests.
     #[serde(flatten)]
-    pub seen: Seen,
+    pub counts: Counts,
 }
 
 impl Bench {
-    /// Starts all.
+    /// Starts all parts.
     ///
     /// # Errors
+    ///
     /// A part does not start.
-    pub fn start(start: Start, fate: Fate) -> Result<Bench> {
+    pub fn start(settings: Settings, pod_result: PodResult) -> Result<Bench> {
         let config = Config { seed: 1, ..Config::default() };
         let server = SharedServer::new(Server::new(config, jiff::Timestamp::now()), SystemClock);
         let observer = Observer::default();
         let faults = Box::new(observer.clone());
         server.with(|server, _| server.set_faults(Some(faults)));
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
-        let address = listener.local_addr()?;
+        let socket = runtime.block_on(HttpServer::bind("127.0.0.1:0"))?;
+        let address = socket.address();
         let service = ApiService::new(server.clone(), Auth::Everyone("admin".to_owned()));
-        runtime.spawn(serve(listener, service, Limits::default(), std::future::pending()));
-        let kubelet = play(&server, fate)?;
-        let controller = Controller::start(address, start)?;
-        let before = controller.used()?;
-        *observer.seen() = Seen::default();
-        let (begun, runtime) = (Instant::now(), Some(runtime));
-        Ok(Bench { controller, _kubelet: kubelet, server, observer, before, begun, runtime })
+        runtime.spawn(service.serve(socket, std::future::pending()));
+        let kubelet = kubelet::start(&server, pod_result)?;
+        let mut controller = Controller::start(address, settings)?;
+        let before = controller.usage()?;
+        *observer.counts() = Counts::default();
+        let (started, runtime) = (Instant::now(), Some(runtime));
+        Ok(Bench { controller, _kubelet: kubelet, server, observer, before, started, runtime })
     }
 
     /// Creates a Job.
     ///
     /// # Errors
-    /// The server refuses it.
+    ///
+    /// The API server refuses it.
     pub fn create(&self, job: Value) -> Result<()> {
         let request = Request::new(Resource::Jobs, Some(NAMESPACE), None, Verb::Create(job));
-        let answer = self.server.with(|server, now| server.handle(now, &request).object());
-        answer.map(drop).map_err(|error| format!("a Job was refused: {error:?}").into())
+        let response = self.server.with(|server, now| server.handle(now, &request).object());
+        response.map(drop).map_err(|error| format!("a Job was refused: {error:?}").into())
     }
 
-    /// Waits until so many Jobs have finished.
+    /// Waits until this number of Jobs has finished.
     ///
     /// # Errors
-    /// Nothing happens any more.
-    pub fn finished(&mut self, jobs: usize) -> Result<()> {
-        self.until(&format!("{jobs} Jobs do not finish"), |seen| seen.finished.len() >= jobs)
+    ///
+    /// The controllers make no progress.
+    pub fn wait_for_jobs(&mut self, jobs: usize) -> Result<()> {
+        self.wait_until(&format!("{jobs} Jobs do not finish"), |counts| counts.finished.len() >= jobs)
     }
 
-    /// Waits until what was seen is enough.
+    /// Waits until the counts satisfy a condition.
     ///
     /// # Errors
-    /// Nothing happens any more; `else_wrong` says what is missing then.
-    pub fn until(&mut self, else_wrong: &str, enough: impl Fn(&Seen) -> bool) -> Result<()> {
-        let (mut requests, mut heard) = (0, Instant::now());
+    ///
+    /// The controllers make no progress. The message says what is missing.
+    pub fn wait_until(&mut self, missing: &str, is_done: impl Fn(&Counts) -> bool) -> Result<()> {
+        let (mut requests, mut changed) = (0, Instant::now());
         loop {
             let (now, done) = {
-                let seen = self.observer.seen();
-                (seen.total(), enough(&seen))
+                let counts = self.observer.counts();
+                (counts.total(), is_done(&counts))
             };
             if done {
                 return Ok(());
             }
             self.controller.check()?;
             if now != requests {
-                (requests, heard) = (now, Instant::now());
+                (requests, changed) = (now, Instant::now());
             }
-            if heard.elapsed() > SILENCE {
-                let seen = self.observer.seen().clone();
-                return Err(format!("{else_wrong}; seen: {}", serde_json::json!(seen)).into());
+            if changed.elapsed() > STALLED {
+                let counts = serde_json::json!(self.counts());
+                return Err(format!("{missing}; requests so far: {counts}").into());
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(INTERVAL);
         }
     }
 
-    /// What was seen so far.
-    pub fn seen(&self) -> Seen {
-        self.observer.seen().clone()
+    /// The counts so far.
+    pub fn counts(&self) -> Counts {
+        self.observer.counts().clone()
     }
 
-    /// All figures, as of now.
+    /// The figures so far.
     ///
     /// # Errors
-    /// The controllers do not tell theirs.
-    pub fn figures(&self) -> Result<Figures> {
-        let seconds = self.begun.elapsed().as_secs_f64();
-        let used = self.controller.used()?;
+    ///
+    /// The controllers have ended, or their metrics cannot be read.
+    pub fn figures(&mut self) -> Result<Figures> {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let usage = self.controller.usage()?;
         let (syncs, p99_seconds) = self.controller.syncs()?;
-        let (cpu_seconds, seen) = (used.cpu - self.before.cpu, self.seen());
-        Ok(Figures {
-            seconds,
-            cpu_seconds,
-            resident: used.resident,
-            peak: used.peak,
-            syncs,
-            p99_seconds,
-            seen,
-        })
+        let (cpu_seconds, counts) = (usage.cpu - self.before.cpu, self.counts());
+        let (resident, peak) = (usage.resident, usage.peak);
+        Ok(Figures { seconds, cpu_seconds, resident, peak, syncs, p99_seconds, counts })
     }
 }
 

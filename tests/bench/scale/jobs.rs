@@ -1,11 +1,11 @@
-//! The Jobs that are measured.
+//! The Jobs of the measurements.
 
 use serde_json::{Value, json};
 
-/// Where they are.
+/// The namespace of all Jobs.
 pub const NAMESPACE: &str = "default";
 
-/// A Job of so many pods, of which so many run at a time.
+/// A NonIndexed Job.
 pub fn plain(name: &str, completions: u32, parallelism: u32) -> Value {
     let container = json!({"name": "main", "image": "example.com/work"});
     json!({
@@ -17,14 +17,14 @@ pub fn plain(name: &str, completions: u32, parallelism: u32) -> Value {
     })
 }
 
-/// The same, Indexed.
+/// An Indexed Job.
 pub fn indexed(name: &str, completions: u32, parallelism: u32) -> Value {
     let mut job = plain(name, completions, parallelism);
     job["spec"]["completionMode"] = json!("Indexed");
     job
 }
 
-/// The same, with a limit for each index.
+/// An Indexed Job with a backoff limit per index.
 pub fn per_index(name: &str, completions: u32, parallelism: u32) -> Value {
     let mut job = indexed(name, completions, parallelism);
     if let Some(spec) = job["spec"].as_object_mut() {
@@ -34,7 +34,7 @@ pub fn per_index(name: &str, completions: u32, parallelism: u32) -> Value {
     job
 }
 
-/// A Job that waits.
+/// A suspended Job.
 pub fn suspended(name: &str) -> Value {
     let mut job = indexed(name, 10, 10);
     job["spec"]["suspend"] = json!(true);

@@ -1,4 +1,4 @@
-//! A kubelet that ends every pod, on a thread beside the server.
+//! A kubelet that terminates each pod, on a thread of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,93 +12,96 @@ use jobcheck_apiserver::kubelet::{End, Kubelet};
 use jobcheck_apiserver::request::{Reply, Request, Verb, WatchOptions};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::watch::WatchId;
+use jobcheck_bench::Result;
 use serde_json::Value;
 
-use crate::Result;
 use crate::jobs::NAMESPACE;
 
-/// Events that are handled before others get the server.
-const AT_ONCE: usize = 32;
-/// How long it rests when nothing happened.
-const REST: Duration = Duration::from_millis(5);
+/// The number of events that are handled while the server is locked.
+const BATCH: usize = 32;
+/// The pause after a round without events.
+const PAUSE: Duration = Duration::from_millis(5);
 
-/// What becomes of pods.
+/// The result of pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PodResult {
     /// Each succeeds at once.
     Succeed,
-    /// They run until so many have been created, and then fail together; each later one succeeds at once.
+    /// This number of pods fails together, once all of them run. Each later one succeeds at once.
     FailFirst(usize),
-    /// They run until so many have been created, and then succeed together.
-    Together(usize),
+    /// This number of pods succeeds together, once all of them run.
+    SucceedTogether(usize),
 }
 
-impl Fate {
-    /// They run and never end.
-    pub const RUN: Fate = Fate::Together(usize::MAX);
+impl PodResult {
+    /// The pods never terminate.
+    pub const NONE: PodResult = PodResult::SucceedTogether(usize::MAX);
 }
 
-/// The thread; it ends when this is dropped.
+/// The thread of a kubelet. It ends when this is dropped.
 #[derive(Debug)]
-pub struct Playing {
+pub struct KubeletThread {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Drop for Playing {
+impl Drop for KubeletThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A panic of the thread was printed already.
             drop(thread.join());
         }
     }
 }
 
-/// Plays the kubelet of this server.
+/// Starts a kubelet.
 ///
 /// # Errors
-/// The server refuses the node.
-pub fn play(server: &SharedServer, fate: Fate) -> Result<Playing> {
+///
+/// The API server refuses the node.
+pub fn start(server: &SharedServer, pod_result: PodResult) -> Result<KubeletThread> {
     let kubelet = server.with(|server, now| Kubelet::of(server, now, "node"));
     let kubelet = kubelet.map_err(|error| format!("the node was refused: {error:?}"))?;
-    let mut node = Node { kubelet, fate, watch: None, started: 0, running: Vec::new(), ending: Vec::new() };
+    let mut node =
+        Node { kubelet, pod_result, watch: None, started: 0, running: Vec::new(), ending: Vec::new() };
     let stop = Arc::new(AtomicBool::new(false));
     let (server, stopped) = (server.clone(), Arc::clone(&stop));
     let thread = std::thread::spawn(move || {
         while !stopped.load(Ordering::Relaxed) {
-            if !server.with(|server, now| node.round(server, now)) {
-                std::thread::sleep(REST);
+            if !server.with(|server, now| node.handle_events(server, now)) {
+                std::thread::sleep(PAUSE);
             }
         }
     });
-    Ok(Playing { stop, thread: Some(thread) })
+    Ok(KubeletThread { stop, thread: Some(thread) })
 }
 
 struct Node {
     kubelet: Kubelet,
-    fate: Fate,
+    pod_result: PodResult,
     watch: Option<WatchId>,
-    /// Pods that were made to run.
+    /// The number of pods that were started.
     started: usize,
     running: Vec<String>,
     ending: Vec<String>,
 }
 
 impl Node {
-    /// Handles some pods; whether there were any.
-    fn round(&mut self, server: &mut Server, now: Timestamp) -> bool {
+    /// Handles a batch of pods. Returns true if there were any.
+    fn handle_events(&mut self, server: &mut Server, now: Timestamp) -> bool {
         let Some(watch) = self.watch.or_else(|| open(server, now)) else { return false };
-        let taken = server.take_events(now, watch, AT_ONCE);
-        // A watch that ended begins anew with all pods; those that have ended are left alone.
+        let taken = server.take_events(now, watch, BATCH);
+        // A new watch begins with all pods. Terminated ones are skipped.
         self.watch = (!taken.closed).then_some(watch);
         for event in taken.events.iter().filter(|event| event.kind == "ADDED") {
             if event.object["status"]["phase"] == "Pending" {
                 self.start(server, now, &event.object);
             }
         }
-        let ending = self.ending.split_off(self.ending.len().saturating_sub(AT_ONCE));
-        let end = if matches!(self.fate, Fate::FailFirst(_)) { End::Failed(1) } else { End::Succeeded };
+        let ending = self.ending.split_off(self.ending.len().saturating_sub(BATCH));
+        let end =
+            if matches!(self.pod_result, PodResult::FailFirst(_)) { End::Failed(1) } else { End::Succeeded };
         for pod in &ending {
             self.end(server, now, pod, end);
         }
@@ -107,11 +110,13 @@ impl Node {
 
     fn start(&mut self, server: &mut Server, now: Timestamp, pod: &Value) {
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
-        match self.fate {
-            Fate::Succeed => self.end(server, now, name, End::Succeeded),
-            Fate::FailFirst(count) if self.started >= count => self.end(server, now, name, End::Succeeded),
-            Fate::FailFirst(count) | Fate::Together(count) => {
-                // A pod that is gone meanwhile needs no kubelet.
+        match self.pod_result {
+            PodResult::Succeed => self.end(server, now, name, End::Succeeded),
+            PodResult::FailFirst(count) if self.started >= count => {
+                self.end(server, now, name, End::Succeeded)
+            }
+            PodResult::FailFirst(count) | PodResult::SucceedTogether(count) => {
+                // The pod may have been deleted meanwhile.
                 drop(self.kubelet.run(server, now, NAMESPACE, name, true));
                 self.running.push(name.to_owned());
                 self.started += 1;

@@ -1,6 +1,6 @@
-//! What the API server sees of the controllers: their requests, and the status that they store.
+//! Counts of the controllers' requests, and of what they store in the status of Jobs.
 //!
-//! It stands where faults are decided, and decides for none: unlike an audit event, that copies no object.
+//! The observer is installed as a source of faults that has none. Unlike an audit event, this copies no object.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,38 +11,39 @@ use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::faults::{Fault, Faults};
 use jobcheck_apiserver::request::{Reply, Request, Subresource};
 use jobcheck_apiserver::resource::Resource;
+use jobcheck_bench::is_finished;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Requests, and what came of them.
+/// Counts of requests and results.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Seen {
-    /// Requests of the controllers by verb and resource, without those for Events and Leases.
+pub struct Counts {
+    /// The requests of the controllers by verb and resource. Those for Events and Leases are excluded.
     pub calls: BTreeMap<String, u64>,
-    /// Of these, those that were refused.
+    /// The number of refused requests among them.
     pub refused: u64,
-    /// Pods created.
+    /// The number of created pods.
     pub created: u64,
-    /// PATCH requests for pods that went through: finalizers removed.
+    /// The number of accepted PATCH requests for pods. Each removes a finalizer.
     pub released: u64,
-    /// Status writes of Jobs that went through.
+    /// The number of accepted writes of the status of Jobs.
     pub status_writes: u64,
-    /// The most UIDs that `uncountedTerminatedPods` ever held.
+    /// The maximum number of UIDs in `uncountedTerminatedPods`.
     pub longest_list: usize,
-    /// The most bytes that it ever had as JSON.
+    /// The bytes of that list as JSON.
     pub longest_list_bytes: usize,
-    /// When each Job got its terminal condition.
+    /// The times of the terminal conditions of Jobs.
     #[serde(skip)]
     pub finished: BTreeMap<String, Instant>,
 }
 
-impl Seen {
-    /// All requests.
+impl Counts {
+    /// The number of requests.
     pub fn total(&self) -> u64 {
         self.calls.values().sum()
     }
 
-    fn request(&mut self, request: &Request, outcome: &std::result::Result<Reply, ApiError>) {
+    fn add(&mut self, request: &Request, outcome: &std::result::Result<Reply, ApiError>) {
         let subresource = request.subresource.map(|it| format!("/{}", it.name())).unwrap_or_default();
         let call = format!("{} {}{subresource}", request.verb.name(), request.resource.facts().plural);
         *self.calls.entry(call).or_default() += 1;
@@ -56,14 +57,14 @@ impl Seen {
             (verb, Resource::Jobs, Some(Subresource::Status)) if verb != "get" => {
                 self.status_writes += 1;
                 if let Reply::Object { object, .. } = reply {
-                    self.status(request.name(), &object["status"]);
+                    self.add_status(request.name(), &object["status"]);
                 }
             }
             _ => {}
         }
     }
 
-    fn status(&mut self, job: &str, status: &Value) {
+    fn add_status(&mut self, job: &str, status: &Value) {
         let lists = &status["uncountedTerminatedPods"];
         let length = |list: &str| lists[list].as_array().map_or(0, Vec::len);
         let uids = length("succeeded") + length("failed");
@@ -71,21 +72,19 @@ impl Seen {
             self.longest_list = uids;
             self.longest_list_bytes = lists.to_string().len();
         }
-        let terminal =
-            |it: &Value| (it["type"] == "Complete" || it["type"] == "Failed") && it["status"] == "True";
-        if status["conditions"].as_array().is_some_and(|all| all.iter().any(terminal)) {
+        if is_finished(status) {
             self.finished.entry(job.to_owned()).or_insert_with(Instant::now);
         }
     }
 }
 
-/// Looks at every request of a server. Clones see the same.
+/// Counts the requests of an API server. Clones share their counts.
 #[derive(Clone, Debug, Default)]
-pub struct Observer(Arc<Mutex<Seen>>);
+pub struct Observer(Arc<Mutex<Counts>>);
 
 impl Observer {
-    /// What was seen so far.
-    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+    /// The counts so far.
+    pub fn counts(&self) -> MutexGuard<'_, Counts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -97,11 +96,11 @@ impl Faults for Observer {
         request: &Request,
         outcome: &std::result::Result<Reply, ApiError>,
     ) -> Option<Fault> {
-        // The benchmark itself names no program.
-        let foreign = request.user_agent.is_empty() || request.user_agent.starts_with("kubelet/");
-        let apart = matches!(request.resource.facts().plural, "events" | "leases");
-        if !foreign && !apart {
-            self.seen().request(request, outcome);
+        // The benchmark itself sends no user agent.
+        let is_foreign = request.user_agent.is_empty() || request.user_agent.starts_with("kubelet/");
+        let is_excluded = matches!(request.resource.facts().plural, "events" | "leases");
+        if !is_foreign && !is_excluded {
+            self.counts().add(request, outcome);
         }
         None
     }

@@ -1,115 +1,53 @@
-//! The controllers that are measured, each a process of its own.
+//! The controllers that are compared, each in a process of its own.
 
 use std::fs::File;
-use std::io::Read;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use jobcheck_cluster::{Cluster, Usage, process};
-use jobcheck_controller::runtime::client::Target;
-use jobcheck_controller::runtime::config::Config;
-use jobcheck_controller::runtime::run::run as run_controllers;
-use serde::Serialize;
-use tokio_util::sync::CancellationToken;
+use jobcheck_bench::Result;
+use jobcheck_bench::controller::{ControllerSetup, MeasuredProcess};
+use jobcheck_cluster::{Cluster, process};
 
-use crate::Result;
-
-/// The first argument of the child that is ours.
-pub const WORD: &str = "--controller";
-/// What is no limit for kube-controller-manager, in requests a second.
+/// The limit for kube-controller-manager if there is none, in requests per second.
 const UNLIMITED: u32 = 1_000_000;
 
-/// Who runs the Jobs. Both run the Job and the TTL-after-finished controller, and nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Who {
+/// The controllers of a run. Both run the Job controller and the TTL-after-finished controller, and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Controllers {
     /// The shipped controllers.
-    Ours,
-    /// kube-controller-manager.
+    Shipped,
+    /// Those of kube-controller-manager.
     BuiltIn,
 }
 
-impl Who {
-    /// As the tables have it.
+impl Controllers {
+    /// The name in the tables.
     pub fn name(self) -> &'static str {
         match self {
-            Who::Ours => "ours",
-            Who::BuiltIn => "built-in",
+            Controllers::Shipped => "shipped",
+            Controllers::BuiltIn => "built-in",
         }
     }
-}
 
-/// What the child that is ours does. Its end is that of its standard input.
-///
-/// # Errors
-/// Wrong words, or the controllers could not begin.
-pub fn run(words: &[String]) -> Result<()> {
-    let [kubeconfig, qps] = words else {
-        return Err(format!("{WORD} is for the benchmark itself").into());
-    };
-    let qps: u32 = qps.parse()?;
-    let config = Config {
-        target: Target { kubeconfig: Some(PathBuf::from(kubeconfig)), context: None },
-        qps: f64::from(qps),
-        burst: qps.max(1),
-        // There is no other one.
-        election: None,
-        ..Config::default()
-    };
-    let stop = CancellationToken::new();
-    let parent = stop.clone();
-    std::thread::spawn(move || {
-        drop(std::io::stdin().read_to_end(&mut Vec::new()));
-        parent.cancel();
-    });
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(run_controllers(config, stop));
-    ended.map_err(|error| error.to_string().into())
-}
-
-/// A controller; it ends when this is dropped.
-#[derive(Debug)]
-pub struct Controller(Child);
-
-impl Controller {
-    /// Starts it on this cluster, with so many requests a second, or without a limit.
+    /// Starts them on a cluster. A limit of 0 requests per second is no limit.
     ///
     /// # Errors
-    /// It cannot be started.
-    pub fn start(who: Who, qps: u32, cluster: &Cluster, program: &Path) -> Result<Controller> {
-        let log = File::create(cluster.folder().join(format!("measured-{}.log", who.name())))?;
-        let mut command = match who {
-            Who::Ours => {
-                let mut command = Command::new(std::env::current_exe()?);
-                command.arg(WORD).arg(cluster.kubeconfig()).arg(qps.to_string());
-                command
+    ///
+    /// They cannot be started.
+    pub fn start(self, qps: u32, cluster: &Cluster, program: &Path) -> Result<MeasuredProcess> {
+        let log = File::create(cluster.folder().join(format!("measured-{}.log", self.name())))?;
+        let mut command = match self {
+            Controllers::Shipped => {
+                let (kubeconfig, qps) = (cluster.kubeconfig(), f64::from(qps));
+                ControllerSetup { kubeconfig, qps, metrics: None, failure_delay: None }.command()?
             }
-            Who::BuiltIn => built_in(qps, cluster, program)?,
+            Controllers::BuiltIn => built_in(qps, cluster, program)?,
         };
-        // Whoever clears the cluster ends it as well.
+        // The removal of the cluster ends the process, too.
         command.env(process::MARK, cluster.folder());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
-        Ok(Controller(command.spawn()?))
-    }
-
-    /// CPU and memory so far.
-    ///
-    /// # Errors
-    /// It ended.
-    pub fn used(&mut self) -> Result<Usage> {
-        if let Some(status) = self.0.try_wait()? {
-            return Err(format!("the controllers ended: {status}").into());
-        }
-        Ok(Usage::of(self.0.id())?)
-    }
-}
-
-impl Drop for Controller {
-    fn drop(&mut self) {
-        // What it was measured for is over.
-        drop(self.0.kill());
-        drop(self.0.wait());
+        MeasuredProcess::start(&mut command)
     }
 }
 

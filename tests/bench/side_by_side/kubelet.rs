@@ -1,34 +1,40 @@
-//! A kubelet that ends every pod as fast as it appears.
+//! A kubelet that terminates each pod as soon as it exists.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use jobcheck_record::watch::{self, Scope, Shown, text};
+use jobcheck_bench::Result;
+use jobcheck_record::watch::{self, WatchTarget, WatchUpdate, text};
 use jobcheck_traces::Resource;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use crate::Result;
-use crate::measure::Fate;
+use crate::measure::PodResult;
 
-/// Requests of it at a time.
-const AT_ONCE: usize = 64;
+/// The number of its requests in flight.
+const CONCURRENCY: usize = 64;
 
-/// What it has done.
+/// The result that pods get, and the pods that got one.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    pod_result: PodResult,
+    terminated: Terminated,
+}
+
+/// The pods that were terminated since the last [`Kubelet::reset`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// Pods that were ended since it was asked last to begin anew.
-    pub ended: u32,
-    /// When the last was.
+pub struct Terminated {
+    /// Their number.
+    pub pods: u32,
+    /// The time of the response to the last request.
     pub last: Option<Instant>,
 }
 
-/// The kubelet of a namespace; it ends with this value.
+/// The kubelet of a namespace. It ends when this is dropped.
 pub struct Kubelet {
-    done: Arc<Mutex<Done>>,
-    fate: Arc<Mutex<Fate>>,
+    progress: Arc<Mutex<Progress>>,
     task: JoinHandle<()>,
 }
 
@@ -39,53 +45,59 @@ impl Drop for Kubelet {
 }
 
 impl Kubelet {
-    /// Begins.
+    /// Starts it.
     ///
     /// # Errors
-    /// The API server does not answer.
-    pub async fn begin(client: Client, namespace: &str) -> Result<Kubelet> {
-        let scope = Scope { namespace: Some(namespace.to_owned()), resource: Resource::Pods };
-        let version = watch::list(&client, &scope).await?.version;
-        let (done, fate) = (Arc::new(Mutex::new(Done::default())), Arc::new(Mutex::new(Fate::Succeed)));
-        let (room, here) = (Arc::new(Semaphore::new(AT_ONCE)), (Arc::clone(&done), Arc::clone(&fate)));
-        let asked = client.clone();
-        let out = move |shown| {
-            if let Shown::Event { object, .. } = shown
+    ///
+    /// The API server does not respond.
+    pub async fn start(client: Client, namespace: &str) -> Result<Kubelet> {
+        let target = WatchTarget { namespace: Some(namespace.to_owned()), resource: Resource::Pods };
+        let version = watch::list(&client, &target).await?.version;
+        let progress = Progress { pod_result: PodResult::Succeed, terminated: Terminated::default() };
+        let progress = Arc::new(Mutex::new(progress));
+        let slots = Arc::new(Semaphore::new(CONCURRENCY));
+        let (requests, shared) = (client.clone(), Arc::clone(&progress));
+        let on_update = move |shown| {
+            if let WatchUpdate::Event { object, .. } = shown
                 && object["status"]["phase"] == "Pending"
                 && object["metadata"]["deletionTimestamp"].is_null()
             {
-                let (client, room, done) = (asked.clone(), Arc::clone(&room), Arc::clone(&here.0));
-                let fate = *here.1.lock().unwrap_or_else(PoisonError::into_inner);
-                tokio::spawn(async move {
-                    let _room = room.acquire_owned().await;
-                    if end(&client, &object, fate).await.is_ok() {
-                        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                        *done = Done { ended: done.ended + 1, last: Some(Instant::now()) };
-                    }
-                });
+                tokio::spawn(handle(requests.clone(), object, Arc::clone(&slots), Arc::clone(&shared)));
             }
             true
         };
-        let task = tokio::spawn(watch::follow(client, scope, version, out));
-        Ok(Kubelet { done, fate, task })
+        let task = tokio::spawn(watch::follow(client, target, version, on_update));
+        Ok(Kubelet { progress, task })
     }
 
-    /// Forgets what it has done, and ends pods like this from now on.
-    pub fn anew(&self, fate: Fate) {
-        *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Done::default();
-        *self.fate.lock().unwrap_or_else(PoisonError::into_inner) = fate;
+    /// Resets the progress. From now on pods get this result.
+    pub fn reset(&self, pod_result: PodResult) {
+        *lock(&self.progress) = Progress { pod_result, terminated: Terminated::default() };
     }
 
-    /// What it has done.
-    pub fn done(&self) -> Done {
-        *self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The pods that were terminated since the last reset.
+    pub fn terminated(&self) -> Terminated {
+        lock(&self.progress).terminated
     }
 }
 
-async fn end(client: &Client, pod: &Value, fate: Fate) -> Result<()> {
-    let phase = match fate {
-        Fate::Succeed => "Succeeded",
-        Fate::Fail => "Failed",
+fn lock(progress: &Mutex<Progress>) -> std::sync::MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn handle(client: Client, pod: Value, slots: Arc<Semaphore>, progress: Arc<Mutex<Progress>>) {
+    let _slot = slots.acquire_owned().await;
+    let pod_result = lock(&progress).pod_result;
+    if terminate(&client, &pod, pod_result).await.is_ok() {
+        let terminated = &mut lock(&progress).terminated;
+        *terminated = Terminated { pods: terminated.pods + 1, last: Some(Instant::now()) };
+    }
+}
+
+async fn terminate(client: &Client, pod: &Value, result: PodResult) -> Result<()> {
+    let phase = match result {
+        PodResult::Succeed => "Succeeded",
+        PodResult::Fail => "Failed",
     };
     let (namespace, name) = (text(pod, "namespace"), text(pod, "name"));
     let body = json!({"status": {"phase": phase}}).to_string().into_bytes();

@@ -1,33 +1,36 @@
-//! The plot: three charts of bars, ours beside the built-in's.
+//! The plot: three bar charts of both controllers.
 
 use std::fmt::Write as _;
 
 use crate::measure::Figures;
-use crate::report::{Pair, Report, told};
+use crate::report::{self, Pair, Report};
 
 const WIDTH: f64 = 860.0;
-/// Height of a pair of bars, and of the title of a chart.
+/// The height of a pair of bars.
 const ROW: f64 = 44.0;
+/// The height of the title of a chart.
 const TITLE: f64 = 34.0;
-/// Where bars begin, and how long the longest is.
+/// The left end of the bars.
 const LEFT: f64 = 220.0;
+/// The length of the longest bar.
 const LONGEST: f64 = 540.0;
+/// The height of a bar.
 const BAR: f64 = 15.0;
-const OURS: &str = "#2f6db3";
+const SHIPPED: &str = "#2f6db3";
 const BUILT_IN: &str = "#b9bec6";
 
-/// A chart: its title, and the figure that it shows.
+/// The title of a chart, and the figure that it shows.
 type Chart = (&'static str, fn(&Pair, Figures) -> f64);
 
 const CHARTS: [Chart; 3] = [
-    ("Pods a minute: longer is better", |pair, it| pair.pods_a_minute(it)),
-    ("CPU of the controller's process, ms a pod: shorter is better", |pair, it| {
+    ("Pods per minute: longer is better", |pair, it| pair.pods_per_minute(it)),
+    ("CPU of the controller's process, ms per pod: shorter is better", |pair, it| {
         it.cpu_seconds * 1_000.0 / f64::from(pair.case.pods)
     }),
     ("Peak memory of the process, MB: shorter is better", |_, it| it.peak_mb),
 ];
 
-/// The plot as SVG.
+/// The plot in SVG.
 pub fn svg(report: &Report) -> String {
     let pairs = report.pairs();
     let height = 40.0 + CHARTS.len() as f64 * (TITLE + ROW * pairs.len() as f64);
@@ -36,7 +39,7 @@ pub fn svg(report: &Report) -> String {
          font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
     for (at, color, name) in
-        [(LEFT, OURS, "jobcheck controller"), (LEFT + 180.0, BUILT_IN, "kube-controller-manager")]
+        [(LEFT, SHIPPED, "shipped controllers"), (LEFT + 180.0, BUILT_IN, "kube-controller-manager")]
     {
         rect(&mut text, at, 10.0, BAR, color);
         label(&mut text, at + 22.0, 22.0, "start", name);
@@ -45,11 +48,13 @@ pub fn svg(report: &Report) -> String {
     for (title, figure) in CHARTS {
         let _ = writeln!(text, "<text x=\"10\" y=\"{:.0}\" font-weight=\"bold\">{title}</text>", top + 20.0);
         top += TITLE;
-        let values = pairs.iter().flat_map(|pair| [figure(pair, pair.ours), figure(pair, pair.built_in)]);
+        let values = pairs.iter().flat_map(|pair| [figure(pair, pair.shipped), figure(pair, pair.built_in)]);
         let most = values.fold(f64::MIN_POSITIVE, f64::max);
         for pair in &pairs {
-            label(&mut text, LEFT - 8.0, top + BAR + 4.0, "end", &told(pair.case));
-            for (row, (it, color)) in [(pair.ours, OURS), (pair.built_in, BUILT_IN)].into_iter().enumerate() {
+            label(&mut text, LEFT - 8.0, top + BAR + 4.0, "end", &report::label(pair.case));
+            for (row, (it, color)) in
+                [(pair.shipped, SHIPPED), (pair.built_in, BUILT_IN)].into_iter().enumerate()
+            {
                 let (value, y) = (figure(pair, it), top + row as f64 * (BAR + 1.0));
                 let length = value / most * LONGEST;
                 rect(&mut text, LEFT, y, length, color);
@@ -63,7 +68,7 @@ pub fn svg(report: &Report) -> String {
 }
 
 fn rect(text: &mut String, x: f64, y: f64, width: f64, color: &str) {
-    // Writing into text cannot fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{color}\"/>"

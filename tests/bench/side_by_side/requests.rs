@@ -1,13 +1,12 @@
-//! What the API server says of the requests that it has answered.
+//! The number of requests, by the metrics of the API server.
 
+use jobcheck_bench::Result;
 use kube::Client;
 
-use crate::Result;
-
 const METRIC: &str = "apiserver_request_total{";
-/// What only the controllers ask for here: the verb, the resource, and the subresource. Reads are left out: the benchmark
-/// lists and watches, too, and in a measurement the controllers only read by watches that are open.
-const THEIRS: [(&str, &str, &str); 8] = [
+/// Verb, resource, and subresource of the requests that only the controllers send. Lists and watches are left out: the
+/// benchmark sends them too, and during a measurement the watches of the controllers are open already.
+const WRITES: [(&str, &str, &str); 8] = [
     ("POST", "pods", ""),
     ("PATCH", "pods", ""),
     ("PUT", "pods", ""),
@@ -17,27 +16,27 @@ const THEIRS: [(&str, &str, &str); 8] = [
     ("PUT", "jobs", ""),
     ("PATCH", "jobs", ""),
 ];
-/// Reads of one object: nobody else makes them.
 const READS: [(&str, &str, &str); 2] = [("GET", "pods", ""), ("GET", "jobs", "")];
 
-/// How many requests of the controllers for Jobs and pods the API server has answered since it began.
+/// The number of requests of controllers for Jobs and pods since the API server was started.
 ///
 /// # Errors
-/// It does not answer.
+///
+/// The API server does not respond.
 pub async fn of_controllers(client: &Client) -> Result<f64> {
     let request = http::Request::get("/metrics").body(Vec::new())?;
     let text = client.request_text(request).await?;
     Ok(text.lines().filter_map(count).sum())
 }
 
-/// The count of a line about requests of the controllers.
+/// The count in a line, if the line is about requests of the controllers.
 fn count(line: &str) -> Option<f64> {
     let labels = line.strip_prefix(METRIC)?;
-    // The labels are in the order of their names, so that `resource` comes before `subresource`.
+    // Labels are sorted by name, so that `resource` precedes `subresource`.
     let label =
         |name: &str| labels.split_once(&format!("{name}=\"")).and_then(|(_, rest)| rest.split('"').next());
     let (verb, resource) = (label("verb")?, label("resource")?);
     let subresource = label("subresource").unwrap_or_default();
-    let is_theirs = THEIRS.iter().chain(&READS).any(|it| *it == (verb, resource, subresource));
-    is_theirs.then(|| line.rsplit(' ').next()?.parse().ok()).flatten()
+    let is_of_controllers = WRITES.iter().chain(&READS).any(|it| *it == (verb, resource, subresource));
+    is_of_controllers.then(|| line.rsplit(' ').next()?.parse().ok()).flatten()
 }

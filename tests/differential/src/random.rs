@@ -1,15 +1,21 @@
 //! A small seeded generator, so that a case can be named by its seed.
 
-/// SplitMix64.
-pub struct Random(pub u64);
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// Numbers from a seed.
+pub struct Random(SplitMix64);
 
 impl Random {
+    /// The numbers of a seed.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Random {
+        Random(SplitMix64::seed_from_u64(seed))
+    }
+
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next_u64()
     }
 
     /// A number below `limit`.
@@ -25,5 +31,20 @@ impl Random {
     /// One of the items.
     pub fn pick<T: Clone>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())].clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Random;
+
+    #[test]
+    fn the_seed_names_a_case() {
+        let mut random = Random::seeded(1_234_567);
+        let numbers = [random.bits(), random.bits(), random.bits()];
+        assert_eq!(
+            numbers,
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+        );
     }
 }

@@ -28,7 +28,7 @@ fn verdicts(all: &'static str, kind: Kind) -> Vec<&'static str> {
 
 /// The requests of this kind that a server with these rules decides otherwise, and what it made of each.
 fn differing(rules: RuleSet, kind: Kind, verdicts: &[&str]) -> Vec<String> {
-    let (mut random, mut server) = (Random(SEED), Server::new(rules));
+    let (mut random, mut server) = (Random::seeded(SEED), Server::new(rules));
     let asked = verdicts.iter().map(|theirs| (server.ask(kind, &mut random), theirs));
     let others = asked.filter(|(ours, theirs)| ours.verdict() != **theirs);
     others.map(|(ours, theirs)| format!("{theirs} is {}: {}", ours.verdict(), ours.question)).collect()

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use jobcheck_cluster::Controllers;
 use jobcheck_judge::report::Exit;
-use jobcheck_live::{Error, Plan, Site};
+use jobcheck_live::{Error, Plan, TestCluster};
 use jobcheck_scenario::{Scenario, read};
 use jobcheck_sim::fuzz::Draft;
 use tokio::task::JoinSet;
@@ -87,7 +87,7 @@ impl Search<'_> {
     }
 
     /// Runs drafts, several at a time, until `halt` is cancelled.
-    async fn all(&self, tally: &mut Tally, site: &Arc<Site>, plan: &Plan, halt: &CancellationToken) {
+    async fn all(&self, tally: &mut Tally, site: &Arc<TestCluster>, plan: &Plan, halt: &CancellationToken) {
         let most = usize::try_from(self.args.limits.parallel).unwrap_or(1);
         let (mut running, mut number) = (JoinSet::new(), 0);
         loop {
@@ -114,7 +114,7 @@ impl Search<'_> {
 }
 
 /// Runs a draft, and repeats it if it breaks a requirement.
-async fn one(seed: u64, draft: Draft, site: &Arc<Site>, plan: Plan, stop: &CancellationToken) -> Outcome {
+async fn one(seed: u64, draft: Draft, site: &Arc<TestCluster>, plan: Plan, stop: &CancellationToken) -> Outcome {
     let scenario = match read(&draft.text("fuzz", "a random scenario")) {
         Ok(scenario) => Arc::new(scenario),
         Err(error) => return Outcome::Failed(Error::Internal(error.to_string())),
@@ -138,7 +138,7 @@ async fn one(seed: u64, draft: Draft, site: &Arc<Site>, plan: Plan, stop: &Cance
 async fn repeated(
     first: &Verdict,
     scenario: &Arc<Scenario>,
-    site: &Arc<Site>,
+    site: &Arc<TestCluster>,
     plan: &Plan,
     stop: &CancellationToken,
 ) -> Option<(usize, usize)> {

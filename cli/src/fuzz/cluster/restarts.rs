@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jobcheck_cluster::{Cluster, Ended};
-use jobcheck_live::{Error, Site};
+use jobcheck_live::{Error, TestCluster};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +30,7 @@ pub async fn until(
     halt: &CancellationToken,
     args: &FuzzArgs,
     mut own: Option<&mut Cluster>,
-    site: &Site,
+    site: &TestCluster,
 ) -> Restarts {
     let mut restarts = Restarts::default();
     let mut components = args.disturb.iter().cycle();
@@ -56,8 +56,8 @@ pub async fn until(
     }
 }
 
-async fn restart(cluster: &mut Cluster, program: &str, site: &Site) -> Result<(), Error> {
-    let trouble = site.trouble(&format!("{program} is restarted"));
+async fn restart(cluster: &mut Cluster, program: &str, site: &TestCluster) -> Result<(), Error> {
+    let trouble = site.disrupt(&format!("{program} is restarted"));
     if cluster.restart(program, READY).await? == Ended::Killed {
         trouble.leaves_gap(&format!("{program} had to be killed"));
     }

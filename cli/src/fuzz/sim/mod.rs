@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_judge::report::Exit;
-use jobcheck_sim::fuzz::{Draft, Ran, Wrong};
+use jobcheck_sim::fuzz::{self, Draft, DraftResult};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::Version;
 
@@ -76,15 +76,15 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, seed: u64, draft: &Draft, ran: Ran, args: &FuzzArgs) {
+    fn add(&mut self, seed: u64, draft: &Draft, ran: DraftResult, args: &FuzzArgs) {
         self.runs += 1;
         match ran {
-            Ran::Held { requests } => self.requests += requests,
-            Ran::Unjudged { why, trace } => {
+            DraftResult::Held { requests } => self.requests += requests,
+            DraftResult::Unjudged { why, trace } => {
                 self.unjudged.push(Unjudged { seed, why, draft: draft.clone(), trace });
             }
-            Ran::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
-            Ran::Wrong(wrong) => self.failures.push(Failure::of(seed, draft, *wrong, args)),
+            DraftResult::Refused(why) => self.refused.push(format!("seed {seed}: {why}")),
+            DraftResult::Wrong(wrong) => self.failures.push(Failure::of(seed, draft, *wrong, args)),
         }
     }
 
@@ -103,8 +103,8 @@ impl Tally {
 }
 
 impl Failure {
-    fn of(seed: u64, draft: &Draft, wrong: Wrong, args: &FuzzArgs) -> Failure {
-        let Wrong { requirement, why, trace } = wrong;
+    fn of(seed: u64, draft: &Draft, wrong: fuzz::Failure, args: &FuzzArgs) -> Failure {
+        let fuzz::Failure { requirement, why, trace } = wrong;
         let shortest = draft.shrunk(requirement, args.version().rules(), seed, &args.mutations());
         let (mutant, version) = (args.mutant, args.kubernetes);
         Failure { seed, mutant, version, requirement, why, steps: draft.steps(), shortest, trace }

@@ -21,7 +21,7 @@ fn a_full_disk_is_an_error_and_the_lines_before_can_be_judged() {
     fs::write(&log, lines("nonindexed-success.audit").join("\n") + "\n").unwrap();
     let run = recording.wait();
     assert_eq!(run.code, 4, "{run:?}");
-    assert!(run.err.contains("cannot write") && run.err.contains("lines before are there"), "{run:?}");
+    assert!(run.err.contains("cannot write") && run.err.contains("lines before are complete"), "{run:?}");
     let text = fs::read_to_string(&trace).unwrap();
     assert!(text.ends_with("}\n") && text.contains("{\"request\""), "{text}");
     assert_ne!(verdict(&trace).1, 2);

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClock, serve};
+use jobcheck_apiserver::http::{ApiService, Auth, SharedServer, SystemClock};
 use jobcheck_apiserver::{Config, Server};
+use jobcheck_serve::HttpServer;
 use kube::Client;
 use kube::api::{Api, DeleteParams};
 use rustix::process::Signal;
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -100,12 +100,12 @@ impl Embedded {
 
     /// Listens at the same address as before.
     async fn begin(&mut self) {
-        let listener = TcpListener::bind(self.address).await.unwrap();
-        self.address = listener.local_addr().unwrap();
+        let socket = HttpServer::bind(self.address).await.unwrap();
+        self.address = socket.address();
         let service = ApiService::new(self.server.clone(), Auth::Everyone("admin".to_owned()));
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
-            serve(listener, service, Limits::default(), async { drop(stopped.await) }).await.unwrap();
+            service.serve(socket, async { drop(stopped.await) }).await.unwrap();
         });
         self.stop = Some((stop, serving));
     }

@@ -1,15 +1,15 @@
-//! Where the time of a request comes from.
+//! The source of the time of a request.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// Tells the time of a request.
+/// A clock.
 pub trait Clock: Send + Sync {
-    /// The time.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }
 
-/// The time of tokio's clock, which tests may pause: it starts at a time of choice.
+/// Tokio's clock, which tests can pause, shifted to a chosen start.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     start: Timestamp,
@@ -17,7 +17,11 @@ pub struct TokioClock {
 }
 
 impl TokioClock {
-    /// A clock that shows `start` now. It must be made inside a runtime.
+    /// Returns a clock that shows `start` now.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
     #[must_use]
     pub fn starting_at(start: Timestamp) -> TokioClock {
         TokioClock { start, origin: Instant::now() }
@@ -31,7 +35,7 @@ impl Clock for TokioClock {
     }
 }
 
-/// The time of this machine.
+/// The clock of this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock;
 

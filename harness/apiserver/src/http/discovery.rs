@@ -1,4 +1,4 @@
-//! Paths that name no resource: discovery, health, version, reviews of access.
+//! The paths that name no resource: discovery, health, version, and access reviews.
 
 use bytes::Bytes;
 use http::{Method, Response as HttpResponse};
@@ -10,11 +10,11 @@ use crate::error::ApiError;
 use crate::request::Subresource;
 use crate::resource::{Resource, api_version};
 
-/// Groups in the order of discovery; those of reviews have no resources to list.
+/// The groups in the order of discovery. Those of reviews have no resources that can be listed.
 const GROUPS: [&str; 5] =
     ["authentication.k8s.io", "authorization.k8s.io", "batch", "coordination.k8s.io", "events.k8s.io"];
 
-/// Answers a path that names no resource, as the API server with these rules.
+/// The response for a path that names no resource, from an API server with these rules.
 pub(super) fn answer(
     method: &Method,
     path: &[String],
@@ -65,7 +65,7 @@ pub(super) fn answer(
     Ok(json_response(200, full(value.to_string().into_bytes())))
 }
 
-/// Whether a client would rather have the older form of discovery.
+/// Returns true if a client prefers the older form of discovery.
 fn accepts_plain_first(accept: &str) -> bool {
     let first = accept.split(',').find(|entry| entry.trim_start().starts_with("application/json"));
     first.is_some_and(|entry| !entry.contains("as="))
@@ -169,8 +169,8 @@ fn aggregated(groups: &[&str]) -> HttpResponse<ResponseBody> {
 
 fn aggregated_resource(group: &str, entry: &Value, parts: &[Value]) -> Value {
     let kind = |entry: &Value| {
-        let said = |key: &str, default: &str| entry[key].as_str().unwrap_or(default).to_owned();
-        json!({"group": said("group", group), "version": "v1", "kind": said("kind", "")})
+        let member = |key: &str, default: &str| entry[key].as_str().unwrap_or(default).to_owned();
+        json!({"group": member("group", group), "version": "v1", "kind": member("kind", "")})
     };
     let scope = if entry["namespaced"] == true { "Namespaced" } else { "Cluster" };
     let plural = entry["name"].as_str().unwrap_or_default();
@@ -203,8 +203,8 @@ fn openapi_index() -> Value {
     json!({"paths": paths})
 }
 
-/// As much as kubectl reads before it leaves validation to the server: that PATCH knows `fieldValidation` and
-/// `dryRun`. There are no schemas.
+/// The part of the OpenAPI document that kubectl reads before it leaves validation to the server: PATCH supports
+/// `fieldValidation` and `dryRun`. There are no schemas.
 fn openapi(group: &str, rules: RuleSet) -> Value {
     let parameters: Vec<Value> = ["dryRun", "fieldManager", "fieldValidation", "force"]
         .iter()
@@ -226,10 +226,11 @@ fn openapi(group: &str, rules: RuleSet) -> Value {
     json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": version}, "paths": paths, "components": {}})
 }
 
-/// Whether a user may do something: always, who may ask at all may do everything. And who asks.
+/// The response to a review. Every authenticated user may do everything. A `SelfSubjectReview` returns the name of
+/// the user.
 fn review(parts: &[&str], body: &Bytes, user: &str) -> Result<Value, ApiError> {
     let sent: Value = serde_json::from_slice(body)
-        .map_err(|error| ApiError::bad_request(format!("the body of the review is no JSON: {error}")))?;
+        .map_err(|error| ApiError::bad_request(format!("the body of the review is not JSON: {error}")))?;
     match parts {
         ["apis", group @ "authorization.k8s.io", "v1", "selfsubjectaccessreviews"] => Ok(json!({
             "kind": "SelfSubjectAccessReview", "apiVersion": api_version(group), "metadata": {}, "spec": sent["spec"],

@@ -1,9 +1,9 @@
-//! Content negotiation.
+//! Media types of requests and responses.
 
 use crate::error::ApiError;
 use crate::request::PatchKind;
 
-/// The form of an answer.
+/// The form of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// The object.
@@ -16,7 +16,7 @@ pub(super) enum Form {
 
 const ACCEPTED: &str = "application/json";
 
-/// The first form that a client accepts and this server has.
+/// The first form that the client accepts and this server supports.
 pub(super) fn accepted(header: &str) -> Result<Form, ApiError> {
     if header.trim().is_empty() {
         return Ok(Form::Object);
@@ -36,7 +36,7 @@ fn form(entry: &str) -> Option<Form> {
             Some(("as", value)) => shape = value,
             Some(("g", value)) => group = value,
             Some(("v", value)) => version = value,
-            // Weights do not matter: clients send their choices in order.
+            // Weights are ignored: clients send their choices in order.
             Some(_) | None => {}
         }
     }
@@ -48,7 +48,7 @@ fn form(entry: &str) -> Option<Form> {
     }
 }
 
-/// Whether a body is JSON: one without a type is taken for it.
+/// Refuses a body that is not JSON. A body without a media type is treated as JSON.
 pub(super) fn check_body(content_type: &str) -> Result<(), ApiError> {
     match media_type(content_type) {
         "" | "application/json" => Ok(()),
@@ -56,7 +56,7 @@ pub(super) fn check_body(content_type: &str) -> Result<(), ApiError> {
     }
 }
 
-/// The kind of a patch.
+/// The kind of patch for a media type.
 pub(super) fn patch_kind(content_type: &str) -> Result<PatchKind, ApiError> {
     match media_type(content_type) {
         "application/json-patch+json" => Ok(PatchKind::Json),

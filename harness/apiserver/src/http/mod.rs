@@ -4,13 +4,11 @@ mod clock;
 mod discovery;
 mod media;
 mod route;
-mod serve;
 mod service;
 mod shared;
 mod table;
 mod table_cells;
 
 pub use clock::{Clock, SystemClock, TokioClock};
-pub use serve::{Limits, serve};
 pub use service::{ApiService, Auth, BoxError, ResponseBody};
 pub use shared::SharedServer;

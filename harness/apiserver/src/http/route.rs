@@ -1,4 +1,4 @@
-//! From a path, a method, and a query to a request.
+//! Conversion of a path, a method, and a query to a request.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::request::{
 };
 use crate::resource::Resource;
 
-/// What a path names.
+/// The target of a path: a resource, a collection, or an object.
 #[derive(Debug)]
 pub(super) struct Target {
     resource: Resource,
@@ -24,7 +24,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Whether admission keeps it (`NamespaceLifecycle`). In a simulation such a namespace is a world, and may go.
+    /// Returns true for a namespace that admission protects from deletion (`NamespaceLifecycle`). Only requests
+    /// over HTTP are checked: the simulator deletes such namespaces.
     fn is_immortal(&self) -> bool {
         let names = ["default", "kube-system", "kube-public"];
         self.resource == Resource::Namespaces
@@ -32,7 +33,7 @@ impl Target {
     }
 }
 
-/// The parameters of a query; the first of a name counts.
+/// The parameters of a query. The first value of a name counts.
 #[derive(Debug, Default)]
 pub(super) struct Query(BTreeMap<String, String>);
 
@@ -68,19 +69,19 @@ impl Query {
         }
         text.parse().map(Some).map_err(|_| {
             ApiError::bad_request(format!(
-                "resourceVersion: Invalid value: \"{text}\": it is no decimal number"
+                "resourceVersion: Invalid value: \"{text}\": it is not a decimal number"
             ))
         })
     }
 }
 
-/// The segments of a path, decoded; `None` where one is no text.
+/// The decoded segments of a path. `None` if one is not valid UTF-8.
 pub(super) fn segments(path: &str) -> Option<Vec<String>> {
     let parts = path.split('/').filter(|part| !part.is_empty());
     parts.map(|part| percent_decode_str(part).decode_utf8().ok().map(|text| text.into_owned())).collect()
 }
 
-/// What a path names, if it is one of a resource.
+/// The target of a path. `None` if the path names no resource.
 pub(super) fn target(segments: &[String]) -> Option<Target> {
     let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
     let (group, rest) = match &parts[..] {
@@ -89,7 +90,8 @@ pub(super) fn target(segments: &[String]) -> Option<Target> {
         _ => return None,
     };
     let (namespace, rest) = match rest {
-        // `namespaces/x/status` and `namespaces/x/finalize` are subresources, all else below is in a namespace.
+        // `namespaces/x/status` and `namespaces/x/finalize` are subresources. All other paths below
+        // `namespaces/x` are inside the namespace.
         ["namespaces", _, "status" | "finalize"] | ["namespaces", _] | ["namespaces"] => (None, rest),
         ["namespaces", namespace, rest @ ..] => (Some((*namespace).to_owned()), rest),
         _ => (None, rest),
@@ -101,13 +103,13 @@ pub(super) fn target(segments: &[String]) -> Option<Target> {
         _ => return None,
     };
     let resource = Resource::find(group, plural)?;
-    // An object of a namespaced resource has a namespace in its path, and one of another resource has none.
+    // The path of an object contains a namespace exactly if its resource has namespaces.
     let fits =
         if resource.facts().namespaced { namespace.is_some() || name.is_none() } else { namespace.is_none() };
     fits.then_some(Target { resource, namespace, name, subresource })
 }
 
-/// The request that a method, a query, and a body make of a target.
+/// The request for a target, from the method, the query, and the body.
 pub(super) fn request(
     target: Target,
     method: &Method,
@@ -119,7 +121,7 @@ pub(super) fn request(
         None => None,
         Some(name) => Some(Subresource::parse(name).ok_or_else(ApiError::no_such_path)?),
     };
-    // A DELETE with a body has its options there alone.
+    // If a DELETE has a body, the options in its query are ignored.
     let has_options = method == Method::DELETE && !body.is_empty();
     let mut dry_run = if has_options { false } else { dry_run(query)? };
     let on_object = target.name.is_some();
@@ -234,7 +236,7 @@ fn watch_options(query: &Query) -> Result<WatchOptions, ApiError> {
     })
 }
 
-/// Options of a DELETE stand in its body, or, without one, in its query.
+/// The options of a DELETE, from its body or, without one, from its query.
 fn delete_options(query: &Query, content_type: &str, body: &[u8]) -> Result<DeleteOptions, ApiError> {
     if !body.is_empty() {
         check_body(content_type)?;
@@ -243,7 +245,7 @@ fn delete_options(query: &Query, content_type: &str, body: &[u8]) -> Result<Dele
             return Ok(DeleteOptions::default());
         }
         if !value.is_object() {
-            return Err(ApiError::bad_request("couldn't get version/kind: DeleteOptions is no object"));
+            return Err(ApiError::bad_request("couldn't get version/kind: DeleteOptions is not an object"));
         }
         if value["kind"].as_str().is_some_and(|kind| kind != "DeleteOptions") {
             let message =
@@ -300,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_a_delete_stand_in_its_body_if_it_has_one() {
+    fn the_options_of_a_delete_are_in_its_body_if_it_has_one() {
         for (body, dry) in [("", true), ("null", false), ("{}", false), ("{\"dryRun\":[\"All\"]}", true)] {
             let uri = "/api/v1/namespaces/n/pods/a?dryRun=All";
             assert_eq!(routed(&Method::DELETE, uri, body).unwrap().dry_run, dry, "{body}");
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
+    fn an_invalid_request_is_refused() {
         for (method, uri, body, code) in [
             (Method::GET, "/api/v1/pods/a", "", 404),
             (Method::GET, "/api/v1/namespaces/n/nodes/a", "", 404),

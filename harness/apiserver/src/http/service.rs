@@ -1,8 +1,9 @@
-//! The server as a [`tower::Service`]: the transport of a client in the same process, and of the socket.
+//! The server as a [`tower::Service`]: the transport for clients in the same process, and for the socket.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,7 +17,9 @@ use http::{HeaderMap, Request as HttpRequest, Response as HttpResponse};
 use http_body::{Body, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::Incoming;
 use jiff::Timestamp;
+use jobcheck_serve::HttpServer;
 use serde_json::{Value, json};
 
 use super::discovery;
@@ -30,25 +33,25 @@ use crate::resource::Resource;
 use crate::server::Server;
 use crate::watch::{WatchEvent, WatchId};
 
-/// Bytes that a body may have, as upstream's.
+/// The maximum size of a body in bytes, as upstream's.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
-/// Events that one chunk of a watch may have.
+/// The maximum number of events in one chunk of a watch.
 const CHUNK_EVENTS: usize = 256;
-/// How long the body of a request may take to arrive.
+/// The time in which the body of a request must arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// An error of the transport.
+/// An error that ends the connection.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The body of an answer.
+/// The body of a response.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Who a request is from.
+/// The authentication of requests.
 #[derive(Clone, Debug)]
 pub enum Auth {
-    /// Every request is of this user.
+    /// Every request is sent by this user.
     Everyone(String),
-    /// Bearer tokens, and the users that they stand for; others are refused.
+    /// The users by their bearer tokens. Requests with another token are refused.
     Tokens(Arc<BTreeMap<String, String>>),
 }
 
@@ -64,7 +67,7 @@ impl Auth {
     }
 }
 
-/// Answers HTTP requests with a shared server.
+/// The HTTP service of a shared server.
 #[derive(Clone, Debug)]
 pub struct ApiService {
     server: SharedServer,
@@ -72,16 +75,28 @@ pub struct ApiService {
 }
 
 impl ApiService {
-    /// A service of a server for these users.
+    /// Returns a service of a server for these users.
     #[must_use]
     pub fn new(server: SharedServer, auth: Auth) -> ApiService {
         ApiService { server, auth }
     }
 
-    /// Answers a request.
+    /// Serves HTTP/1.1 on a socket until `shutdown` is done.
     ///
     /// # Errors
-    /// A fault dropped the answer: the connection is to end.
+    /// The socket fails for good.
+    pub async fn serve(self, socket: HttpServer, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        let handler = move |request: HttpRequest<Incoming>| {
+            let service = self.clone();
+            async move { service.answer(request).await }
+        };
+        socket.serve(handler, shutdown).await
+    }
+
+    /// Returns the response to a request.
+    ///
+    /// # Errors
+    /// A fault dropped the response: the connection must end.
     pub async fn answer<B>(&self, request: HttpRequest<B>) -> Result<HttpResponse<ResponseBody>, BoxError>
     where
         B: Body + Send + 'static,
@@ -100,17 +115,19 @@ impl ApiService {
                 return Ok(refused(&ApiError::too_large(BODY_LIMIT)));
             }
             Ok(Err(error)) => {
-                return Ok(refused(&ApiError::bad_request(format!("the body broke off: {error}"))));
+                return Ok(refused(&ApiError::bad_request(format!("the body is incomplete: {error}"))));
             }
-            Err(_) => return Ok(refused(&ApiError::timeout("the body of the request did not arrive"))),
+            Err(_) => {
+                return Ok(refused(&ApiError::timeout("the body of the request did not arrive in time")));
+            }
         };
         match self.respond(&parts, &body, user) {
-            Ok(answer) => answer.ok_or_else(|| BoxError::from("the answer was dropped")),
+            Ok(response) => response.ok_or_else(|| BoxError::from("a fault dropped the response")),
             Err(error) => Ok(refused(&error)),
         }
     }
 
-    /// The answer; `None` where it is dropped.
+    /// The response. `None` if a fault dropped it.
     fn respond(
         &self,
         parts: &Parts,
@@ -130,7 +147,7 @@ impl ApiService {
         asked.user = user;
         asked.user_agent = header(&parts.headers, &USER_AGENT).to_owned();
         let handle = |server: &mut Server, now| (server.handle(now, &asked), now);
-        // What changes nothing wakes nobody.
+        // A request that changes nothing wakes no watch.
         let (response, now) =
             if asked.verb.writes() { self.server.with(handle) } else { self.server.peek(handle) };
         let show =
@@ -156,7 +173,7 @@ impl ApiService {
         Some(warned(json_response(code, body), &response.warnings))
     }
 
-    /// The events of a watch, one line each, until it ends or the client goes.
+    /// The events of a watch, one line each, until it ends or the client disconnects.
     fn stream(&self, id: WatchId, show: Show) -> ResponseBody {
         let watching = Watching { server: self.server.clone(), id, show, first: true };
         let changed = self.server.subscribe();
@@ -175,7 +192,7 @@ impl ApiService {
                 }
                 let until = wake.filter(|_| !taken.closed)?;
                 let rest = Duration::try_from(until.duration_since(now)).unwrap_or_default();
-                // A timer has a resolution of a millisecond, and must not fire before the time.
+                // A timer has a resolution of one millisecond, and must not fire early.
                 let rest = rest.saturating_add(Duration::from_millis(1));
                 tokio::select! {
                     biased;
@@ -208,7 +225,7 @@ where
     }
 }
 
-/// How answers are shown.
+/// The form of responses to one request.
 struct Show {
     form: Form,
     include_object: String,
@@ -249,7 +266,7 @@ impl Show {
     }
 }
 
-/// A watch that ends when its reader goes.
+/// A watch that is closed when its reader is dropped.
 struct Watching {
     server: SharedServer,
     id: WatchId,

@@ -9,11 +9,11 @@ use tokio::sync::watch;
 use super::clock::Clock;
 use crate::server::Server;
 
-/// A server and its clock, shared.
+/// A server and its clock, for several owners.
 ///
 /// # Guarantees
 ///
-/// Whoever changes the server through [`SharedServer::with`] wakes the watches.
+/// A change through [`SharedServer::with`] wakes the watches.
 #[derive(Clone)]
 pub struct SharedServer(Arc<Inner>);
 
@@ -30,20 +30,20 @@ impl fmt::Debug for SharedServer {
 }
 
 impl SharedServer {
-    /// Shares a server.
+    /// Returns a shared server.
     #[must_use]
     pub fn new(server: Server, clock: impl Clock + 'static) -> SharedServer {
         let (changed, _) = watch::channel(0);
         SharedServer(Arc::new(Inner { server: Mutex::new(server), changed, clock: Box::new(clock) }))
     }
 
-    /// The time.
+    /// The current time of its clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
 
-    /// Does something with the server, and wakes the watches.
+    /// Calls a function with the server and the time, and wakes the watches.
     pub fn with<T>(&self, act: impl FnOnce(&mut Server, Timestamp) -> T) -> T {
         let now = self.now();
         let done = act(&mut self.lock(), now);
@@ -51,7 +51,7 @@ impl SharedServer {
         done
     }
 
-    /// Reads from the server; nobody is woken.
+    /// Calls a function that changes no object. No watch is woken.
     pub(super) fn peek<T>(&self, act: impl FnOnce(&mut Server, Timestamp) -> T) -> T {
         let now = self.now();
         act(&mut self.lock(), now)
@@ -61,7 +61,7 @@ impl SharedServer {
         self.0.changed.subscribe()
     }
 
-    /// A request that panicked is a bug, but no reason to answer nobody else.
+    /// A request that panicked is a defect, but other requests can still be handled.
     fn lock(&self) -> MutexGuard<'_, Server> {
         self.0.server.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! `meta.k8s.io/v1` Tables and metadata, the forms that `kubectl get` and metadata clients ask for.
+//! `meta.k8s.io/v1` tables and metadata, the forms that `kubectl get` and metadata clients request.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ pub(super) fn of_objects(now: Timestamp, resource: Resource, objects: &[&Value],
     })
 }
 
-/// The object of a watch event as a table; only the first one says what its columns are.
+/// The object of a watch event as a table. Only the first one has column definitions.
 pub(super) fn of_event(
     now: Timestamp,
     resource: Resource,
@@ -53,12 +53,12 @@ pub(super) fn of_event(
     table
 }
 
-/// An object's `PartialObjectMetadata`.
+/// The `PartialObjectMetadata` of an object.
 pub(super) fn metadata_of(object: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})
 }
 
-/// A list's `PartialObjectMetadataList`.
+/// The `PartialObjectMetadataList` of a list.
 pub(super) fn metadata_list(list: &List) -> Value {
     let items: Vec<Value> = list.items.iter().map(|item| metadata_of(item)).collect();
     json!({

@@ -1,4 +1,4 @@
-//! Columns and cells of the tables of each resource (`pkg/printers/internalversion`).
+//! The columns and cells of the tables of each resource (`pkg/printers/internalversion`).
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::object::{at, meta, parse_time, text};
 use crate::resource::Resource;
 
-/// Definitions of the columns. Those with priority 1 are shown by `-o wide` only.
+/// The definitions of the columns. Only `-o wide` shows those with priority 1.
 pub(super) fn columns(resource: Resource) -> Value {
     let narrow: &[&str] = match resource {
         Resource::Jobs => &["Name", "Status", "Completions", "Duration", "Age"],
@@ -122,19 +122,20 @@ fn containers(pod: &Value) -> (usize, usize, i64) {
     (ready, pod["spec"]["containers"].as_array().map_or(0, Vec::len), restarts)
 }
 
-/// As `printPod` of upstream, init containers apart: what a container says goes before the pod's phase and reason.
+/// The status as upstream's `printPod` shows it, without init containers. The reason of a container precedes the
+/// pod's phase and reason.
 fn pod_status(pod: &Value) -> String {
     let phase = text(pod, &["status", "phase"]);
     if !meta(pod, "deletionTimestamp").is_empty() && !matches!(phase, "Succeeded" | "Failed") {
         return "Terminating".to_owned();
     }
     let statuses = pod["status"]["containerStatuses"].as_array();
-    let said = statuses.into_iter().flatten().find_map(container_reason);
+    let reported = statuses.into_iter().flatten().find_map(container_reason);
     let reason = text(pod, &["status", "reason"]);
-    said.unwrap_or_else(|| if reason.is_empty() { phase } else { reason }.to_owned())
+    reported.unwrap_or_else(|| if reason.is_empty() { phase } else { reason }.to_owned())
 }
 
-/// Why a container does not run.
+/// The reason why a container does not run.
 fn container_reason(status: &Value) -> Option<String> {
     let reason = |state: &str| Some(text(status, &["state", state, "reason"])).filter(|it| !it.is_empty());
     if let Some(reason) = reason("waiting").or_else(|| reason("terminated")) {
@@ -158,20 +159,20 @@ fn node_status(node: &Value) -> &'static str {
 }
 
 fn event_cells(now: Timestamp, event: &Value) -> Vec<String> {
-    let said = |old: &str, new: &str| {
+    let either = |old: &str, new: &str| {
         let old = text(event, &[old]);
         (if old.is_empty() { text(event, &[new]) } else { old }).to_owned()
     };
     let about = event.get("involvedObject").or_else(|| event.get("regarding")).cloned().unwrap_or_default();
     let member = |key: &str| about[key].as_str().unwrap_or_default().to_lowercase();
-    let seen = said("lastTimestamp", "deprecatedLastTimestamp");
+    let seen = either("lastTimestamp", "deprecatedLastTimestamp");
     let seen = if seen.is_empty() { text(event, &["eventTime"]).to_owned() } else { seen };
     vec![
         since(now, &seen),
-        said("type", "type"),
-        said("reason", "reason"),
+        either("type", "type"),
+        either("reason", "reason"),
         format!("{}/{}", member("kind"), member("name")),
-        said("message", "note"),
+        either("message", "note"),
     ]
 }
 
@@ -179,7 +180,7 @@ fn since(now: Timestamp, time: &str) -> String {
     parse_time(time).map_or_else(|| "<unknown>".to_owned(), |time| human(now.duration_since(time).as_secs()))
 }
 
-/// A duration as kubectl shows it (`duration.HumanDuration`).
+/// A duration in kubectl's form (`duration.HumanDuration`).
 fn human(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let pair = |big: i64, unit: &str, small: i64, lesser: &str| {
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_shows_what_its_containers_say() {
+    fn a_pod_shows_the_reasons_of_its_containers() {
         let ended = |terminated: Value| json!([{"state": {"terminated": terminated}}]);
         for (status, shown) in [
             (json!({"phase": "Succeeded"}), "Succeeded"),

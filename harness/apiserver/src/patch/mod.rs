@@ -10,10 +10,10 @@ use crate::object::metadata;
 use crate::request::PatchKind;
 use crate::resource::Resource;
 
-/// Most operations of a JSON patch (`jsonPatchMaxOperations`).
+/// The maximum number of operations of a JSON patch (`jsonPatchMaxOperations`).
 const MOST_OPERATIONS: usize = 10_000;
 
-/// The object with a patch applied.
+/// Returns the object with a patch applied.
 pub(crate) fn apply(
     kind: PatchKind,
     resource: Resource,
@@ -21,7 +21,7 @@ pub(crate) fn apply(
     body: &Value,
 ) -> Result<Value, ApiError> {
     if kind != PatchKind::Json && !body.is_object() {
-        return Err(ApiError::bad_request("error decoding patch: the patch is no object"));
+        return Err(ApiError::bad_request("error decoding patch: the patch is not an object"));
     }
     let mut patched = object.clone();
     match kind {
@@ -53,8 +53,8 @@ fn apply_json(object: &mut Value, body: &Value) -> Result<(), ApiError> {
     })
 }
 
-/// Server-side apply without ownership of fields: what the configuration says is merged, and nothing that an earlier
-/// one said is removed. There are no managers, hence no conflicts between them.
+/// Server-side apply without field ownership. The configuration is merged, and nothing that an earlier one set is
+/// removed. There are no field managers, so there are no conflicts between them.
 fn apply_configuration(resource: Resource, object: &mut Value, body: &Value) -> Result<(), ApiError> {
     let wanted = [("kind", resource.facts().kind.to_owned()), ("apiVersion", resource.api_version())];
     for (key, expected) in wanted {

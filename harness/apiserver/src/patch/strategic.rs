@@ -1,17 +1,17 @@
 //! Strategic merge patches.
 //!
-//! Which lists are merged, and by which key, is fixed by the types of the API (`patchStrategy`, `patchMergeKey`). The
-//! names of their fields are unambiguous among the kinds that this server has, save `ports`, `conditions` and
-//! `volumeMounts`, whose keys are told apart by their items.
+//! The types of the API fix the lists that are merged, and their keys (`patchStrategy`, `patchMergeKey`). The name of
+//! a field identifies its list among the kinds of this server. Only `ports`, `conditions`, and `volumeMounts` are
+//! ambiguous, and their items decide the key.
 //!
 //! | directive | meaning |
 //! | --- | --- |
-//! | `$patch: replace` | the members beside it replace the object; in a list, its other items replace the list |
+//! | `$patch: replace` | the other members replace the object; in a list, the other items replace the list |
 //! | `$patch: delete` | the object, or the item with its key, is removed |
-//! | `$patch: merge` | the default, said aloud |
+//! | `$patch: merge` | the default, written explicitly |
 //! | `$deleteFromPrimitiveList/X` | these values are removed from the list X |
 //! | `$setElementOrder/X` | the items of the list X are put into this order |
-//! | `$retainKeys` | of the object only these members stay |
+//! | `$retainKeys` | only these members of the object stay |
 
 use serde_json::{Map, Value, json};
 
@@ -22,18 +22,18 @@ const ORDER: &str = "$setElementOrder/";
 const DIRECTIVE: &str = "$patch";
 const RETAIN: &str = "$retainKeys";
 
-/// How a list is merged.
+/// The merge strategy of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strategy {
     /// As a whole.
     Replace,
-    /// Item by item, by the value of this member.
+    /// Item by item, with this member as the key.
     ByKey(&'static str),
     /// As a set of plain values.
     Set,
 }
 
-/// The strategy of a list by its field (`k8s.io/api` types).
+/// The strategy of the list in this field (`k8s.io/api` types).
 fn strategy(field: &str, items: &[Value]) -> Strategy {
     match field {
         "containers"
@@ -45,7 +45,8 @@ fn strategy(field: &str, items: &[Value]) -> Strategy {
         | "schedulingGates"
         | "resourceClaimStatuses"
         | "secrets" => Strategy::ByKey("name"),
-        // Of a pod; those of a container are claims of its resources, a list as a whole.
+        // This is the list of a pod. The claims in a container's resources are a list that is replaced as a
+        // whole.
         "resourceClaims" => Strategy::ByKey("name"),
         "volumeMounts" => Strategy::ByKey("mountPath"),
         "volumeDevices" => Strategy::ByKey("devicePath"),
@@ -63,7 +64,7 @@ fn strategy(field: &str, items: &[Value]) -> Strategy {
 
 /// Applies a patch to an object.
 pub(super) fn merge(object: &mut Value, patch: &Value) -> Result<(), ApiError> {
-    let patch = patch.as_object().ok_or_else(|| malformed("the patch is no object"))?;
+    let patch = patch.as_object().ok_or_else(|| malformed("the patch is not an object"))?;
     if !object.is_object() {
         *object = Value::Object(Map::new());
     }
@@ -94,7 +95,7 @@ fn merge_object(object: &mut Map<String, Value>, patch: &Map<String, Value>) -> 
         }
     }
     if let Some(kept) = patch.get(RETAIN) {
-        let kept = kept.as_array().ok_or_else(|| malformed("$retainKeys is no list"))?;
+        let kept = kept.as_array().ok_or_else(|| malformed("$retainKeys is not a list"))?;
         object.retain(|key, _| kept.iter().any(|it| it == key));
     }
     for (key, value) in patch {
@@ -122,12 +123,12 @@ fn directive(patch: &Map<String, Value>) -> Result<Option<&str>, ApiError> {
     match patch.get(DIRECTIVE) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(malformed("$patch is no text")),
+        Some(_) => Err(malformed("$patch is not a text")),
     }
 }
 
 fn delete_from(object: &mut Map<String, Value>, field: &str, values: &Value) -> Result<(), ApiError> {
-    let values = values.as_array().ok_or_else(|| malformed("$deleteFromPrimitiveList is no list"))?;
+    let values = values.as_array().ok_or_else(|| malformed("$deleteFromPrimitiveList is not a list"))?;
     if let Some(Value::Array(items)) = object.get_mut(field) {
         items.retain(|item| !values.contains(item));
     }
@@ -164,7 +165,7 @@ fn merge_member(
             };
             let before = items.clone();
             merge_list(key, &mut items, patch)?;
-            // Without an order of its own, a patch asks for that of its items.
+            // A patch without `$setElementOrder` requests the order of its items.
             let own =
                 || Value::Array(patch.iter().filter(|item| item.get(DIRECTIVE).is_none()).cloned().collect());
             put_in_order(key, &mut items, &before, &order.cloned().unwrap_or_else(own))?;
@@ -202,7 +203,7 @@ fn merge_list(field: &str, items: &mut Vec<Value>, patch: &[Value]) -> Result<()
 }
 
 fn merge_item(field: &str, key: &str, items: &mut Vec<Value>, item: &Value) -> Result<(), ApiError> {
-    let patch = item.as_object().ok_or_else(|| malformed(&format!("an item of {field} is no object")))?;
+    let patch = item.as_object().ok_or_else(|| malformed(&format!("an item of {field} is not an object")))?;
     let value = patch.get(key).ok_or_else(|| {
         let message =
             format!("map: {} does not contain declared merge key: {key}", Value::Object(patch.clone()));
@@ -221,15 +222,15 @@ fn merge_item(field: &str, key: &str, items: &mut Vec<Value>, item: &Value) -> R
     Ok(())
 }
 
-/// Puts the items that an order names into that order, and the others between them: one goes before a named item only
-/// if both stood in the former list, and it stood first (`normalizeElementOrder`). So what is new comes first.
+/// Sorts the named items into the requested order, and inserts the others between them. Another item is before a
+/// named one only if it was so in the former list (`normalizeElementOrder`). So new items come first.
 fn put_in_order(
     field: &str,
     items: &mut Vec<Value>,
     before: &[Value],
     order: &Value,
 ) -> Result<(), ApiError> {
-    let order = order.as_array().ok_or_else(|| malformed("$setElementOrder is no list"))?;
+    let order = order.as_array().ok_or_else(|| malformed("$setElementOrder is not a list"))?;
     let sample: Vec<Value> = items.iter().chain(order).cloned().collect();
     let key = match strategy(field, &sample) {
         Strategy::ByKey(key) => Some(key),
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused() {
+    fn a_malformed_patch_is_refused() {
         let object = || json!({"spec": {"containers": [{"name": "a"}]}});
         for patch in [
             json!([]),

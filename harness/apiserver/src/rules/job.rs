@@ -1,7 +1,7 @@
-//! Jobs: the rules of the specification over JSON.
+//! The specification's rules for Jobs, applied to JSON.
 //!
-//! Defaults, preparation and validation are those of `jobcheck_spec::apiserver`, on the projected object
-//! (`jobcheck_projection`); what was decided is written back, or told in upstream's words
+//! Defaults, preparation, and validation are those of `jobcheck_spec::apiserver`, on the projected object
+//! (`jobcheck_projection`). The result is written back to the JSON, or reported in upstream's words
 //! ([`super::job_messages`]).
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{Context, meta, pod, pod_defaults};
 use crate::error::{ApiError, FieldError};
 use crate::object::{at, child, members, metadata, put};
 
-/// Completions from which a Job is warned about, and the parallelism that they may have (SP-13).
+/// The completions above which a Job gets a warning, and the parallelism that they may have (SP-13).
 const MANY_COMPLETIONS: i64 = 100_000;
 const MUCH_PARALLELISM: i64 = 10_000;
 
@@ -27,7 +27,7 @@ fn project(context: &mut Context<'_>, object: &Value) -> Result<Job, ApiError> {
     Ok(context.projector.job(&object.to_string()).map_err(refused)?.job)
 }
 
-/// SP-01, BO-14, RP-01, and the defaults of the template.
+/// Sets the defaults of a Job (SP-01, BO-14, RP-01) and of its template.
 pub(super) fn default(context: &mut Context<'_>, object: &mut Value) -> Result<(), ApiError> {
     let template = members(child(object, "spec").entry("template").or_insert_with(|| json!({})));
     template.entry("metadata").or_insert_with(|| json!({}));
@@ -39,12 +39,12 @@ pub(super) fn default(context: &mut Context<'_>, object: &mut Value) -> Result<(
     Ok(())
 }
 
-/// The values that defaulting may have set.
+/// Writes the values that defaulting has set.
 fn write_defaults(spec: &mut Map<String, Value>, defaulted: &JobSpec) {
     let mode = defaulted.completion_mode.and_then(|mode| match mode {
         CompletionMode::NonIndexed => Some("NonIndexed"),
         CompletionMode::Indexed => Some("Indexed"),
-        // It was sent, so it is no default.
+        // The client has sent it, so it is not a default.
         CompletionMode::Unknown => None,
     });
     let replacement = defaulted.pod_replacement_policy.and_then(|policy| match policy {
@@ -68,7 +68,7 @@ fn write_defaults(spec: &mut Map<String, Value>, defaulted: &JobSpec) {
     }
 }
 
-/// A pattern of a pod failure rule matches `True` where it says nothing (PF-04).
+/// Sets the default `True` of the status in a pattern of a pod failure rule (PF-04).
 fn default_pattern_status(object: &mut Value) {
     let rules = object.pointer_mut("/spec/podFailurePolicy/rules").and_then(Value::as_array_mut);
     for rule in rules.into_iter().flatten() {
@@ -78,8 +78,8 @@ fn default_pattern_status(object: &mut Value) {
     }
 }
 
-/// A Job without labels has those of its template (SP-01). Of a new Job they are copied last: upstream's two maps are
-/// one, so that the generated labels are in both.
+/// Copies the template's labels to a Job without labels (SP-01). For a new Job this is the last step: upstream shares
+/// one map, so that the generated labels are in both.
 pub(super) fn copy_labels(object: &mut Value) {
     let has_some = object["metadata"]["labels"].as_object().is_some_and(|labels| !labels.is_empty());
     let labels = at(object, &["spec", "template", "metadata", "labels"]).cloned();
@@ -88,7 +88,7 @@ pub(super) fn copy_labels(object: &mut Value) {
     }
 }
 
-/// PC-15, SP-11, SS-32, and the fields whose gate is off.
+/// Prepares a new Job (PC-15, SP-11, SS-32), and drops the fields whose feature gate is off.
 pub(super) fn prepare_create(context: &mut Context<'_>, object: &mut Value) -> Result<(), ApiError> {
     let sent = project(context, object)?;
     let created = apiserver::created(&context.rules, &sent);
@@ -117,7 +117,7 @@ fn put_labels(object: &mut Map<String, Value>, key: &str, labels: &[(Text, Text)
     put(object, key, (!labels.is_empty()).then_some(Value::Object(labels)));
 }
 
-/// Fields that are not there any more because their gate is off.
+/// Removes the fields whose feature gate is off.
 fn drop_gated(spec: &mut Map<String, Value>, prepared: &JobSpec) {
     let kept = [
         ("managedBy", prepared.managed_by.is_some()),
@@ -133,7 +133,7 @@ fn drop_gated(spec: &mut Map<String, Value>, prepared: &JobSpec) {
     }
 }
 
-/// SP-11: the generation counts changes of the specification.
+/// Raises the generation with each change of the specification (SP-11).
 pub(super) fn prepare_update(
     context: &mut Context<'_>,
     old: &Value,
@@ -142,7 +142,7 @@ pub(super) fn prepare_update(
     let (was, sent) = (project(context, old)?, project(context, new)?);
     let updated = apiserver::spec_updated(&context.rules, &was, &sent);
     drop_gated(child(new, "spec"), &updated.spec);
-    // The model sees the fields that a requirement names; the generation counts the others too.
+    // The model contains only the fields that requirements name. Changes to other fields count too.
     if old["spec"] != new["spec"] {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
         metadata(new).insert("generation".to_owned(), json!(generation + 1));
@@ -150,7 +150,7 @@ pub(super) fn prepare_update(
     Ok(())
 }
 
-/// What is wrong with a new Job.
+/// The errors in a new Job.
 pub(super) fn validate_create(
     context: &mut Context<'_>,
     object: &Value,
@@ -159,8 +159,8 @@ pub(super) fn validate_create(
     let job = project(context, object)?;
     let mut findings = Findings::new();
     apiserver::validate_create(&context.rules, &job, &mut findings);
-    // What the server itself brings about refuses nothing.
-    // Of the name, the rules of metadata and labels speak.
+    // Rules about the server's own effects refuse no request. The rules of metadata and labels report errors in
+    // the name.
     let own =
         [Req::SP01, Req::SP05, Req::BO14, Req::UG04, Req::UG08, Req::UG13, Req::SP11, Req::SS32, Req::SP16];
     findings.broken.retain(|broken| !own.contains(&broken.req));
@@ -171,8 +171,7 @@ pub(super) fn validate_create(
     unpanicked(&job, object)
 }
 
-/// Where upstream's validation panics, its server answers 500, and so does this one: a success policy of an Indexed
-/// Job without completions.
+/// Returns 500 where upstream's validation panics: for a success policy of an Indexed Job without completions.
 fn unpanicked(job: &Job, object: &Value) -> Result<(), ApiError> {
     let rules = object.pointer("/spec/successPolicy/rules").and_then(Value::as_array);
     let compares = rules
@@ -185,7 +184,8 @@ fn unpanicked(job: &Job, object: &Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What the model does not judge of a specification: the selector's form, and the template as a pod.
+/// Validates the parts of a specification that the model does not have: the form of the selector, and the template as
+/// a pod.
 fn validate_template(object: &Value, errors: &mut Vec<FieldError>) {
     if at(object, &["spec", "selector"]).is_none() {
         errors.push(FieldError::required("spec.selector", ""));
@@ -194,11 +194,11 @@ fn validate_template(object: &Value, errors: &mut Vec<FieldError>) {
     meta::labels(&template["metadata"]["labels"], "spec.template.labels", errors);
     let mut own = Vec::new();
     pod::validate_spec(&template["spec"], "spec.template.spec", &mut own);
-    // The restart policy of a Job's template has a rule of its own (SP-04).
+    // The restart policy of a Job's template has its own rule (SP-04).
     errors.extend(own.into_iter().filter(|error| error.field != "spec.template.spec.restartPolicy"));
 }
 
-/// What is wrong with a write to the main resource.
+/// The errors in an update of the main resource.
 pub(super) fn validate_update(
     context: &mut Context<'_>,
     old: &Value,
@@ -209,7 +209,7 @@ pub(super) fn validate_update(
     if apiserver::would_refuse_spec(&context.rules, &was, &is).is_some() {
         let mut findings = Findings::new();
         apiserver::validate_spec_update(&context.rules, &was, &is, &mut findings);
-        // SP-10 repeats what other rules said, the rest is what the server brings about.
+        // SP-10 repeats other rules. The others are about the server's own effects.
         let own = [Req::SP10, Req::SP11, Req::SS32, Req::UG04, Req::SP16];
         findings.broken.retain(|broken| !own.contains(&broken.req));
         let changed: Vec<&str> =
@@ -220,10 +220,10 @@ pub(super) fn validate_update(
     unpanicked(&is, new)
 }
 
-/// Fields that SP-08 names without a rule of their own.
+/// The immutable fields of SP-08 that have no rule of their own.
 const IMMUTABLE: [&str; 4] = ["selector", "completionMode", "podFailurePolicy", "successPolicy"];
 
-/// What is wrong with a write to the status.
+/// The errors in an update of the status.
 pub(super) fn validate_status_update(
     context: &mut Context<'_>,
     old: &Value,
@@ -236,14 +236,14 @@ pub(super) fn validate_status_update(
     if apiserver::would_refuse_status(&context.rules, &was, &is).is_some() {
         let mut findings = Findings::new();
         apiserver::validate_status_update(&context.rules, &was, &is, &mut findings);
-        // SS-36 is ours: it follows from rules of the server.
+        // SS-36 is not a rule of upstream's: it follows from other rules.
         findings.broken.retain(|broken| !matches!(broken.req, Req::SS36 | Req::SS32 | Req::SP11));
         errors.extend(field_errors(context.rules, &findings.broken, new, &[]));
     }
     Ok(())
 }
 
-/// SP-13: too many indexes at once.
+/// Warns about too many indexes at once (SP-13).
 pub(super) fn warn(object: &Value, warnings: &mut Vec<String>) {
     let number = |key: &str| object["spec"][key].as_i64().unwrap_or(0);
     let indexed = object["spec"]["completionMode"] == "Indexed";

@@ -1,4 +1,4 @@
-//! Broken rules of a Job in upstream's words (`pkg/apis/batch/validation`).
+//! The broken rules of a Job in upstream's words (`pkg/apis/batch/validation`).
 
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::{Broken, Req};
@@ -11,8 +11,8 @@ const IMMUTABLE: &str = "field is immutable";
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 const NEEDS_INDEXED: &str = "requires indexed completion mode";
 
-/// The errors that upstream answers with. A rule of the model may stand for several of its checks; then the first
-/// is told.
+/// The errors in upstream's response. If a rule of the model stands for several checks of upstream's, the first one
+/// is reported.
 pub(super) fn field_errors(
     rules: RuleSet,
     broken: &[Broken],
@@ -33,7 +33,7 @@ pub(super) fn field_errors(
     errors
 }
 
-/// Numbers of a status, and of a specification, that are not negative (SS-01, SP-02).
+/// The counters of a status that must not be negative (SS-01).
 const COUNTERS: [&str; 5] = ["active", "succeeded", "failed", "ready", "terminating"];
 const NUMBERS: [&str; 7] = [
     "parallelism",
@@ -62,7 +62,7 @@ fn value(object: &Value, path: &str) -> Value {
     at(object, &path).cloned().unwrap_or(Value::Null)
 }
 
-/// Whether a rule asks for the value at a path.
+/// Returns true if a rule expects the value at a path.
 fn expects(broken: &Broken, object: &Value, path: &str) -> bool {
     let (asked, found) = (broken.expected.to_string(), value(object, path).to_string());
     asked == found
@@ -127,7 +127,7 @@ fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     text.rsplit(mark).next().unwrap_or_default()
 }
 
-/// Rules on pairs of conditions, and what is left.
+/// The messages of rules about pairs of conditions, and of the remaining rules.
 fn condition_or_other(broken: &Broken, object: &Value) -> FieldError {
     let unfit = |detail: String| FieldError {
         field: "status.conditions".to_owned(),
@@ -154,7 +154,7 @@ fn condition_or_other(broken: &Broken, object: &Value) -> FieldError {
     unfit(detail.to_owned())
 }
 
-/// SS-02 names the entry, SS-13 the whole.
+/// The errors in `uncountedTerminatedPods`. SS-02 names the entry, SS-13 the whole list.
 fn uncounted(broken: &Broken, object: &Value) -> FieldError {
     const PATH: &str = "status.uncountedTerminatedPods";
     let whole = value(object, PATH);
@@ -177,7 +177,7 @@ fn uncounted(broken: &Broken, object: &Value) -> FieldError {
     FieldError::invalid(PATH, whole, broken.found.to_string())
 }
 
-/// SP-03 and BI-12: what a completion mode asks for.
+/// The errors of SP-03 and BI-12: fields that depend on the completion mode.
 fn modes(broken: &Broken, object: &Value) -> FieldError {
     let what = broken.what;
     let invalid = |detail: &str| FieldError::invalid(what, value(object, what), detail);

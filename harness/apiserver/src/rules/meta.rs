@@ -1,4 +1,4 @@
-//! `metadata` (`apimachinery/pkg/api/validation`).
+//! Validation of `metadata` (`apimachinery/pkg/api/validation`).
 
 use serde_json::{Value, json};
 
@@ -7,14 +7,14 @@ use crate::names::{dns_subdomain_problem, label_value_problem, qualified_name_pr
 use crate::object::{finalizers, is_deleting, meta};
 use crate::resource::Resource;
 
-/// Finalizers without a slash that are known; others of that form are refused.
+/// The known finalizers without a slash. Others without one are refused.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
-/// Bytes that all annotations together may have.
+/// The maximum size of all annotations together, in bytes.
 const ANNOTATION_BYTES: usize = 256 * 1024;
 
 const IMMUTABLE: &str = "field is immutable";
 
-/// What is wrong with the metadata of a new object.
+/// The errors in the metadata of a new object.
 pub(super) fn validate(resource: Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let (name, base) = (meta(object, "name"), meta(object, "generateName"));
@@ -23,7 +23,7 @@ pub(super) fn validate(resource: Resource, object: &Value) -> Vec<FieldError> {
     } else if let Some(problem) = name_problem(resource, name) {
         errors.push(FieldError::invalid("metadata.name", json!(name), problem));
     }
-    // A prefix may end in a dash, which the suffix covers.
+    // A prefix may end in a dash, because the generated suffix follows it.
     let covered = base.strip_suffix('-').map_or_else(|| base.to_owned(), |base| format!("{base}a"));
     if let Some(problem) =
         Some(covered).filter(|base| !base.is_empty()).and_then(|it| name_problem(resource, &it))
@@ -34,7 +34,7 @@ pub(super) fn validate(resource: Resource, object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the metadata of an update.
+/// The errors in the metadata of an update.
 pub(super) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if is_deleting(old) {
@@ -67,7 +67,8 @@ fn name_problem(resource: Resource, name: &str) -> Option<String> {
     match resource {
         Resource::Namespaces => crate::names::dns_label_problem(name),
         Resource::Events | Resource::NewEvents => {
-            // Event names are made of any object's name and a number: only path segments are refused.
+            // The name of an event consists of an object's name and a number. Only characters with a
+            // meaning in paths are refused.
             let bad = matches!(name, "." | "..") || name.contains(['/', '%']);
             bad.then(|| "may not contain '/' or '%', and may not be '.' or '..'".to_owned())
         }
@@ -95,7 +96,7 @@ fn validate_common(object: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Labels at a path.
+/// Validates the labels at a path.
 pub(super) fn labels(labels: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
         if let Some(problem) = qualified_name_problem(key) {
@@ -126,21 +127,21 @@ fn owners(owners: &Value, errors: &mut Vec<FieldError>) {
     const PATH: &str = "metadata.ownerReferences";
     let mut controller: Option<String> = None;
     for owner in owners.as_array().into_iter().flatten() {
-        let said = |key: &str| owner[key].as_str().unwrap_or_default();
+        let member = |key: &str| owner[key].as_str().unwrap_or_default();
         for (key, why) in [
             ("apiVersion", "version must not be empty"),
             ("kind", "must not be empty"),
             ("name", "must not be empty"),
             ("uid", "must not be empty"),
         ] {
-            if said(key).is_empty() {
+            if member(key).is_empty() {
                 errors.push(FieldError::invalid(format!("{PATH}.{key}"), json!(""), why));
             }
         }
         if owner["controller"].as_bool() != Some(true) {
             continue;
         }
-        let name = format!("{}/{}", said("kind"), said("name"));
+        let name = format!("{}/{}", member("kind"), member("name"));
         match &controller {
             None => controller = Some(name),
             Some(first) => {

@@ -1,7 +1,7 @@
-//! What the server makes of an object, and what it refuses: defaults, preparation, validation.
+//! The rules for objects: defaults, preparation, admission, and validation.
 //!
-//! The rules of Jobs are the specification's own (`jobcheck_spec::apiserver`), which the explorer's environment
-//! enforces too; what they do not cover stands here.
+//! The rules of Jobs are those of the specification (`jobcheck_spec::apiserver`), which the explorer enforces too.
+//! This module contains the rest.
 
 mod job;
 mod job_messages;
@@ -19,13 +19,13 @@ use crate::object::{child, members, metadata, put};
 use crate::request::Subresource;
 use crate::resource::Resource;
 
-/// What the rules are judged with.
+/// The settings and caches that rules use.
 pub(crate) struct Context<'a> {
     pub(crate) rules: RuleSet,
     pub(crate) projector: &'a mut Projector,
 }
 
-/// Fills in what was left out, as reading an object does that the server knows already.
+/// Sets defaults, as upstream does when it reads a stored object.
 pub(crate) fn default_object(
     context: &mut Context<'_>,
     resource: Resource,
@@ -38,7 +38,7 @@ pub(crate) fn default_object(
     Ok(())
 }
 
-/// Fills in what was left out of a new object.
+/// Sets the defaults of a new object.
 pub(crate) fn default_new(
     context: &mut Context<'_>,
     resource: Resource,
@@ -57,7 +57,7 @@ pub(crate) fn default_new(
             Ok(())
         }
         Resource::Events | Resource::NewEvents => {
-            // Go writes this part even if it is empty.
+            // Go writes this member even if it is empty.
             members(object).entry("source").or_insert_with(|| json!({}));
             Ok(())
         }
@@ -65,14 +65,14 @@ pub(crate) fn default_new(
     }
 }
 
-/// What admission adds to a new object.
+/// Applies the admission plugins to a new object.
 pub(crate) fn admit_create(resource: Resource, object: &mut Value) {
     if resource == Resource::Pods {
         pod_defaults::admit(child(object, "spec"));
     }
 }
 
-/// What the strategy of the resource adds to a new object.
+/// Applies the strategy of the resource to a new object.
 pub(crate) fn prepare_create(
     context: &mut Context<'_>,
     resource: Resource,
@@ -99,7 +99,7 @@ pub(crate) fn prepare_create(
     Ok(())
 }
 
-/// What is wrong with a new object.
+/// The errors in a new object.
 pub(crate) fn validate_create(
     context: &mut Context<'_>,
     resource: Resource,
@@ -116,7 +116,7 @@ pub(crate) fn validate_create(
     Ok(errors)
 }
 
-/// What the strategy of the resource makes of an update: which part it may touch.
+/// Applies the strategy of the resource to an update: restores the parts that it must not change.
 pub(crate) fn prepare_update(
     context: &mut Context<'_>,
     resource: Resource,
@@ -144,14 +144,14 @@ pub(crate) fn prepare_update(
         (Resource::Events | Resource::NewEvents | Resource::Leases | Resource::ServiceAccounts, _) => {}
     }
     if (resource, subresource) == (Resource::Namespaces, None) {
-        // The finalizers of the specification are written through `finalize` alone.
+        // Only the subresource `finalize` writes the finalizers of the specification.
         let finalizers = old["spec"].get("finalizers").cloned();
         put(child(new, "spec"), "finalizers", finalizers);
     }
     Ok(())
 }
 
-/// What is wrong with an update.
+/// The errors in an update.
 pub(crate) fn validate_update(
     context: &mut Context<'_>,
     resource: Resource,
@@ -178,7 +178,7 @@ pub(crate) fn validate_update(
     Ok(errors)
 }
 
-/// Warnings for a new object that is accepted.
+/// Adds the warnings for a new object that is accepted.
 pub(crate) fn warn_of_create(resource: Resource, object: &Value, warnings: &mut Vec<String>) {
     let name = crate::object::meta(object, "name");
     let used = match resource {
@@ -197,7 +197,7 @@ pub(crate) fn warn_of_create(resource: Resource, object: &Value, warnings: &mut 
     }
 }
 
-/// The rules of events that a wrong client breaks: the object it is about is in the event's namespace.
+/// Validates an event: the object that it concerns is in the event's namespace.
 fn validate_event(event: &Value, errors: &mut Vec<FieldError>) {
     let about = event["involvedObject"]["namespace"].as_str().unwrap_or_default();
     let namespace = crate::object::meta(event, "namespace");

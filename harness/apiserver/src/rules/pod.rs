@@ -1,5 +1,5 @@
-//! Pods: preparation and validation (`pkg/registry/core/pod`, `pkg/apis/core/validation`), as far as controllers of
-//! Jobs can run into it.
+//! Preparation and validation of pods (`pkg/registry/core/pod`, `pkg/apis/core/validation`), as far as they concern
+//! Job controllers.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const UPDATABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].imag
     `spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be \
     set to 1 if it was previously negative)";
 
-/// The status of a new pod, whatever was sent.
+/// Sets the status of a new pod, whatever the client has sent.
 pub(super) fn prepare_create(pod: &mut Value) {
     metadata(pod).insert("generation".to_owned(), json!(1));
     let mut status = json!({"phase": "Pending", "qosClass": quality(&pod["spec"])});
@@ -24,7 +24,7 @@ pub(super) fn prepare_create(pod: &mut Value) {
     pod["status"] = status;
 }
 
-/// The class of service: what containers request and limit of cpu and memory.
+/// The quality-of-service class, from the requests and limits of cpu and memory.
 fn quality(spec: &Value) -> &'static str {
     let mut every_limit = true;
     let mut any = false;
@@ -44,7 +44,7 @@ fn quality(spec: &Value) -> &'static str {
     }
 }
 
-/// The generation counts changes of the specification.
+/// Raises the generation with each change of the specification.
 pub(super) fn prepare_update(old: &Value, new: &mut Value) {
     if old["spec"] != new["spec"] {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
@@ -52,7 +52,7 @@ pub(super) fn prepare_update(old: &Value, new: &mut Value) {
     }
 }
 
-/// A status write keeps the specification and the owners.
+/// Restores the specification and the owners, which a status write must not change.
 pub(super) fn prepare_status_update(old: &Value, new: &mut Value) {
     put(members(new), "spec", old.get("spec").cloned());
     put(metadata(new), "ownerReferences", old["metadata"].get("ownerReferences").cloned());
@@ -66,7 +66,7 @@ pub(super) fn prepare_status_update(old: &Value, new: &mut Value) {
     }
 }
 
-/// What is wrong with a pod's specification, also in a template.
+/// Validates the specification of a pod or of a template.
 pub(super) fn validate_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let mut seen = Vec::new();
     for list in ["containers", "initContainers"] {
@@ -157,7 +157,7 @@ fn validate_volumes(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What an update of a pod may not change (`ValidatePodUpdate`).
+/// Refuses changes to immutable fields of a pod (`ValidatePodUpdate`).
 pub(super) fn validate_update(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let (old, new) = (&old["spec"], &new["spec"]);
     for list in ["containers", "initContainers"] {
@@ -250,7 +250,7 @@ fn gates_shrink(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What a status write of a pod may not do (`ValidatePodStatusUpdate`).
+/// Refuses invalid status writes of a pod (`ValidatePodStatusUpdate`).
 pub(super) fn validate_status_update(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     if old["status"].get("qosClass") != new["status"].get("qosClass") {
         let found = new["status"]["qosClass"].clone();
@@ -266,7 +266,7 @@ pub(super) fn validate_status_update(old: &Value, new: &Value, errors: &mut Vec<
     terminated_containers_stay(old, new, errors);
 }
 
-/// A container that has ended does not run again, unless the restart policy lets it.
+/// Refuses to restart a terminated container, unless the restart policy allows it.
 fn terminated_containers_stay(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let policy = text(old, &["spec", "restartPolicy"]);
     if policy == "Always" {

@@ -1,4 +1,4 @@
-//! Defaults of a pod's specification, also as part of a Job (`pkg/apis/core/v1/defaults.go`).
+//! The defaults of a pod's specification, also in the template of a Job (`pkg/apis/core/v1/defaults.go`).
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ fn set(object: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
     object.entry(key).or_insert_with(|| value.into());
 }
 
-/// Fills in what was left out.
+/// Sets the defaults.
 pub(super) fn pod_spec(spec: &mut Map<String, Value>) {
     set(spec, "restartPolicy", "Always");
     set(spec, "dnsPolicy", "ClusterFirst");
@@ -16,7 +16,7 @@ pub(super) fn pod_spec(spec: &mut Map<String, Value>) {
     set(spec, "securityContext", json!({}));
     set(spec, "schedulerName", "default-scheduler");
     if let Some(name) = spec.get("serviceAccountName").cloned() {
-        // The older name of the field is kept in step.
+        // The deprecated name of the field has the same value.
         spec.insert("serviceAccount".to_owned(), name);
     } else if let Some(name) = spec.get("serviceAccount").cloned() {
         spec.insert("serviceAccountName".to_owned(), name);
@@ -65,7 +65,7 @@ fn container(container: &mut Map<String, Value>) {
     }
 }
 
-/// A resource with a limit and no request requests its limit.
+/// Sets a missing request to the limit of the same resource.
 fn limits_are_requests(container: &mut Map<String, Value>) {
     let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut) else { return };
     let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned() else { return };
@@ -75,7 +75,7 @@ fn limits_are_requests(container: &mut Map<String, Value>) {
     }
 }
 
-/// Whether an image has no tag or digest, or the tag `latest`.
+/// Returns true if an image has neither tag nor digest, or the tag `latest`.
 fn is_latest(image: &str) -> bool {
     if image.contains('@') {
         return false;
@@ -98,8 +98,8 @@ fn default_volume(volume: &mut Map<String, Value>) {
     }
 }
 
-/// What admission adds to a new pod: priority, and the tolerations of nodes that are not ready (plugins `Priority`,
-/// `DefaultTolerationSeconds`; `ServiceAccount` is not run). Only pods get `enableServiceLinks` here, Jobs do not.
+/// Applies the admission plugins `Priority` and `DefaultTolerationSeconds` to a new pod: priority, and tolerations of
+/// Nodes that are not ready. `ServiceAccount` is not run. Only pods get `enableServiceLinks` here, Jobs do not.
 pub(super) fn admit(spec: &mut Map<String, Value>) {
     set(spec, "enableServiceLinks", true);
     set(spec, "priority", 0);

@@ -25,12 +25,12 @@ fn writes_are_recorded_as_upstream_records_them() {
     cluster.create(Pods, pod("p")).unwrap();
     cluster.delete(Pods, "p", json!({"gracePeriodSeconds": 0})).unwrap();
     let events = events.lock().unwrap();
-    let told: Vec<_> = events
+    let recorded: Vec<_> = events
         .iter()
         .map(|event| (event["verb"].as_str().unwrap(), &event["responseStatus"]["code"]))
         .collect();
     assert_eq!(
-        told,
+        recorded,
         [
             ("create", &json!(201)),
             ("create", &json!(409)),

@@ -1,4 +1,4 @@
-//! A server and a clock, with short ways to ask.
+//! A server and a clock, with short forms of requests.
 
 use std::sync::Arc;
 

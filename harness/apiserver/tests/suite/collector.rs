@@ -1,4 +1,4 @@
-//! Garbage collection, pods of lost nodes, namespaces, and the kubelet of scenarios.
+//! Garbage collector, pod garbage collector, namespaces, and the kubelet of scenarios.
 
 use jobcheck_apiserver::kubelet::{End, Kubelet};
 use jobcheck_apiserver::request::{PatchKind, Request, Verb};
@@ -28,7 +28,7 @@ fn collect(cluster: &mut Cluster) -> usize {
             more => writes += more,
         }
     }
-    panic!("collection does not come to rest");
+    panic!("the garbage collector does not become quiescent");
 }
 
 fn exists(cluster: &mut Cluster, resource: jobcheck_apiserver::resource::Resource, name: &str) -> bool {
@@ -41,7 +41,7 @@ fn release(cluster: &mut Cluster) {
 }
 
 #[test]
-fn dependents_of_an_owner_that_is_gone_are_deleted() {
+fn dependents_of_a_removed_owner_are_deleted() {
     let mut cluster = family();
     assert_eq!(collect(&mut cluster), 0);
     cluster.delete(Jobs, "j", json!({"propagationPolicy": "Background"})).unwrap();
@@ -53,7 +53,7 @@ fn dependents_of_an_owner_that_is_gone_are_deleted() {
 }
 
 #[test]
-fn in_the_foreground_dependents_go_first() {
+fn a_foreground_deletion_removes_dependents_first() {
     let mut cluster = family();
     cluster.delete(Jobs, "j", json!({"propagationPolicy": "Foreground"})).unwrap();
     collect(&mut cluster);
@@ -83,7 +83,7 @@ fn orphans_stay_without_an_owner() {
 }
 
 #[test]
-fn an_owner_that_is_left_keeps_the_object() {
+fn a_second_owner_keeps_the_object() {
     let mut cluster = family();
     let other = cluster.create(Jobs, job("k")).unwrap()["metadata"]["uid"].clone();
     let body = json!({"metadata": {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "k", "uid": other}]}});
@@ -123,7 +123,7 @@ fn pods_of_lost_nodes_and_unscheduled_ones_that_terminate_fail() {
 }
 
 #[test]
-fn a_namespace_goes_with_its_contents() {
+fn a_namespace_is_removed_with_its_contents() {
     let mut cluster = Cluster::new();
     cluster.create(Namespaces, json!({"metadata": {"name": "n"}})).unwrap();
     for (resource, body) in [(Jobs, job("j")), (Pods, pod("p"))] {
@@ -140,7 +140,7 @@ fn a_namespace_goes_with_its_contents() {
 }
 
 #[test]
-fn a_kubelet_leads_a_pod_to_its_end() {
+fn a_kubelet_runs_and_terminates_a_pod() {
     let mut cluster = Cluster::new();
     let now = cluster.now;
     let kubelet = Kubelet::of(&mut cluster.server, now, "node-1").unwrap();

@@ -15,7 +15,7 @@ fn is_gone(cluster: &mut Cluster, name: &str) -> bool {
 }
 
 #[test]
-fn a_pod_on_no_node_goes_at_once() {
+fn an_unbound_pod_is_removed_at_once() {
     let mut cluster = Cluster::new();
     cluster.create(Pods, pod("a")).unwrap();
     let before = cluster.server.revision();
@@ -50,7 +50,7 @@ fn a_bound_pod_terminates_gracefully_and_its_grace_only_shrinks() {
 }
 
 #[test]
-fn a_pod_that_has_ended_needs_no_grace() {
+fn a_terminated_pod_has_no_grace_period() {
     let mut cluster = Cluster::new();
     bound(&mut cluster, "a");
     let created = cluster.get(Pods, "a").unwrap();
@@ -159,7 +159,7 @@ fn a_collection_is_deleted_by_selector() {
 }
 
 #[test]
-fn an_evicted_pod_says_so() {
+fn an_evicted_pod_has_the_condition_disruption_target() {
     let mut cluster = Cluster::new();
     bound(&mut cluster, "a");
     let body = json!({"kind": "Eviction", "apiVersion": "policy/v1", "metadata": {"name": "a"}});
@@ -187,9 +187,9 @@ fn a_namespace_that_is_deleted_takes_nothing_new() {
     assert_eq!(cluster.get(Namespaces, "n").unwrap_err().code, 404);
 }
 
-/// Upstream, a write that changes nothing reaches etcd as no write.
+/// Upstream sends no write to etcd if nothing changes.
 #[test]
-fn another_delete_of_what_a_finalizer_holds_makes_no_version() {
+fn another_delete_of_an_object_with_a_finalizer_creates_no_version() {
     let mut cluster = Cluster::new();
     let held = with(&pod("a"), "/metadata/finalizers", json!(["example.com/hold"]));
     cluster.create(Pods, held).unwrap();
@@ -201,9 +201,9 @@ fn another_delete_of_what_a_finalizer_holds_makes_no_version() {
     assert_eq!(cluster.server.revision(), revision);
 }
 
-/// What happens to one of two servers does not happen to the other.
+/// A change to one of two servers does not affect the other.
 #[test]
-fn a_fork_goes_a_way_of_its_own() {
+fn a_fork_is_independent_of_the_original() {
     let mut cluster = Cluster::new();
     bound(&mut cluster, "a");
     let now = cluster.now;

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::cluster::{Cluster, job, pod};
 
-/// Everything that a run wrote, and everything that its watch saw.
+/// Everything that a run stored, and the events of its watch.
 fn run(seed: u64) -> String {
     let mut cluster = Cluster::with(Config { seed, ..Config::default() });
     let log = Arc::new(Mutex::new(String::new()));

@@ -1,4 +1,4 @@
-//! Jobs: what the server makes of them, and what it refuses.
+//! Jobs: defaults, generated fields, and refusals.
 
 use jobcheck_apiserver::Config;
 use jobcheck_apiserver::resource::Resource::Jobs;
@@ -118,7 +118,7 @@ fn the_status_keeps_its_rules() {
     let good = json!({"startTime": "2026-11-21T00:00:00Z", "active": 1, "ready": 0, "terminating": 0, "uncountedTerminatedPods": {}});
     let stored = cluster.update_status(Jobs, status(good.clone())).unwrap();
     assert_eq!(stored["status"], good);
-    // The specification of a status write does not count, its labels do.
+    // A status write ignores the specification, but not the labels.
     let mut sneaky = with(&stored, "/spec/parallelism", json!(9));
     sneaky["metadata"]["labels"]["mine"] = json!("1");
     let after = cluster.update_status(Jobs, sneaky).unwrap();
@@ -131,7 +131,7 @@ fn the_status_keeps_its_rules() {
 /// SS-09 is one rule with two wordings.
 #[test]
 fn a_start_time_that_goes_is_refused_in_the_words_of_the_version() {
-    for (rules, said) in [
+    for (rules, message) in [
         (RuleSet::V1_35, "Required value: startTime cannot be removed for unsuspended job"),
         (RuleSet::V1_36, "Invalid value: null: field is immutable for unsuspended job once set"),
     ] {
@@ -141,6 +141,6 @@ fn a_start_time_that_goes_is_refused_in_the_words_of_the_version() {
         let started = cluster.update_status(Jobs, started).unwrap();
         let refused =
             cluster.update_status(Jobs, with(&started, "/status/startTime", json!(null))).unwrap_err();
-        assert!(refused.message.ends_with(&format!("status.startTime: {said}")), "{}", refused.message);
+        assert!(refused.message.ends_with(&format!("status.startTime: {message}")), "{}", refused.message);
     }
 }

@@ -1,14 +1,15 @@
-//! The server on a socket: good clients, broken ones, and its end.
+//! The server on a socket: valid and broken clients, and the shutdown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClock, serve};
+use jobcheck_apiserver::http::{ApiService, Auth, SharedServer, SystemClock};
 use jobcheck_apiserver::{Config, Server};
+use jobcheck_serve::{HttpServer, Limits};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -24,18 +25,17 @@ async fn listening(limits: Limits) -> Listening {
     let shared = SharedServer::new(Server::new(Config::default(), jiff::Timestamp::now()), SystemClock);
     let users = BTreeMap::from([("secret".to_owned(), "me".to_owned())]);
     let service = ApiService::new(shared, Auth::Tokens(Arc::new(users)));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let socket = HttpServer::bind("127.0.0.1:0").await.unwrap().limited_to(limits);
+    let address = socket.address();
     let (stop, stopped) = oneshot::channel::<()>();
-    let task =
-        tokio::spawn(async move { serve(listener, service, limits, async { drop(stopped.await) }).await });
+    let task = tokio::spawn(service.serve(socket, async { drop(stopped.await) }));
     Listening { address, stop, task }
 }
 
-/// What the server answers to raw bytes, until it closes or is silent.
+/// The response to raw bytes, until the server closes the connection or is silent.
 async fn raw(address: std::net::SocketAddr, sent: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // A body that is too large is refused before it is read to its end.
+    // A body that is too large is refused before it is read completely.
     let _ = stream.write_all(sent).await;
     let mut answer = Vec::new();
     let reading = stream.read_to_end(&mut answer);
@@ -105,14 +105,14 @@ async fn requests_are_answered_and_bad_ones_refused() {
 }
 
 #[tokio::test]
-async fn slow_heads_are_cut_and_open_watches_do_not_hold_the_end_up() {
+async fn slow_clients_are_cut_and_open_watches_do_not_delay_the_shutdown() {
     let limits = Limits {
         connections: 3,
-        head_time: Duration::from_millis(200),
+        head_time: Some(Duration::from_millis(200)),
         drain_time: Duration::from_millis(200),
     };
     let server = listening(limits).await;
-    // Neither says enough; both are cut, so that a third and fourth are heard with three slots.
+    // Incomplete requests are cut, so that further clients are served with three connections.
     for _ in 0..3 {
         let mut idle = TcpStream::connect(server.address).await.unwrap();
         idle.write_all(b"GET /api").await.unwrap();

@@ -106,7 +106,7 @@ async fn a_raw_watch_has_bookmarks_and_an_end() {
     assert!(matches!(&events[..], [WatchEvent::Bookmark(_), ..]), "{events:?}");
     assert_eq!(started.elapsed().as_secs(), 100);
     assert_eq!(shared.with(|server, _| server.watches().infos().count()), 0);
-    // A reader that goes takes its watch with it.
+    // A dropped reader closes its watch.
     let watch = pods.watch(&WatchParams::default(), "0").await.unwrap();
     {
         pin_mut!(watch);

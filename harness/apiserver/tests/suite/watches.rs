@@ -1,4 +1,4 @@
-//! Watches: state, changes, bookmarks, expiry, and what holds them back.
+//! Watches: state, changes, bookmarks, expiry, and gates.
 
 use jiff::Timestamp;
 use jobcheck_apiserver::Config;
@@ -95,7 +95,7 @@ fn initial_events_end_with_a_marked_bookmark() {
 }
 
 #[test]
-fn compacted_versions_are_gone() {
+fn a_compacted_version_is_expired() {
     let mut cluster = Cluster::with(Config { history: 2, ..Config::default() });
     let old = cluster.server.revision();
     let slow = cluster.watch(Pods, WatchOptions::default()).unwrap();
@@ -174,7 +174,7 @@ fn faults_strike_before_or_after_the_commit() {
     assert_eq!(cluster.create(Pods, pod("a")).unwrap_err().code, 504);
     let get = crate::cluster::on(Pods, "a", Verb::Get { resource_version: None });
     assert_eq!(cluster.ask(&get).code(), 0);
-    // The second create was lost after it was committed.
+    // The response of the second create was lost after the commit.
     assert_eq!(cluster.create(Pods, pod("a")).unwrap_err().code, 409);
     let watch = cluster
         .watch(

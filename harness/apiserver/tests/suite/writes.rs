@@ -59,7 +59,7 @@ fn bad_creations_are_refused_with_the_right_code() {
 }
 
 #[test]
-fn a_patch_with_a_field_that_nobody_knows_is_told_so() {
+fn an_unknown_field_in_a_patch_is_reported() {
     let mut cluster = Cluster::new();
     cluster.create(Pods, pod("a")).unwrap();
     let typo = json!({"spec": {"activeDeadlineSecond": 3}});
@@ -67,15 +67,15 @@ fn a_patch_with_a_field_that_nobody_knows_is_told_so() {
     for (kind, body) in
         [(PatchKind::Merge, &typo), (PatchKind::Strategic, &typo), (PatchKind::Json, &operation)]
     {
-        for (field_validation, code, told) in [
+        for (field_validation, code, warns) in [
             (FieldValidation::Strict, 422, false),
             (FieldValidation::Warn, 200, true),
             (FieldValidation::Ignore, 200, false),
         ] {
             let patch = on(Pods, "a", Verb::Patch { kind, body: body.clone() });
             let response = cluster.ask(&Request { field_validation, ..patch });
-            let is_told = response.warnings == ["unknown field \"spec.activeDeadlineSecond\""];
-            assert_eq!((response.code(), is_told), (code, told), "{kind:?} {field_validation:?}");
+            let has_warning = response.warnings == ["unknown field \"spec.activeDeadlineSecond\""];
+            assert_eq!((response.code(), has_warning), (code, warns), "{kind:?} {field_validation:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Faults of single requests.
+//! Faults in single requests.
 
 use std::sync::{Arc, Mutex};
 
-use jobcheck_faultproxy::{Handling, Match, Refusal, Verb, held};
+use jobcheck_faultproxy::{Handling, Match, Refusal, Verb, hold};
 use serde_json::Value;
 
 use crate::support::{PODS, Upstream, create, pod, proxied, send, until};
@@ -12,7 +12,7 @@ fn creations() -> Match {
 }
 
 #[tokio::test]
-async fn without_rules_requests_and_answers_pass() {
+async fn without_rules_requests_and_responses_pass() {
     let upstream = Upstream::new().await;
     let (_proxy, _, client) = proxied(&upstream).await;
     assert_eq!(create(&client, "a").await, Some(201));
@@ -49,11 +49,11 @@ async fn a_refused_request_never_reaches_the_api_server() {
 }
 
 #[tokio::test]
-async fn an_answer_is_lost_after_the_write_is_committed() {
+async fn a_response_is_lost_after_the_write_is_committed() {
     let upstream = Upstream::new().await;
     let (_proxy, rules, client) = proxied(&upstream).await;
-    rules.push(creations(), 0, 1, |_| Handling::LoseAnswer);
-    rules.push(creations(), 0, 1, |_| Handling::AnswerWith(Refusal::Timeout));
+    rules.push(creations(), 0, 1, |_| Handling::LoseResponse);
+    rules.push(creations(), 0, 1, |_| Handling::RespondWith(Refusal::Timeout));
     rules.push(creations(), 0, 1, |_| Handling::Cut);
     assert_eq!(create(&client, "lost").await, None);
     assert_eq!(create(&client, "late").await, Some(504));
@@ -62,14 +62,14 @@ async fn an_answer_is_lost_after_the_write_is_committed() {
 }
 
 #[tokio::test]
-async fn a_rule_is_for_the_requests_that_it_means() {
+async fn a_rule_applies_to_the_requests_that_match() {
     let upstream = Upstream::new().await;
     let (_proxy, rules, client) = proxied(&upstream).await;
-    let is_special = |asked: &jobcheck_faultproxy::Asked| {
+    let is_special = |asked: &jobcheck_faultproxy::RequestInfo| {
         asked.json().is_some_and(|pod| pod["metadata"]["labels"]["special"] == "yes")
     };
     let meant =
-        Match { also: Some(Arc::new(is_special)), namespace: Some("default".to_owned()), ..creations() };
+        Match { predicate: Some(Arc::new(is_special)), namespace: Some("default".to_owned()), ..creations() };
     let rule = rules.push(meant, 1, 1, |_| Handling::Refuse(Refusal::InternalError));
     let special = |name: &str| {
         let mut pod = pod(name);
@@ -82,35 +82,35 @@ async fn a_rule_is_for_the_requests_that_it_means() {
     }
     assert_eq!(codes, [201, 201, 201, 500, 201]);
     assert_eq!(rule.hits(), 1);
-    rule.lift();
+    rule.remove();
     let named = Match { name: Some("a".to_owned()), agent: Some("nobody".to_owned()), ..Match::default() };
     rules.push(named, 0, 9, |_| Handling::Cut);
     assert_eq!(send(&client, "GET", &format!("{PODS}/a"), &Value::Null).await.unwrap().0, 200);
 }
 
 #[tokio::test]
-async fn a_held_request_arrives_when_it_is_let_go_though_its_sender_is_gone() {
+async fn a_held_request_is_delivered_after_its_sender_has_disconnected() {
     let upstream = Upstream::new().await;
     let (_proxy, rules, client) = proxied(&upstream).await;
-    let lates = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&lates);
+    let waiting = Arc::new(Mutex::new(Vec::new()));
+    let held = Arc::clone(&waiting);
     rules.push(creations(), 0, 2, move |_| {
-        let (held, late) = held();
-        kept.lock().unwrap().push(late);
-        Handling::Hold(held)
+        let (hold, request) = hold();
+        held.lock().unwrap().push(request);
+        Handling::Hold(hold)
     });
     let senders = ["late", "forgotten"].map(|name| {
         let client = client.clone();
         tokio::spawn(async move { create(&client, name).await })
     });
-    until(|| lates.lock().unwrap().len() == 2).await;
+    until(|| waiting.lock().unwrap().len() == 2).await;
     senders.iter().for_each(tokio::task::JoinHandle::abort);
     assert_eq!(upstream.pods(), Vec::<String>::new());
     let (first, second) = {
-        let mut lates = lates.lock().unwrap();
-        (lates.remove(0), lates.remove(0))
+        let mut waiting = waiting.lock().unwrap();
+        (waiting.remove(0), waiting.remove(0))
     };
-    assert_eq!(first.land().await, Some(201));
+    assert_eq!(first.deliver().await, Some(201));
     drop(second);
     assert_eq!(upstream.pods().len(), 1);
 }

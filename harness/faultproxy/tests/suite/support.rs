@@ -1,21 +1,21 @@
-//! An API server, a proxy before it, and a client of that.
+//! An API server, a proxy before it, and a client of the proxy.
 
 use std::time::Duration;
 
 use http::Request;
 use http_body_util::BodyExt;
-use jobcheck_apiserver::http::{ApiService, Auth, Limits, SharedServer, SystemClock, serve};
+use jobcheck_apiserver::http::{ApiService, Auth, SharedServer, SystemClock};
 use jobcheck_apiserver::request::{self, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::{Config as ServerConfig, Server};
 use jobcheck_faultproxy::{FaultProxy, Handle, Rules};
+use jobcheck_serve::HttpServer;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
-/// An API server over HTTP.
+/// An embedded API server over HTTP.
 pub struct Upstream {
     pub server: SharedServer,
     pub config: Config,
@@ -26,13 +26,13 @@ impl Upstream {
         let server =
             SharedServer::new(Server::new(ServerConfig::default(), jiff::Timestamp::now()), SystemClock);
         let service = ApiService::new(server.clone(), Auth::Everyone("admin".to_owned()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(serve(listener, service, Limits::default(), std::future::pending()));
+        let socket = HttpServer::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", socket.address());
+        tokio::spawn(service.serve(socket, std::future::pending()));
         Upstream { server, config: Config::new(url.parse().unwrap()) }
     }
 
-    /// Names of the pods that are stored.
+    /// The names of the stored pods.
     pub fn pods(&self) -> Vec<String> {
         self.server.with(|server, _| {
             let pods = server.store().scan(Resource::Pods, "");
@@ -40,20 +40,20 @@ impl Upstream {
         })
     }
 
-    /// Somebody who does not use the proxy does something.
+    /// Sends a request that does not pass through the proxy.
     pub fn does(&self, name: Option<&str>, verb: Verb) {
         let request = request::Request::new(Resource::Pods, Some("default"), name, verb);
         let response = self.server.with(|server, now| server.handle(now, &request));
         assert!(response.outcome.is_ok(), "{response:?}");
     }
 
-    /// Somebody else creates a pod.
+    /// Creates a pod without the proxy.
     pub fn create(&self, name: &str) {
         self.does(None, Verb::Create(pod(name)));
     }
 }
 
-/// A proxy before it, with rules, and a client of the proxy.
+/// Starts a proxy with rules, and a client of it.
 pub async fn proxied(upstream: &Upstream) -> (Handle, Rules, Client) {
     let rules = Rules::default();
     let proxy = FaultProxy::of(upstream.config.clone()).decided_by(rules.clone()).start().await.unwrap();
@@ -61,9 +61,9 @@ pub async fn proxied(upstream: &Upstream) -> (Handle, Rules, Client) {
     (proxy, rules, client)
 }
 
-/// The configuration that a proxy gives to its clients.
+/// The configuration of the proxy for its clients.
 pub async fn config(proxy: &Handle) -> Config {
-    let file = Kubeconfig::from_yaml(&proxy.kubeconfig()).unwrap();
+    let file = Kubeconfig::from_yaml(&proxy.kubeconfig().unwrap()).unwrap();
     let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.unwrap();
     config.default_retry = false;
     config
@@ -80,7 +80,7 @@ pub fn pod(name: &str) -> Value {
 
 pub const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// Code and body of an answer; none if the connection ended without one.
+/// The code and the body of a response. `None` if the connection ended without one.
 pub async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
     let text = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
     let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
@@ -94,7 +94,7 @@ pub async fn create(client: &Client, name: &str) -> Option<u16> {
     send(client, "POST", PODS, &pod(name)).await.map(|(code, _)| code)
 }
 
-/// A watch, read event by event.
+/// A watch that is read event by event.
 pub struct Watch {
     body: Body,
     rest: String,
@@ -108,12 +108,12 @@ impl Watch {
         Watch::reading(answer.into_body())
     }
 
-    /// That has this for its answer.
+    /// A watch with this response.
     pub fn reading(body: Body) -> Watch {
         Watch { body, rest: String::new() }
     }
 
-    /// The next event; none once the watch has ended, an error if it broke.
+    /// The next event. `None` if the watch has ended, an error if it broke.
     pub async fn next(&mut self) -> Result<Option<Value>, String> {
         loop {
             if let Some((event, rest)) = self.rest.split_once('\n') {
@@ -133,9 +133,9 @@ impl Watch {
         }
     }
 
-    /// What happens next, and to whom.
-    pub async fn told(&mut self) -> String {
-        let event = self.next().await.unwrap().expect("the watch goes on");
+    /// The type and the name of the object of the next event.
+    pub async fn next_event(&mut self) -> String {
+        let event = self.next().await.unwrap().expect("the watch is open");
         format!(
             "{} {}",
             event["type"].as_str().unwrap(),
@@ -144,7 +144,7 @@ impl Watch {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub async fn until(what: impl Fn() -> bool) {
     for _ in 0..6000 {
         if what() {
@@ -152,5 +152,5 @@ pub async fn until(what: impl Fn() -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("it was not so within a minute");
+    panic!("the condition did not hold within a minute");
 }

@@ -1,4 +1,4 @@
-//! TLS, tokens, and ends.
+//! TLS, tokens, and the shutdown.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ async fn a_proxy_before_a_proxy_speaks_tls_on_both_sides() {
     let client = client(&before).await;
     let mut watch = Watch::of(&client, &format!("{PODS}?watch=1&resourceVersion=0")).await;
     assert_eq!(create(&client, "a").await, Some(201));
-    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "ADDED a");
     assert_eq!((before.open(Watched::Pods), behind.open(Watched::Pods)), (1, 1));
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_a_token_and_other_tokens_are_for_the_api_server_to_judge() {
+async fn a_token_is_required_and_other_tokens_are_passed_on() {
     let upstream = Upstream::new().await;
     let (behind, _, _) = proxied(&upstream).await;
     let before = FaultProxy::of(config(&behind).await).start().await.unwrap();
@@ -32,7 +32,7 @@ async fn nobody_comes_in_without_a_token_and_other_tokens_are_for_the_api_server
     let bare = Client::try_from(bare).unwrap();
     let (code, status) = send(&bare, "GET", PODS, &Value::Null).await.unwrap();
     assert_eq!((code, status["reason"].as_str()), (401, Some("Unauthorized")));
-    // The token of the one behind, at the one before it.
+    // The first proxy gets the token of the second one.
     let mut passing = config(&before).await;
     passing.auth_info = config(&behind).await.auth_info;
     let passing = Client::try_from(passing).unwrap();
@@ -40,25 +40,25 @@ async fn nobody_comes_in_without_a_token_and_other_tokens_are_for_the_api_server
 }
 
 #[tokio::test]
-async fn an_api_server_that_is_not_there_is_told_at_once() {
+async fn a_missing_api_server_is_reported_at_once() {
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", taken.local_addr().unwrap());
     drop(taken);
-    let told = FaultProxy::of(Config::new(url.parse().unwrap())).start().await.err().unwrap().to_string();
-    assert!(told.starts_with(&format!("the API server {url} cannot be reached: ")), "{told}");
-    assert!(told.contains("refused"), "{told}");
+    let error = FaultProxy::of(Config::new(url.parse().unwrap())).start().await.err().unwrap().to_string();
+    assert!(error.starts_with(&format!("cannot reach the API server {url}: ")), "{error}");
+    assert!(error.contains("refused"), "{error}");
 }
 
 #[tokio::test]
-async fn its_end_cuts_what_is_open() {
+async fn a_shutdown_cuts_open_connections() {
     let upstream = Upstream::new().await;
     let (proxy, _, client) = proxied(&upstream).await;
     let mut watch = Watch::of(&client, &format!("{PODS}?watch=1&resourceVersion=0")).await;
-    // One that has said nothing yet.
+    // A client that has sent nothing yet.
     let address = proxy.url().trim_start_matches("https://").to_owned();
     let _silent = TcpStream::connect(&address).await.unwrap();
     until(|| proxy.open(Watched::Pods) == 1).await;
-    tokio::time::timeout(Duration::from_secs(60), proxy.stop()).await.expect("it ends within a minute");
+    tokio::time::timeout(Duration::from_secs(60), proxy.stop()).await.expect("an end within a minute");
     assert!(!matches!(watch.next().await, Ok(Some(_))));
     assert_eq!(create(&client, "a").await, None);
     assert!(TcpStream::connect(&address).await.is_err());

@@ -9,14 +9,11 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use jobcheck_apiserver::request::{DeleteOptions, PatchKind, Verb};
 use jobcheck_faultproxy::{Cut, Delivery, FaultProxy, Watched};
+use jobcheck_serve::HttpServer;
 use kube::Config;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use crate::support::{PODS, Upstream, Watch, client, proxied, send, until};
 
@@ -36,39 +33,39 @@ async fn a_watch_that_is_held_shows_nothing_until_it_is_released() {
     let (proxy, _, client) = proxied(&upstream).await;
     let mut watch = Watch::of(&client, WATCH).await;
     upstream.create("a");
-    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "ADDED a");
     proxy.hold(Watched::Pods);
     upstream.create("b");
     upstream.does(Some("a"), label("1"));
-    until(|| proxy.kept(Watched::Pods) == 2).await;
-    // A LIST is no watch, and another one that begins now is held as well.
+    until(|| proxy.undelivered(Watched::Pods) == 2).await;
+    // A LIST is not held, but a watch that begins now is.
     let (_, list) = send(&client, "GET", PODS, &Value::Null).await.unwrap();
     assert_eq!(list["items"].as_array().unwrap().len(), 2);
     let version = list["metadata"]["resourceVersion"].as_str().unwrap();
     let path = format!("/api/v1/namespaces/default/pods?watch=1&resourceVersion={version}");
     let mut second = Watch::of(&client, &path).await;
     upstream.create("c");
-    until(|| proxy.kept(Watched::Pods) == 4).await;
+    until(|| proxy.undelivered(Watched::Pods) == 4).await;
     assert_eq!(proxy.open(Watched::Pods), 2);
     proxy.release(Watched::Pods, Delivery::Each);
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     for _ in 0..3 {
-        told.push(watch.told().await);
+        events.push(watch.next_event().await);
     }
-    assert_eq!(told, ["ADDED b", "MODIFIED a", "ADDED c"]);
-    assert_eq!(second.told().await, "ADDED c");
-    until(|| proxy.kept(Watched::Pods) == 0).await;
+    assert_eq!(events, ["ADDED b", "MODIFIED a", "ADDED c"]);
+    assert_eq!(second.next_event().await, "ADDED c");
+    until(|| proxy.undelivered(Watched::Pods) == 0).await;
     drop((watch, second));
     until(|| proxy.open(Watched::Pods) == 0).await;
 }
 
 #[tokio::test]
-async fn of_what_was_held_the_latest_states_can_be_shown_alone() {
+async fn only_the_latest_of_the_held_states_can_be_delivered() {
     let upstream = Upstream::new().await;
     let (proxy, _, client) = proxied(&upstream).await;
     let mut watch = Watch::of(&client, WATCH).await;
     upstream.create("a");
-    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "ADDED a");
     proxy.hold(Watched::Pods);
     upstream.does(Some("a"), label("1"));
     upstream.create("b");
@@ -76,7 +73,7 @@ async fn of_what_was_held_the_latest_states_can_be_shown_alone() {
     upstream.create("c");
     upstream.does(Some("a"), label("2"));
     upstream.does(Some("c"), label("3"));
-    until(|| proxy.kept(Watched::Pods) >= 6).await;
+    until(|| proxy.undelivered(Watched::Pods) >= 6).await;
     proxy.release(Watched::Pods, Delivery::Latest);
     let (a, c) = (watch.next().await.unwrap().unwrap(), watch.next().await.unwrap().unwrap());
     assert_eq!((&a["type"], &a["object"]["metadata"]["labels"]["l"]), (&json!("MODIFIED"), &json!("2")));
@@ -89,18 +86,18 @@ async fn a_watch_ends_breaks_or_expires() {
     let (proxy, _, client) = proxied(&upstream).await;
     upstream.create("a");
     let mut watch = Watch::of(&client, WATCH).await;
-    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "ADDED a");
     proxy.cut(Watched::Pods, Cut::End);
     assert_eq!(watch.next().await, Ok(None));
     let mut watch = Watch::of(&client, WATCH).await;
-    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "ADDED a");
     proxy.cut(Watched::Pods, Cut::Break);
     assert!(watch.next().await.is_err());
     let mut watch = Watch::of(&client, WATCH).await;
-    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "ADDED a");
     proxy.hold(Watched::Pods);
     upstream.create("b");
-    until(|| proxy.kept(Watched::Pods) == 1).await;
+    until(|| proxy.undelivered(Watched::Pods) == 1).await;
     proxy.cut(Watched::Pods, Cut::Expire);
     let last = watch.next().await.unwrap().unwrap();
     assert_eq!((&last["type"], &last["object"]["code"]), (&json!("ERROR"), &json!(410)));
@@ -108,30 +105,30 @@ async fn a_watch_ends_breaks_or_expires() {
 }
 
 #[tokio::test]
-async fn watches_of_other_things_and_of_metadata_are_not_held() {
+async fn watches_of_other_resources_and_of_metadata_are_not_held() {
     let upstream = Upstream::new().await;
     let (proxy, _, client) = proxied(&upstream).await;
     proxy.hold(Watched::Jobs);
     let mut watch = Watch::of(&client, WATCH).await;
     upstream.create("a");
-    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "ADDED a");
     proxy.hold(Watched::Pods);
     let metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
     let request = Request::get(WATCH).header("accept", metadata);
     let answer = client.send(request.body(kube::client::Body::empty()).unwrap()).await.unwrap();
     let mut of_metadata = Watch::reading(answer.into_body());
-    assert_eq!(of_metadata.told().await, "ADDED a");
+    assert_eq!(of_metadata.next_event().await, "ADDED a");
 }
 
 #[tokio::test]
-async fn who_speaks_protobuf_gets_events_in_json() {
+async fn a_client_that_accepts_protobuf_gets_events_in_json() {
     let upstream = Upstream::new().await;
     let (_proxy, _, client) = proxied(&upstream).await;
     upstream.create("a");
     let request = Request::get(WATCH).header("accept", "application/vnd.kubernetes.protobuf");
     let answer = client.send(request.body(kube::client::Body::empty()).unwrap()).await.unwrap();
     assert_eq!(answer.status(), 200);
-    assert_eq!(Watch::reading(answer.into_body()).told().await, "ADDED a");
+    assert_eq!(Watch::reading(answer.into_body()).next_event().await, "ADDED a");
 }
 
 #[tokio::test]
@@ -148,34 +145,29 @@ async fn a_narrowed_client_sees_one_namespace() {
     };
     assert_eq!((count(&empty).await, count(&full).await), (0, 1));
     let mut watch = Watch::of(&client(&full).await, "/api/v1/pods?watch=true&resourceVersion=0").await;
-    assert_eq!(watch.told().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "ADDED a");
 }
 
-/// An API server that answers each watch with these events, and keeps it open.
+/// An API server that responds to each watch with these events, and keeps it open.
 async fn scripted(events: &'static str) -> Config {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            let service = service_fn(move |request: Request<Incoming>| async move {
-                let version = r#"{"major":"1","minor":"36","gitVersion":"v1.36.3","gitCommit":"","gitTreeState":"",
-                    "buildDate":"","goVersion":"","compiler":"","platform":""}"#;
-                let is_watch = request.uri().path() != "/version";
-                let first = Bytes::from(if is_watch { events } else { version });
-                let first = stream::once(async { Ok::<_, Infallible>(Frame::data(first)) });
-                // A watch goes on.
-                let rest = stream::poll_fn(move |_| if is_watch { Poll::Pending } else { Poll::Ready(None) });
-                Ok::<_, Infallible>(Response::new(StreamBody::new(first.chain(rest))))
-            });
-            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-        }
-    });
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", server.address());
+    let answer = move |request: Request<Incoming>| async move {
+        let version = r#"{"major":"1","minor":"36","gitVersion":"v1.36.3","gitCommit":"","gitTreeState":"",
+            "buildDate":"","goVersion":"","compiler":"","platform":""}"#;
+        let is_watch = request.uri().path() != "/version";
+        let first = Bytes::from(if is_watch { events } else { version });
+        let first = stream::once(async { Ok::<_, Infallible>(Frame::data(first)) });
+        // A watch stays open.
+        let rest = stream::poll_fn(move |_| if is_watch { Poll::Pending } else { Poll::Ready(None) });
+        Ok::<_, Infallible>(Response::new(StreamBody::new(first.chain(rest))))
+    };
+    tokio::spawn(server.serve(answer, std::future::pending()));
     Config::new(url.parse().unwrap())
 }
 
 #[tokio::test]
-async fn initial_events_are_a_list_and_pass_though_the_watch_is_held() {
+async fn initial_events_pass_although_the_watch_is_held() {
     let events = concat!(
         r#"{"type":"ADDED","object":{"metadata":{"name":"a","uid":"1"}}}"#,
         "\n",
@@ -188,12 +180,15 @@ async fn initial_events_are_a_list_and_pass_though_the_watch_is_held() {
     proxy.hold(Watched::Pods);
     let path = "/api/v1/pods?watch=true&sendInitialEvents=true";
     let mut watch = Watch::of(&client(&proxy).await, path).await;
-    assert_eq!(watch.told().await, "ADDED a");
-    assert_eq!(watch.told().await, "BOOKMARK ");
-    until(|| proxy.kept(Watched::Pods) == 1).await;
-    // Without initial events all of them wait.
+    assert_eq!(watch.next_event().await, "ADDED a");
+    assert_eq!(watch.next_event().await, "BOOKMARK ");
+    until(|| proxy.undelivered(Watched::Pods) == 1).await;
+    // Without initial events all events wait.
     let mut later = Watch::of(&client(&proxy).await, "/api/v1/pods?watch=true").await;
-    until(|| proxy.kept(Watched::Pods) == 4).await;
+    until(|| proxy.undelivered(Watched::Pods) == 4).await;
     proxy.release(Watched::Pods, Delivery::Each);
-    assert_eq!((watch.told().await, later.told().await), ("MODIFIED a".to_owned(), "ADDED a".to_owned()));
+    assert_eq!(
+        (watch.next_event().await, later.next_event().await),
+        ("MODIFIED a".to_owned(), "ADDED a".to_owned())
+    );
 }

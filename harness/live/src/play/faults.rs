@@ -1,11 +1,15 @@
-//! What happens to the controllers of a run, to their requests, and to their watches.
+//! Faults of the controllers of a run, of their requests, and of their watches.
 
 use std::time::{Duration, Instant};
 
-use jobcheck_faultproxy::{Asked, Cut, Delivery, Handle, Handling, Late, Verb as Sent, Watched, held};
-use jobcheck_scenario::runtime::{Cluster, gates_told, objection, refusal};
+use jobcheck_faultproxy::{
+    Cut, Delivery, Handle, Handling, HeldRequest, RequestInfo, Verb as Sent, Watched, hold,
+};
+use jobcheck_record::AccessError;
+use jobcheck_scenario::runtime::{Cluster, objection, refusal, rollout_gates};
 use jobcheck_scenario::{
-    ControllerName, HeldRequest, Leader as Which, Outcome, Request, Rollout, Step, Watch, Watched as Named,
+    ControllerName, HeldRequest as HeldRequestStep, Leader as Which, Outcome, Request, Rollout, Step, Watch,
+    Watched as Named,
 };
 use jobcheck_traces::Resource;
 use serde_json::{Value, json};
@@ -13,56 +17,57 @@ use serde_json::{Value, json};
 use super::{Play, QUIET};
 use crate::Manager;
 use crate::error::Error;
-use crate::leader::Question;
+use crate::leader::RequestDecision;
 use crate::recording::time;
 
-/// How the TTL controller calls itself at the end of its agent.
+/// The name of the TTL controller at the end of its user agent.
 const TTL: &str = "ttl-after-finished-controller";
-/// How long the API server may take for a request that arrives late.
+/// The time in which the API server must respond to a delayed request.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time between two looks at an API server that is restarted.
+/// The interval of checks while the API server is restarted.
 const AGAIN: Duration = Duration::from_millis(100);
-/// The first delay after which a controller tries again what went wrong, and how often it is doubled at most.
+/// The first delay of a controller's retries, and the maximum number of its doublings.
 const RETRY: (Duration, u32) = (Duration::from_secs(1), 3);
 
-/// Faults so far.
+/// The state of the faults of a run.
 #[derive(Default)]
 pub(super) struct Faults {
-    /// Requests of the kind that the step waits for, so far.
+    /// The number of requests so far that match the step.
     pub met: u8,
-    /// When a controller asked for something last.
+    /// The time of the last request of a controller.
     pub last: Option<Instant>,
-    /// Requests whose sender was told that they failed, or nothing.
+    /// The number of requests that failed or whose response was lost.
     failed: u32,
-    /// A request of a controller that is dead.
-    late: Option<Posthumous>,
-    /// The numbers of the steps that say what becomes of all such requests for a while.
+    /// The request of a terminated controller that is still held.
+    delayed: Option<DelayedRequest>,
+    /// The numbers of the steps with `until` whose outcome still applies to matching requests.
     lasting: Vec<usize>,
-    /// Requests that wait for a step `heldRequest`, and the step that has held them, in the order in which they were sent.
+    /// The requests that wait for a step `heldRequest`, with the step that has held them, in the order of their sending.
     held: Vec<Waiting>,
-    /// Whether watches were ended, and new ones have not begun yet.
+    /// True from the end of the watches until new ones are open.
     is_expiring: bool,
     holds_jobs: bool,
     holds_pods: bool,
 }
 
-/// A request that waits in the proxy, and whose sender is dead.
-struct Posthumous {
+/// A request that the proxy holds, and whose sender has terminated.
+struct DelayedRequest {
     id: String,
     sent: String,
     is_write: bool,
-    late: Late,
+    held: HeldRequest,
 }
 
-/// A request that waits in the proxy until the scenario says what becomes of it.
+/// A request that waits in the proxy for a step `heldRequest`.
 struct Waiting {
-    question: Question,
+    request: RequestDecision,
     awaited: Request,
     job: String,
 }
 
 impl Faults {
-    /// How long nothing is done by who is at rest: a controller that has failed tries again after a while.
+    /// The time without requests after which a run is quiescent. It grows with the number of faults, because
+    /// controllers retry with increasing delays.
     pub(super) fn quiet(&self) -> Duration {
         let (first, most) = RETRY;
         let doublings = self.failed.checked_sub(1).map(|times| times.min(most));
@@ -70,74 +75,74 @@ impl Faults {
     }
 }
 
-/// As traces name the sender of a request: by the end of its agent.
+/// The actor of a request in traces: the end of its user agent.
 fn actor(agent: &str) -> &str {
     agent.rsplit(['/', ':']).next().unwrap_or_default()
 }
 
 impl Play<'_> {
-    /// A controller asks for something: it hears what becomes of that.
-    pub(super) fn decide(&mut self, question: Question) -> Result<(), Error> {
+    /// Decides how a request of a controller is handled, and sends the decision to the proxy.
+    pub(super) fn decide(&mut self, request: RequestDecision) -> Result<(), Error> {
         self.faults.last = Some(Instant::now());
-        let Some(handling) = self.handling(question.leader, &question.asked)? else {
-            self.next_held(question);
+        let Some(handling) = self.handling(request.leader, &request.asked)? else {
+            self.hold_request(request);
             return Ok(());
         };
-        // One that is gone meanwhile needs no answer.
-        let _ = question.reply.send(handling);
+        // The client may have disconnected meanwhile.
+        let _ = request.reply.send(handling);
         Ok(())
     }
 
-    /// The step that comes next has held this request.
-    fn next_held(&mut self, question: Question) {
+    /// Holds a request for the next step, which is done with that.
+    fn hold_request(&mut self, request: RequestDecision) {
         let step = self.scenario.steps.get(self.position).map(|it| &it.value);
         let Some((step, awaited)) = step.and_then(|step| Some((step, step.request?))) else { return };
         let job = self.entry(step.job.as_deref()).name.clone();
-        self.faults.held.push(Waiting { question, awaited, job });
+        self.faults.held.push(Waiting { request, awaited, job });
         self.next();
     }
 
-    /// A request that was held goes on; whether there was one.
-    fn goes_on(&mut self, how: &HeldRequest) -> bool {
-        let stage = &self.stage;
+    /// Lets a held request continue. Returns false if there is none.
+    fn continue_request(&mut self, how: &HeldRequestStep) -> bool {
+        let ns = &self.ns;
         let is_meant = |it: &Waiting| {
             let pod = Request { pod: how.pod.or(it.awaited.pod), ..it.awaited };
-            let body = body(&it.question.asked);
-            how.pod.is_none() || in_words(&it.question.asked, body.as_ref()).fits(&pod, stage, &it.job)
+            let body = body(&it.request.asked);
+            how.pod.is_none() || attributes(&it.request.asked, body.as_ref()).matches(&pod, ns, &it.job)
         };
         let Some(number) = self.faults.held.iter().position(is_meant) else { return false };
-        let Waiting { question: Question { asked, reply, .. }, awaited, .. } =
+        let Waiting { request: RequestDecision { asked, reply, .. }, awaited, .. } =
             self.faults.held.remove(number);
         self.faults.last = Some(Instant::now());
-        let handling = self.meets(&how.settles(&awaited), &asked);
+        let handling = self.apply_outcome(&how.settles(&awaited), &asked);
         let _ = reply.send(handling);
         true
     }
 
-    /// What becomes of a request that a step is about.
-    fn meets(&mut self, awaited: &Request, asked: &Asked) -> Handling {
+    /// Returns the handling of a request for the outcome of its step, and records it.
+    fn apply_outcome(&mut self, awaited: &Request, asked: &RequestInfo) -> Handling {
         match awaited.outcome {
             Some(Outcome::Fails) => {
                 let body = body(asked);
-                let error = refusal(awaited, &in_words(asked, body.as_ref()), &self.stage.namespace());
+                let error = refusal(awaited, &attributes(asked, body.as_ref()), &self.ns.namespace());
                 self.faults.failed = self.faults.failed.saturating_add(1);
                 self.recording.refused(asked, actor(&asked.agent), &error);
                 Handling::RefuseWith(error.status())
             }
             Some(Outcome::ResponseLost) => {
                 self.faults.failed = self.faults.failed.saturating_add(1);
-                self.recording.loses_answer(&asked.id, actor(&asked.agent));
-                Handling::LoseAnswer
+                self.recording.loses_response(&asked.id, actor(&asked.agent));
+                Handling::LoseResponse
             }
             Some(Outcome::Handled | Outcome::Held) | None => Handling::Forward,
         }
     }
 
-    /// What becomes of a request: the step may wait for it. None where the step holds it.
-    fn handling(&mut self, leader: usize, asked: &Asked) -> Result<Option<Handling>, Error> {
+    /// The handling of a request, for which the next step may wait. Returns `None` if the step holds the request.
+    fn handling(&mut self, leader: usize, asked: &RequestInfo) -> Result<Option<Handling>, Error> {
         let scenario = self.scenario;
         if let Some(awaited) = self.lasting(leader, asked) {
-            return Ok(Some(self.meets(&awaited, asked)));
+            return Ok(Some(self.apply_outcome(&awaited, asked)));
         }
         let Some(step) = scenario.steps.get(self.position).map(|it| &it.value) else {
             return Ok(Some(Handling::Forward));
@@ -147,11 +152,11 @@ impl Play<'_> {
         }
         let job = &self.entry(step.job.as_deref()).name;
         let Some(awaited) = step.awaited(sender(asked)) else { return Ok(Some(Handling::Forward)) };
-        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.stage, job, claims).is_none());
+        let is_due = step.when.as_ref().is_none_or(|claims| objection(&self.ns, job, claims).is_none());
         let body = body(asked);
-        let told = in_words(asked, body.as_ref());
+        let sent = attributes(asked, body.as_ref());
         let is_meant = awaited.leader.is_none_or(|which| self.number_of(which) == Some(leader));
-        if !is_due || !is_meant || !told.fits(awaited, &self.stage, job) {
+        if !is_due || !is_meant || !sent.matches(awaited, &self.ns, job) {
             return Ok(Some(Handling::Forward));
         }
         self.faults.met = self.faults.met.saturating_add(1);
@@ -163,32 +168,32 @@ impl Play<'_> {
         }
         self.next();
         if step.crash.is_some() {
-            return self.dies_during(leader, asked).map(Some);
+            return self.crash_during(leader, asked).map(Some);
         }
-        Ok(Some(self.meets(awaited, asked)))
+        Ok(Some(self.apply_outcome(awaited, asked)))
     }
 
-    /// The step, if any, that says what becomes of all such requests, and still does.
-    fn lasting(&self, leader: usize, asked: &Asked) -> Option<Request> {
+    /// The request of a step with `until` that still applies, and that this request matches.
+    fn lasting(&self, leader: usize, asked: &RequestInfo) -> Option<Request> {
         let body = body(asked);
-        let told = in_words(asked, body.as_ref());
+        let sent = attributes(asked, body.as_ref());
         self.faults.lasting.iter().find_map(|number| {
             let step = self.scenario.steps.get(*number).map(|it| &it.value)?;
             let job = &self.entry(step.job.as_deref()).name;
             let is_its = |which| self.number_of(which) == Some(leader);
-            let is_meant = |it: &Request| it.leader.is_none_or(is_its) && told.fits(it, &self.stage, job);
+            let is_meant = |it: &Request| it.leader.is_none_or(is_its) && sent.matches(it, &self.ns, job);
             step.request.filter(is_meant)
         })
     }
 
-    /// Forgets what was to become of requests until something holds that holds now.
-    pub(super) fn ends_lasting(&mut self) {
+    /// Drops the outcomes of steps with `until` whose condition holds now.
+    pub(super) fn drop_past_outcomes(&mut self) {
         let mut lasting = std::mem::take(&mut self.faults.lasting);
         lasting.retain(|number| {
             let step = self.scenario.steps.get(*number).map(|it| &it.value);
             let until = step.and_then(|step| Some((step, step.until.as_ref()?)));
             until.is_some_and(|(step, claims)| {
-                objection(&self.stage, &self.entry(step.job.as_deref()).name, claims).is_some()
+                objection(&self.ns, &self.entry(step.job.as_deref()).name, claims).is_some()
             })
         });
         self.faults.lasting = lasting;
@@ -199,17 +204,17 @@ impl Play<'_> {
         self.leaders.get(usize::from(which == Which::Second)).map(|leader| leader.number)
     }
 
-    /// Its sender dies, and the request waits.
-    fn dies_during(&mut self, leader: usize, asked: &Asked) -> Result<Handling, Error> {
-        let (held, late) = held();
+    /// Holds the request, and kills its sender.
+    fn crash_during(&mut self, leader: usize, asked: &RequestInfo) -> Result<Handling, Error> {
+        let (hold, held) = hold();
         let is_write = asked.verb != Sent::Get;
-        self.faults.late = Some(Posthumous { id: asked.id.clone(), sent: time(), is_write, late });
+        self.faults.delayed = Some(DelayedRequest { id: asked.id.clone(), sent: time(), is_write, held });
         self.restart(leader, None)?;
-        Ok(Handling::Hold(held))
+        Ok(Handling::Hold(hold))
     }
 
-    /// What happens to the controllers, and to their watches; whether it has happened.
-    pub(super) fn befalls(&mut self, step: &Step) -> Result<bool, Error> {
+    /// Applies a step to the controllers or to their watches. Returns true if it is done.
+    pub(super) fn apply_fault(&mut self, step: &Step) -> Result<bool, Error> {
         let Some(first) = self.leaders.first().map(|leader| leader.number) else { return Ok(false) };
         if let Some(crash) = step.crash {
             if crash.during.is_some() {
@@ -235,29 +240,29 @@ impl Play<'_> {
         } else if step.until.is_some() {
             self.faults.lasting.push(self.position);
         } else if let Some(held) = &step.held_request {
-            return Ok(self.goes_on(held));
+            return Ok(self.continue_request(held));
         } else if step.late_request.is_some() {
-            return self.land();
+            return self.deliver_delayed_request();
         } else if step.second_leader.is_some() {
-            return self.usurp();
+            return self.elect_second_leader();
         } else if let Some(resignation) = step.resign {
-            return Ok(self.resign(resignation.leader));
+            return Ok(self.stop_leader(resignation.leader));
         } else {
             return Ok(false);
         }
         Ok(true)
     }
 
-    /// A controller that ends where its API server is gone is started again, as whoever supervises it would do.
+    /// Restarts controllers that have ended during a disruption, as a supervisor would.
     ///
     /// # Errors
     ///
-    /// One has ended by itself, for no such reason.
+    /// A controller has ended without a disruption.
     pub(super) fn look_after_leaders(&mut self) -> Result<(), Error> {
         for number in 0..self.leaders.len() {
             let Some(leader) = self.leaders.get_mut(number) else { continue };
             match leader.controller.check() {
-                Err(_) if self.site.troubles().is_near() => {
+                Err(_) if self.cluster.disruptions().is_near() => {
                     let leader = leader.number;
                     self.restart(leader, None)?;
                 }
@@ -267,7 +272,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// A process is replaced, perhaps by one with other feature gates.
+    /// Replaces a process, with other feature gates for a rollout.
     fn restart(&mut self, leader: usize, rollout: Option<&Rollout>) -> Result<(), Error> {
         let actors = self.actors();
         let Some(leader) = self.leaders.iter_mut().find(|it| it.number == leader) else { return Ok(()) };
@@ -276,18 +281,18 @@ impl Play<'_> {
             let mut mark = json!({ "kind": "restart", "actor": actor });
             match rollout {
                 None => self.recording.fault("crash", actor, "the process dies and is started again"),
-                Some(rollout) => mark["assume"] = gates_told(rollout),
+                Some(rollout) => mark["assume"] = rollout_gates(rollout),
             }
             self.recording.mark(mark);
         }
-        // It would look for its API server once, and end.
-        while self.site.troubles().is_under_way() {
+        // A controller ends if it cannot reach its API server at the start.
+        while self.cluster.disruptions().is_under_way() {
             std::thread::sleep(AGAIN);
         }
         leader.controller.begin(rollout.map(Rollout::gates))
     }
 
-    /// The controllers of a process, as the last part of their agent calls them.
+    /// The controllers of a process, by the last part of their user agents.
     fn actors(&self) -> Vec<&'static str> {
         let of_jobs = if self.plan.managed_by.is_some() { "jobcheck-controller" } else { "job-controller" };
         match self.plan.manager {
@@ -327,7 +332,7 @@ impl Play<'_> {
         }
     }
 
-    /// The watches end with 410; whether new ones have begun since, which a list comes before.
+    /// Ends the watches with 410. Returns true when new ones are open, which follow a list.
     fn expire(&mut self, named: Named) -> bool {
         let watched = of(named);
         if !std::mem::replace(&mut self.faults.is_expiring, true) {
@@ -339,30 +344,32 @@ impl Play<'_> {
         is_back
     }
 
-    /// Whether a controller has not been shown what was held.
+    /// Returns true if a held event was not delivered yet.
     fn is_behind(&self) -> bool {
-        self.proxies().any(|proxy| proxy.kept(Watched::Jobs) + proxy.kept(Watched::Pods) > 0)
+        self.proxies().any(|proxy| proxy.undelivered(Watched::Jobs) + proxy.undelivered(Watched::Pods) > 0)
     }
 
-    /// The request of a controller that is dead arrives.
-    fn land(&mut self) -> Result<bool, Error> {
-        let Some(Posthumous { id, sent, is_write, late }) = self.faults.late.take() else { return Ok(false) };
+    /// Delivers the request of the terminated controller.
+    fn deliver_delayed_request(&mut self) -> Result<bool, Error> {
+        let Some(DelayedRequest { id, sent, is_write, held }) = self.faults.delayed.take() else {
+            return Ok(false);
+        };
         self.recording.was_sent(&id, &sent);
-        let landed = async { tokio::time::timeout(PATIENCE, late.land()).await };
-        let landed = self.site.runtime().block_on(landed).ok().flatten();
-        // What was to be read by one who is dead, nobody reads.
-        if is_write && landed.is_none() && self.site.troubles().is_near() {
-            self.recording.gap("a request that arrived late got no answer");
-        } else if is_write && landed.is_none() {
-            return Err(Error::Server("it gives no answer to a request that arrives late".to_owned()));
+        let delivered = async { tokio::time::timeout(PATIENCE, held.deliver()).await };
+        let delivered = self.cluster.runtime().block_on(delivered).ok().flatten();
+        // The response to a read has no receiver any longer.
+        if is_write && delivered.is_none() && self.cluster.disruptions().is_near() {
+            self.recording.gap("a delayed request got no response");
+        } else if is_write && delivered.is_none() {
+            return Err(AccessError::Server("no response to a delayed request".to_owned()).into());
         }
         Ok(true)
     }
 
-    /// A second process leads, too.
-    fn usurp(&mut self) -> Result<bool, Error> {
+    /// Starts a second process that leads too.
+    fn elect_second_leader(&mut self) -> Result<bool, Error> {
         let number = self.leaders.last().map_or(0, |leader| leader.number + 1);
-        let second = self.site.patiently(|| self.recipe.start(number))?;
+        let second = self.cluster.patiently(|| self.setup.start(number))?;
         let Some(second) = second else { return Ok(false) };
         self.leaders.push(second);
         for (watched, is_held) in
@@ -375,8 +382,8 @@ impl Play<'_> {
         Ok(true)
     }
 
-    /// One of two leaders stops; whether there were two.
-    fn resign(&mut self, which: Which) -> bool {
+    /// Stops one of two leaders. Returns false if there is only one.
+    fn stop_leader(&mut self, which: Which) -> bool {
         let is_one_of_two = self.leaders.len() > 1;
         if is_one_of_two {
             self.leaders.remove(usize::from(which == Which::Second));
@@ -385,19 +392,22 @@ impl Play<'_> {
     }
 }
 
-/// Which controller has sent it.
-fn sender(asked: &Asked) -> ControllerName {
+/// The controller that has sent a request.
+fn sender(asked: &RequestInfo) -> ControllerName {
     if actor(&asked.agent) == TTL { ControllerName::Ttl } else { ControllerName::Job }
 }
 
-/// What is to be created.
-fn body(asked: &Asked) -> Option<Value> {
+/// The body of a creation.
+fn body(asked: &RequestInfo) -> Option<Value> {
     (asked.verb == Sent::Create).then(|| asked.json().unwrap_or_default())
 }
 
-/// A request in the words of an audit log.
-fn in_words<'a>(asked: &'a Asked, body: Option<&'a Value>) -> jobcheck_scenario::runtime::Asked<'a> {
-    jobcheck_scenario::runtime::Asked {
+/// The attributes of a request, for comparison with a step.
+fn attributes<'a>(
+    asked: &'a RequestInfo,
+    body: Option<&'a Value>,
+) -> jobcheck_scenario::runtime::SentRequest<'a> {
+    jobcheck_scenario::runtime::SentRequest {
         verb: asked.verb.name(),
         resource: &asked.resource,
         subresource: asked.subresource.as_deref(),
@@ -425,14 +435,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controllers_are_known_by_the_end_of_their_agents() {
+    fn a_controller_is_identified_by_the_end_of_its_user_agent() {
         assert_eq!(actor("jobcheck-controller/0.1.0 (linux/x86_64)/job-controller"), "job-controller");
         let built_in = "kube-controller-manager/v1.36.3 (linux/amd64) k/1/system:serviceaccount:kube-system:job-controller";
         assert_eq!(actor(built_in), "job-controller");
     }
 
     #[test]
-    fn after_each_fault_rest_takes_longer_up_to_a_bound() {
+    fn each_fault_prolongs_the_wait_for_quiescence_up_to_a_bound() {
         let quiet = |failed| Faults { failed, ..Faults::default() }.quiet().saturating_sub(QUIET).as_secs();
         assert_eq!([0, 1, 2, 3, 4, 5, u32::MAX].map(quiet), [0, 1, 2, 4, 8, 8, 8]);
     }

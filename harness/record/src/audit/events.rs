@@ -1,4 +1,4 @@
-//! Audit events of the namespaces that are recorded, each once.
+//! The audit events of the recorded namespaces, each once.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,12 +6,12 @@ use jobcheck_traces::{Body, Input, Reader, Request};
 
 use crate::error::Error;
 
-/// Ids of events that are remembered: whoever sends a batch again does so soon.
+/// The number of event ids that are remembered. API servers resend a batch soon.
 const REMEMBERED: usize = 100_000;
-/// An annotation: the API server has left the objects out, since the event was too long.
+/// The annotation of an event whose objects the API server has omitted because of their size.
 const TRUNCATED: &str = "\"audit.k8s.io/truncated\":\"true\"";
 
-/// Which audit events are recorded.
+/// The filter of audit events.
 #[derive(Debug)]
 pub(super) struct Events {
     namespaces: BTreeSet<String>,
@@ -20,7 +20,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Those of these namespaces; of all if there are none.
+    /// Returns a filter for these namespaces, or for all if there are none.
     pub(super) fn of(namespaces: &[String]) -> Events {
         Events {
             namespaces: namespaces.iter().cloned().collect(),
@@ -29,7 +29,7 @@ impl Events {
         }
     }
 
-    /// Whether a write is recorded, and was not before.
+    /// Returns true if a write belongs to a recorded namespace and was not recorded before.
     pub(super) fn takes(&mut self, request: &Request<'_>) -> bool {
         if !self.namespaces.is_empty() && !self.namespaces.contains(request.namespace) {
             return false;
@@ -48,12 +48,12 @@ impl Events {
     }
 }
 
-/// Reads a document of an audit log, and passes on the writes to Jobs and pods that it tells of. The inner result is what is
-/// wrong with the document.
+/// Parses a document of an audit log, and passes on its writes to Jobs and pods. The inner error is the reason why
+/// the document is invalid.
 ///
 /// # Errors
 ///
-/// What `each` says.
+/// Every error of `each`.
 pub(super) fn read(
     document: &str,
     each: &mut dyn FnMut(&Request<'_>) -> Result<(), Error>,
@@ -68,7 +68,7 @@ pub(super) fn read(
                 | Body::Mark(_)
                 | Body::Fault(_)
                 | Body::Observed(_)
-                | Body::Expected(_) => return Ok(Err("it is no audit event".to_owned())),
+                | Body::Expected(_) => return Ok(Err("it is not an audit event".to_owned())),
             },
             Ok(None) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error.problem.to_string())),
@@ -76,7 +76,7 @@ pub(super) fn read(
     }
 }
 
-/// Whether the API server has left out what was too long.
+/// Returns true if the API server has omitted objects because of their size.
 pub(super) fn is_truncated(document: &str) -> bool {
     document.contains(TRUNCATED)
 }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_audit_event_is_told() {
+    fn a_document_without_an_audit_event_is_reported() {
         let mut ignore = |_: &Request<'_>| Ok(());
         for wrong in ["", "{", "{\"kind\":\"Pod\"}", r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#] {
             assert!(read(wrong, &mut ignore).unwrap().is_err(), "{wrong}");

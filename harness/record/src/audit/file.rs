@@ -1,4 +1,4 @@
-//! An audit log that is followed, also when it is rotated.
+//! A recording from an audit log that is followed, also through rotations.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -11,79 +11,80 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::events::{Events, is_truncated, read};
-use crate::News;
+use crate::Notice;
 use crate::error::Error;
 use crate::trace::Trace;
 
-/// Time between two looks at the file.
-const LOOK: Duration = Duration::from_millis(100);
-/// The longest line that is waited for, as `traces` reads them.
-const LONGEST: usize = 64 << 20;
+/// The interval at which the file is read.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// The maximum length of a line in bytes, as in `jobcheck_traces`.
+const MAX_LINE: usize = 64 << 20;
 
-/// An audit log that is followed from now on.
+/// An audit log that is followed from its current end.
 #[derive(Debug)]
-pub struct AuditLog(Followed);
+pub struct AuditLog(Tail);
 
 impl AuditLog {
-    /// Opens it at its end.
+    /// Opens an audit log at its end.
     ///
     /// # Errors
     ///
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn open(path: &Path) -> Result<AuditLog, Error> {
-        Followed::open(path).map(AuditLog).map_err(|source| Error::AuditLog { path: path.to_owned(), source })
+        Tail::open(path).map(AuditLog).map_err(|source| Error::AuditLog { path: path.to_owned(), source })
     }
 }
 
-/// Records what is written to an audit log, until it is to stop; of these namespaces, or of all.
+/// Records the events of these namespaces, or of all, that are appended to an audit log. Returns after `stop` was
+/// cancelled.
 ///
 /// # Errors
 ///
-/// The audit log cannot be read, or the trace not be written. That the log is away for a while is none: whoever rotates it
-/// makes a new one.
+/// The audit log cannot be read, or the trace cannot be written. A missing log is no error, because a rotation
+/// creates a new one.
 pub async fn audit_log(
     log: AuditLog,
     namespaces: &[String],
     trace: &mut Trace,
     stop: &CancellationToken,
-    hear: &mut dyn FnMut(News<'_>),
+    notify: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Error> {
     let AuditLog(mut log) = log;
     let path = log.path.clone();
     let mut events = Events::of(namespaces);
-    let mut looks = interval(LOOK);
+    let mut looks = interval(INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_last = false;
     loop {
-        let pieces = log.look().map_err(|source| Error::AuditLog { path: path.clone(), source })?;
+        let pieces = log.read_new().map_err(|source| Error::AuditLog { path: path.clone(), source })?;
         for piece in pieces {
             if let Some(why) = take(&piece, &mut events, trace)? {
                 let why = format!("{}: {why}", path.display());
-                hear(News::Note(format!("a gap: {why}")));
+                notify(Notice::Note(format!("a gap: {why}")));
                 trace.gap(None, why)?;
             }
         }
         trace.flush()?;
-        hear(News::Progress(trace.tally()));
+        notify(Notice::Progress(trace.tally()));
         if is_last {
             return Ok(());
         }
         tokio::select! {
             biased;
-            // What was written until then is read.
+            // The lines that were written before the end are still read.
             () = stop.cancelled() => is_last = true,
             _ = looks.tick() => {}
         }
     }
 }
 
-/// Writes what a piece of the log tells; why something may be missing, if so.
+/// Records a piece of the log. Returns the reason if events may be missing.
 fn take(piece: &Piece, events: &mut Events, trace: &mut Trace) -> Result<Option<String>, Error> {
     let line = match piece {
         Piece::Gap(why) => return Ok(Some(why.clone())),
         Piece::Line(line) => line,
     };
-    // Most lines are about something else: it need not be read what.
+    // Most lines concern other resources, and parsing them would be slow.
     if !["\"jobs\"", "\"pods\""].iter().any(|it| line.contains(it)) {
         return Ok(None);
     }
@@ -96,7 +97,7 @@ fn take(piece: &Piece, events: &mut Events, trace: &mut Trace) -> Result<Option<
         trace.write(&Body::Request(*request))
     })?;
     Ok(match readable {
-        Err(why) => Some(format!("a line cannot be read: {why}")),
+        Err(why) => Some(format!("a line cannot be parsed: {why}")),
         Ok(()) if taken > 0 && is_truncated(line) => {
             Some("an event was truncated by the API server".to_owned())
         }
@@ -104,7 +105,7 @@ fn take(piece: &Piece, events: &mut Events, trace: &mut Trace) -> Result<Option<
     })
 }
 
-/// What a log has more than before.
+/// A new part of a log.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {
     Line(String),
@@ -112,27 +113,27 @@ enum Piece {
     Gap(String),
 }
 
-/// A log that others write.
+/// A file to which another process appends.
 #[derive(Debug)]
-struct Followed {
+struct Tail {
     path: PathBuf,
     file: File,
-    /// Which file it is.
+    /// The device and the inode of the file.
     id: (u64, u64),
     position: u64,
-    /// The beginning of a line.
-    begun: Vec<u8>,
-    /// When it was seen last that the path leads to this file.
-    looked: SystemTime,
+    /// The first part of an incomplete line.
+    partial: Vec<u8>,
+    /// The last time at which the path led to this file.
+    last_seen: SystemTime,
 }
 
 fn id(data: &Metadata) -> (u64, u64) {
     (data.dev(), data.ino())
 }
 
-impl Followed {
-    /// Opens a log at its end. The rest of a line that is half written by then is no line.
-    fn open(path: &Path) -> io::Result<Followed> {
+impl Tail {
+    /// Opens a log at its end. The rest of a line that is incomplete then is skipped.
+    fn open(path: &Path) -> io::Result<Tail> {
         let mut file = File::open(path)?;
         let data = file.metadata()?;
         if data.is_dir() {
@@ -140,83 +141,83 @@ impl Followed {
         }
         let mut position = data.len();
         if position > 0 {
-            // From the end of the last whole line.
+            // Reads from the end of the last complete line.
             position = file.seek(SeekFrom::Start(position - 1))?;
         }
-        let mut followed = Followed {
+        let mut followed = Tail {
             path: path.to_owned(),
             file,
             id: id(&data),
             position,
-            begun: Vec::new(),
-            looked: SystemTime::now(),
+            partial: Vec::new(),
+            last_seen: SystemTime::now(),
         };
         if position > 0 {
-            followed.pass_over_a_line()?;
+            followed.skip_incomplete_line()?;
         }
         Ok(followed)
     }
 
-    /// Reads up to the end of the line that is being written, if one is.
-    fn pass_over_a_line(&mut self) -> io::Result<()> {
+    /// Skips the incomplete line at the end, if there is one.
+    fn skip_incomplete_line(&mut self) -> io::Result<()> {
         let mut rest = Vec::new();
         self.position += self.file.read_to_end(&mut rest)? as u64;
         match rest.iter().position(|byte| *byte == b'\n') {
-            Some(end) => self.begun = rest.split_off(end + 1),
-            // Its beginning is not known: it is marked, so that its end is no line.
-            None => self.begun = vec![0],
+            Some(end) => self.partial = rest.split_off(end + 1),
+            // The marker shows that the beginning of the line is unknown, so that its end is skipped.
+            None => self.partial = vec![0],
         }
         Ok(())
     }
 
-    /// What is new.
-    fn look(&mut self) -> io::Result<Vec<Piece>> {
+    /// Reads the new parts.
+    fn read_new(&mut self) -> io::Result<Vec<Piece>> {
         let mut pieces = Vec::new();
-        self.read_on(&mut pieces)?;
+        self.read_to_end_of_file(&mut pieces)?;
         let data = match fs::metadata(&self.path) {
             Ok(data) => data,
-            // It was renamed, and the next one is not there yet.
+            // The log was renamed, and the next file does not exist yet.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(pieces),
             Err(error) => return Err(error),
         };
         if id(&data) != self.id {
-            self.go_on_with_the_next(&mut pieces)?;
+            self.switch_to_next_file(&mut pieces)?;
         } else if data.len() < self.position {
-            self.begin_again(&mut pieces)?;
+            self.restart_after_truncation(&mut pieces)?;
         }
-        self.looked = SystemTime::now();
+        self.last_seen = SystemTime::now();
         Ok(pieces)
     }
 
-    /// The log was renamed, and there is a new one: what was written before that is read first.
-    fn go_on_with_the_next(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
+    /// Switches to the next file after a rotation. The rest of the previous file is read first.
+    fn switch_to_next_file(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
         let next = match File::open(&self.path) {
             Ok(next) => next,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         };
         let data = next.metadata()?;
-        self.read_on(pieces)?;
-        if !std::mem::take(&mut self.begun).is_empty() {
+        self.read_to_end_of_file(pieces)?;
+        if !std::mem::take(&mut self.partial).is_empty() {
             pieces.push(Piece::Gap("it was rotated in the middle of a line".to_owned()));
         }
         if self.was_rotated_again(id(&data)) {
             pieces.push(Piece::Gap("it was rotated more than once since it was read".to_owned()));
         }
         (self.file, self.id, self.position) = (next, id(&data), 0);
-        self.read_on(pieces)
+        self.read_to_end_of_file(pieces)
     }
 
-    /// The log was emptied: what was written just before is gone.
-    fn begin_again(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
+    /// Restarts at the beginning after the log was truncated. The last lines may be lost.
+    fn restart_after_truncation(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
         pieces.push(Piece::Gap("it was truncated, and what was written just before may be lost".to_owned()));
-        self.begun.clear();
+        self.partial.clear();
         self.position = self.file.seek(SeekFrom::Start(0))?;
-        self.read_on(pieces)
+        self.read_to_end_of_file(pieces)
     }
 
-    /// Whether beside the log lies another part of it, neither this one nor the next, that was written to since it was
-    /// looked at. What was packed is a copy.
+    /// Returns true if a further part of the log was written since the last read. It is a file next to the log,
+    /// neither the current nor the next one. Compressed files are copies.
     fn was_rotated_again(&self, next: (u64, u64)) -> bool {
         let (Some(folder), Some(stem)) = (self.path.parent(), self.path.file_stem()) else { return false };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -229,22 +230,22 @@ impl Followed {
         });
         parts.filter_map(|entry| entry.metadata().ok()).any(|data| {
             let is_known = id(&data) == self.id || id(&data) == next;
-            !is_known && data.is_file() && data.modified().is_ok_and(|it| it > self.looked)
+            !is_known && data.is_file() && data.modified().is_ok_and(|it| it > self.last_seen)
         })
     }
 
     /// Reads to the end of the file.
-    fn read_on(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
-        let mut bytes = std::mem::take(&mut self.begun);
+    fn read_to_end_of_file(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.partial);
         self.position += self.file.read_to_end(&mut bytes)? as u64;
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        self.begun = bytes.split_off(end);
+        self.partial = bytes.split_off(end);
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        // One that begins in the middle was marked by `pass_over_a_line`.
+        // One that begins in the middle was marked by `skip_incomplete_line`.
         let whole = lines.filter(|line| line[0] != 0);
         pieces.extend(whole.map(|line| Piece::Line(String::from_utf8_lossy(line).into_owned())));
-        if self.begun.len() > LONGEST {
-            self.begun = vec![0];
+        if self.partial.len() > MAX_LINE {
+            self.partial = vec![0];
             pieces.push(Piece::Gap("a line is longer than 64 MiB".to_owned()));
         }
         Ok(())
@@ -257,17 +258,15 @@ mod tests {
 
     use super::*;
 
-    struct Log(PathBuf);
+    struct Log(tempfile::TempDir);
 
     impl Log {
-        fn new(name: &str) -> Log {
-            let folder = std::env::temp_dir().join(format!("jobcheck-audit-{name}-{}", std::process::id()));
-            fs::create_dir_all(&folder).unwrap();
-            Log(folder)
+        fn new() -> Log {
+            Log(tempfile::tempdir().unwrap())
         }
 
         fn path(&self) -> PathBuf {
-            self.0.join("audit.log")
+            self.0.path().join("audit.log")
         }
 
         fn add(&self, text: &str) {
@@ -276,68 +275,62 @@ mod tests {
         }
     }
 
-    impl Drop for Log {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     fn lines(all: &[&str]) -> Vec<Piece> {
         all.iter().map(|line| Piece::Line((*line).to_owned())).collect()
     }
 
     #[test]
-    fn a_log_is_read_from_its_end_on_line_by_line() {
-        let log = Log::new("lines");
+    fn a_log_is_read_line_by_line_from_its_end() {
+        let log = Log::new();
         log.add("before\nhalf a");
-        let mut followed = Followed::open(&log.path()).unwrap();
-        assert_eq!(followed.look().unwrap(), []);
+        let mut followed = Tail::open(&log.path()).unwrap();
+        assert_eq!(followed.read_new().unwrap(), []);
         log.add(" line\none\ntw");
-        assert_eq!(followed.look().unwrap(), lines(&["one"]));
+        assert_eq!(followed.read_new().unwrap(), lines(&["one"]));
         log.add("o\n");
-        assert_eq!(followed.look().unwrap(), lines(&["two"]));
+        assert_eq!(followed.read_new().unwrap(), lines(&["two"]));
     }
 
     #[test]
-    fn nothing_is_lost_where_the_log_is_renamed_even_if_it_is_away_for_a_while() {
-        let log = Log::new("renamed");
+    fn a_rotation_loses_no_line_even_if_the_log_is_missing_for_a_while() {
+        let log = Log::new();
         log.add("before\n");
-        let mut followed = Followed::open(&log.path()).unwrap();
+        let mut followed = Tail::open(&log.path()).unwrap();
         log.add("one\n");
-        fs::rename(log.path(), log.0.join("audit-1.log")).unwrap();
-        assert_eq!(followed.look().unwrap(), lines(&["one"]));
-        assert_eq!(followed.look().unwrap(), []);
+        fs::rename(log.path(), log.0.path().join("audit-1.log")).unwrap();
+        assert_eq!(followed.read_new().unwrap(), lines(&["one"]));
+        assert_eq!(followed.read_new().unwrap(), []);
         log.add("two\n");
-        assert_eq!(followed.look().unwrap(), lines(&["two"]));
+        assert_eq!(followed.read_new().unwrap(), lines(&["two"]));
     }
 
     #[test]
-    fn what_can_be_lost_is_a_gap() {
-        let log = Log::new("lost");
+    fn possibly_lost_lines_are_a_gap() {
+        let log = Log::new();
         log.add("before\n");
-        let mut followed = Followed::open(&log.path()).unwrap();
+        let mut followed = Tail::open(&log.path()).unwrap();
         File::create(log.path()).unwrap();
         log.add("one\n");
-        let pieces = followed.look().unwrap();
+        let pieces = followed.read_new().unwrap();
         assert!(
             matches!(&pieces[..], [Piece::Gap(why), Piece::Line(_)] if why.contains("truncated")),
             "{pieces:?}"
         );
 
         for name in ["audit-1.log", "audit-2.log"] {
-            fs::rename(log.path(), log.0.join(name)).unwrap();
+            fs::rename(log.path(), log.0.path().join(name)).unwrap();
             log.add(&format!("behind {name}\n"));
         }
-        let pieces = followed.look().unwrap();
+        let pieces = followed.read_new().unwrap();
         assert!(
             matches!(&pieces[..], [Piece::Gap(why), Piece::Line(_)] if why.contains("more than once")),
             "{pieces:?}"
         );
         log.add("half");
-        followed.look().unwrap();
-        fs::rename(log.path(), log.0.join("audit-3.log")).unwrap();
+        followed.read_new().unwrap();
+        fs::rename(log.path(), log.0.path().join("audit-3.log")).unwrap();
         log.add("two\n");
-        let pieces = followed.look().unwrap();
+        let pieces = followed.read_new().unwrap();
         assert!(
             matches!(&pieces[..], [Piece::Gap(why), Piece::Line(_)] if why.contains("of a line")),
             "{pieces:?}"

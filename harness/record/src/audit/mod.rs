@@ -1,4 +1,4 @@
-//! Recordings by audit events: of an audit log that is followed, or of a webhook that is served.
+//! Recordings from audit events: from an audit log that is followed, or from a webhook.
 
 mod events;
 mod file;

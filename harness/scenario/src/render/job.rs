@@ -1,4 +1,4 @@
-//! A Job as the API writes it; the tables are those of `project/job.rs` and `project/spec.rs`.
+//! A Job as JSON: the inverse of `jobcheck_projection` for Jobs and their specifications.
 
 use jobcheck_spec::Time;
 use jobcheck_spec::job::{
@@ -13,16 +13,16 @@ use super::{given, members, pairs, stamp, unless_empty};
 /// The image of every container.
 pub(super) const IMAGE: &str = "busybox:1.36";
 
-/// What the model does not say of a Job.
+/// The properties of a Job that the model does not have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored {
-    /// `metadata.resourceVersion`; of a request, that which it was computed from.
+    /// `metadata.resourceVersion`. In a request: the version from which it was computed.
     pub version: Option<u64>,
     /// `metadata.deletionTimestamp`.
     pub deleted: Option<Time>,
 }
 
-/// The whole Job.
+/// Returns the whole Job.
 pub(super) fn job(job: &Job, stored: Stored, names: &Names) -> Value {
     let deleted = job.deleting.then(|| stamp(stored.deleted.unwrap_or(job.created)));
     let finalizers: Vec<&str> = job.finalizers.iter().map(|name| &**name).collect();
@@ -45,7 +45,7 @@ pub(super) fn job(job: &Job, stored: Stored, names: &Names) -> Value {
     })
 }
 
-/// What a user sends to create a Job: the server knows the rest.
+/// Returns the body with which a user creates a Job.
 pub(super) fn request(job: &Job, sent: &JobSpec) -> Value {
     json!({
         "kind": "Job",
@@ -137,7 +137,7 @@ fn success_rule(rule: &SuccessRule) -> Value {
     ])
 }
 
-/// `spec.template`, also what a pod takes over.
+/// `spec.template`.
 fn template(template: &Template) -> Value {
     let labels = template.labels.iter().map(|(key, value)| (&**key, &**value));
     let annotations = template.annotations.iter().map(|(key, value)| (&**key, &**value));

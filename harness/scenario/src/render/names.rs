@@ -1,4 +1,4 @@
-//! What objects are called: the model has numbers only.
+//! The names of objects. The model has only numbers.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use jobcheck_spec::Uid;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 
-/// How the model names a pod in a message (PF-07).
+/// The prefix of a pod's name in messages of the model (PF-07).
 const IN_MESSAGES: &str = "default/pod-";
 
 /// The names of one Job and its pods.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
-    /// Number of the Job in its world.
+    /// The number of the Job in the state.
     number: u128,
     /// `metadata.name` of the Job.
     pub job: String,
-    /// `metadata.namespace` of all.
+    /// `metadata.namespace` of the Job and its pods.
     pub namespace: String,
     generate: BTreeMap<Uid, String>,
 }
@@ -31,8 +31,8 @@ impl Names {
         }
     }
 
-    /// `metadata.generateName` of a pod that is created (PC-16, PC-17).
-    pub(super) fn born(&mut self, pod: &Pod) -> String {
+    /// Adds a created pod. Returns its `metadata.generateName` (PC-16, PC-17).
+    pub(super) fn name_pod(&mut self, pod: &Pod) -> String {
         let prefix = match pod.index {
             Some(index) => format!("{}-{index}-", self.job),
             None => format!("{}-", self.job),
@@ -50,13 +50,13 @@ impl Names {
         format!("{}{:05}", self.generate_name(uid), uid.0)
     }
 
-    /// `metadata.uid` of a pod: the model counts the pods of each Job from one.
+    /// `metadata.uid` of a pod. The model numbers the pods of each Job from 1.
     pub(super) fn uid(&self, uid: Uid) -> Uid {
-        // The first digits are the ones that people tell UIDs apart by.
+        // Readers distinguish UIDs by their first digits.
         Uid((uid.0 & 0xffff_ffff) << 96 | self.number << 64 | uid.0)
     }
 
-    /// A message of the model, with the names that pods have here.
+    /// A message of the model, with the names of pods in the trace.
     pub(super) fn message(&self, text: &str) -> String {
         let Some((before, rest)) = text.split_once(IN_MESSAGES) else { return text.to_owned() };
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! A pod as the API writes it; the table is that of `project/pod.rs`.
+//! A pod as JSON: the inverse of `jobcheck_projection` for pods.
 
 use jobcheck_spec::Time;
 use jobcheck_spec::job::Job;
@@ -14,27 +14,27 @@ const FAILURE_COUNT: &str = "batch.kubernetes.io/job-index-failure-count";
 const IGNORED_FAILURE_COUNT: &str = "batch.kubernetes.io/job-index-ignored-failure-count";
 /// The node of every pod.
 pub(super) const NODE: &str = "node-1";
-/// Seconds that a pod that is deleted has to end.
+/// The grace period of a deleted pod in seconds.
 pub(super) const GRACE: i64 = 30;
 
-/// What the model does not say of a pod.
+/// The properties of a pod that the model does not have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
     /// `metadata.resourceVersion`.
     pub version: u64,
-    /// When it was deleted.
+    /// The time of its deletion.
     pub deleted: Option<Time>,
-    /// How long it has to end after that, in seconds.
+    /// Its grace period in seconds.
     pub grace: i64,
-    /// Whether nothing held it any more (SY-12). The model keeps such a pod until its kubelet lets it go.
+    /// True if the server has removed the pod (SY-12). The model keeps such a pod until a step of its kubelet.
     pub gone: bool,
-    /// Whether its container never ended, as far as anybody knows, though its phase is `Failed`.
+    /// True if the phase is `Failed` without a terminated container.
     pub lost: bool,
-    /// The code with which its container exited.
+    /// The exit code of its container.
     pub exit_code: Option<i32>,
 }
 
-/// The whole pod, as the Job that created it made it.
+/// Returns the whole pod, with the template of the Job that created it.
 pub(super) fn pod(pod: &Pod, job: &Job, facts: Facts, names: &Names) -> Value {
     let deleted = pod.deleting.then(|| stamp(facts.deleted.unwrap_or(pod.finish_time()).plus(facts.grace)));
     let grace = deleted.as_ref().map(|_| facts.grace);
@@ -78,7 +78,7 @@ fn finalizers(pod: &Pod) -> Vec<&'static str> {
     pod.finalizer.then_some(TRACKING_FINALIZER).into_iter().chain(other).collect()
 }
 
-/// What the controller sends to create a pod (PC-14, PC-16, PC-17, BI-02, FT-01).
+/// Returns the body with which a controller creates a pod (PC-14, PC-16, PC-17, BI-02, FT-01).
 pub(super) fn request(pod: &Pod, job: &Job, names: &Names) -> Value {
     let index = pod.index.map(|index| index.to_string());
     let template = &job.spec.template;
@@ -108,7 +108,7 @@ pub(super) fn request(pod: &Pod, job: &Job, names: &Names) -> Value {
     })
 }
 
-/// The owner reference of a pod that the Job controls.
+/// Returns the owner reference of a pod that the Job controls.
 pub(super) fn owner(job: &Job, names: &Names) -> Value {
     json!({
         "apiVersion": "batch/v1",

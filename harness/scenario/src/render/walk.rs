@@ -1,4 +1,4 @@
-//! The way through a scope, step by step: which requests it is made of, and what the server answers.
+//! The rendering of a path: the requests of each step, and the responses of the server.
 
 mod claims;
 mod disruptions;
@@ -25,58 +25,59 @@ use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Expected, FaultKind, Resource, Verb};
 use serde_json::{Value, json};
 
-use super::asked::{
-    about_job, about_pod, conflict, invalid, namespace_terminating, not_found, pod_not_found, release,
-    too_many_requests,
-};
 use super::job::{self, Stored};
 use super::names::Names;
 use super::pod::{self, Facts, GRACE};
-use super::scribe::{Asked, Scribe, Told, Who};
+use super::requests::{
+    about_job, about_pod, conflict, invalid, namespace_terminating, not_found, pod_not_found,
+    remove_finalizer_patch, too_many_requests,
+};
+use super::trace_writer::{Exchange, Response, Sender, TraceWriter};
 
 mod deletions;
 
 const STRATEGIC: Option<&str> = Some("application/strategic-merge-patch+json");
 
-/// Takes the steps one by one and writes what the API server would have logged.
+/// Applies the steps one by one, and writes the requests that an API server would log.
 pub(super) fn walk(scope: &Scope, path: &[Step], expected: Option<&Expected>) -> io::Result<Vec<u8>> {
     let world = initial(scope);
-    let known = world.job_states.iter().enumerate();
-    let known =
-        known.filter_map(|(number, job_state)| Some(Known::new(number, job_state.job.as_deref()?))).collect();
-    let mut walker = Walker { scope, scribe: Scribe::new(scope, expected)?, world, known };
+    let records = world.job_states.iter().enumerate();
+    let records = records
+        .filter_map(|(number, job_state)| Some(JobRecord::new(number, job_state.job.as_deref()?)))
+        .collect();
+    let mut renderer = Renderer { scope, writer: TraceWriter::new(scope, expected)?, world, records };
     for (number, spec) in scope.jobs.iter().enumerate() {
-        walker.create_job(number, spec)?;
-        walker.show_found(number)?;
+        renderer.create_job(number, spec)?;
+        renderer.create_initial_pods(number)?;
     }
     for step in path {
-        walker.step(step)?;
+        renderer.step(step)?;
     }
-    walker.scribe.finish()
+    renderer.writer.finish()
 }
 
-/// What the server knows of a Job's objects and the model does not.
-pub(super) struct Known {
+/// The properties of a Job and its pods that the model does not have.
+pub(super) struct JobRecord {
     pub names: Names,
-    /// The Job as it was last stored: its pods name it when it is gone.
+    /// The last stored version of the Job. Its pods reference it also after it was removed.
     pub job: Arc<Job>,
-    /// Those that had the name before, oldest first.
+    /// The previous Jobs of the name, oldest first.
     former: Vec<Arc<Job>>,
     deleted: Option<Time>,
-    /// The resourceVersions of the Job, oldest first.
+    /// The resource versions of the Job, oldest first.
     versions: Vec<u64>,
     pods: BTreeMap<Uid, Facts>,
-    /// The resourceVersions of all changes of pods, oldest first.
+    /// The resource versions of all changes of pods, oldest first.
     changes: Vec<u64>,
-    /// What the status write under way was computed from, for each process.
+    /// The version from which each process computes its status write.
     base: BTreeMap<u8, u64>,
-    /// The same of a dead process, and when it died.
-    late: Option<(u64, i64)>,
+    /// The same version of a terminated process, and the time of its end.
+    delayed: Option<(u64, i64)>,
 }
 
-impl Known {
-    fn new(number: usize, job: &Job) -> Known {
-        Known {
+impl JobRecord {
+    fn new(number: usize, job: &Job) -> JobRecord {
+        JobRecord {
             names: Names::new(number, job),
             job: Arc::new(job.clone()),
             former: Vec::new(),
@@ -85,7 +86,7 @@ impl Known {
             pods: BTreeMap::new(),
             changes: Vec::new(),
             base: BTreeMap::new(),
-            late: None,
+            delayed: None,
         }
     }
 
@@ -102,79 +103,84 @@ impl Known {
         pod::pod(pod, self.job_of(pod), facts, &self.names)
     }
 
-    /// The Job that the pod was created for (PC-29).
+    /// The Job for which the pod was created (PC-29).
     fn job_of(&self, pod: &jobcheck_spec::pod::Pod) -> &Job {
         self.former.get(usize::from(pod.incarnation)).unwrap_or(&self.job)
     }
 
-    /// Another Job of the name, beside whose pods are those that were left behind.
-    fn again(&self, number: usize, job: &Job) -> Known {
+    /// Returns the properties of a recreated Job. The pods of the previous Job stay.
+    fn again(&self, number: usize, job: &Job) -> JobRecord {
         let former = self.former.iter().chain([&self.job]).cloned().collect();
         let (names, pods, changes) = (self.names.clone(), self.pods.clone(), self.changes.clone());
-        Known { former, names, pods, changes, late: self.late, ..Known::new(number, job) }
+        JobRecord { former, names, pods, changes, delayed: self.delayed, ..JobRecord::new(number, job) }
     }
 }
 
-/// A request of the Job controller, and its circumstances.
+/// A request of the Job controller, with its circumstances.
 struct Attempt<'a> {
     call: &'a Call,
     outcome: RequestOutcome,
-    /// What a status write was computed from.
+    /// The version from which a status write was computed.
     base: u64,
-    /// Whether the Job has another version by now.
+    /// True if the Job has another version now.
     conflicts: bool,
     received: Option<i64>,
 }
 
-struct Walker<'a> {
+struct Renderer<'a> {
     scope: &'a Scope,
-    scribe: Scribe,
+    writer: TraceWriter,
     world: World,
-    known: Vec<Known>,
+    records: Vec<JobRecord>,
 }
 
-impl Walker<'_> {
+impl Renderer<'_> {
     fn create_job(&mut self, number: usize, sent: &JobSpec) -> io::Result<()> {
-        let version = self.scribe.next_version();
-        let known = &mut self.known[number];
-        known.versions.push(version);
-        let request = job::request(&known.job, sent);
-        let stored = known.render(&known.job, version);
-        let asked = about_job(known, Who::User, Verb::Create, Some(request), Told::Created(stored));
-        self.scribe.request(&asked)?;
-        self.scribe.next_moment();
+        let version = self.writer.next_version();
+        let record = &mut self.records[number];
+        record.versions.push(version);
+        let request = job::request(&record.job, sent);
+        let stored = record.render(&record.job, version);
+        let exchange = about_job(record, Sender::User, Verb::Create, Response::Created(stored));
+        let exchange = Exchange { body: Some(request), ..exchange };
+        self.writer.request(&exchange)?;
+        self.writer.next_moment();
         Ok(())
     }
 
     fn step(&mut self, step: &Step) -> io::Result<()> {
         let after = self.world.apply(step, self.scope);
-        self.scribe.tick(after.now);
-        self.scribe.next_moment();
+        self.writer.tick(after.now);
+        self.writer.next_moment();
         match step {
             Step::Write(id, write) => self.write(*id, write, &after)?,
             Step::Expire(id) => self.expire(*id, &after)?,
             Step::Ttl(id, what) => self.ttl(*id, *what, &after)?,
             Step::Kubelet(id, uid, what) => self.kubelet(*id, *uid, *what, &after)?,
             Step::Disrupt(id, uid, what) => self.disrupt(*id, *uid, *what, &after)?,
-            Step::User(id, _, UserStep::StripOwner(uid)) => self.owner_taken(*id, *uid, &after, Who::User)?,
+            Step::User(id, _, UserStep::StripOwner(uid)) => {
+                self.owner_removed(*id, *uid, &after, Sender::User)?
+            }
             Step::User(id, _, UserStep::Relabel(uid)) => self.relabelled(*id, *uid, &after)?,
             Step::Collect(id, uid) if collector::orphans(self.job_state(*id)) => {
-                self.owner_taken(*id, *uid, &after, Who::GarbageCollector)?;
+                self.owner_removed(*id, *uid, &after, Sender::GarbageCollector)?;
             }
-            Step::User(id, _, UserStep::DeletePod(uid)) => self.delete_pod(*id, *uid, &after, Who::User)?,
+            Step::User(id, _, UserStep::DeletePod(uid)) => {
+                self.delete_pod(*id, *uid, &after, Sender::User)?
+            }
             Step::User(id, _, UserStep::Job(action)) => self.user(*id, *action, &after)?,
             Step::Collect(id, uid) => self.delete_pod(*id, *uid, &after, self.collector(*id))?,
             Step::RemoveJob(id) if user::namespace_goes(self.job_state(*id), self.scope) => {
-                self.delete_job(*id, &after, Who::NamespaceController, "Background")?;
+                self.delete_job(*id, &after, Sender::NamespaceController, "Background")?;
             }
             Step::RemoveJob(id) => self.remove_job(*id)?,
             Step::Process(id, number, what) => self.process(*id, *number, *what, &after)?,
-            Step::HandleDelayed(id) => self.land(*id, &after)?,
-            Step::Crash(_) => self.scribe.restart()?,
+            Step::HandleDelayed(id) => self.deliver_delayed(*id, &after)?,
+            Step::Crash(_) => self.writer.restart()?,
             Step::Rollout(id) => {
                 let gates = |world: &World| self.scope.gates_after(world.job_state(*id).rollouts);
                 let (before, now) = (gates(&self.world), gates(&after));
-                self.scribe.roll_out(before, now)?;
+                self.writer.roll_out(before, now)?;
             }
             Step::ShowPod(_) | Step::ShowJob(_) | Step::Tick | Step::Proceed => {}
         }
@@ -182,76 +188,77 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn known(&mut self, id: JobId) -> &mut Known {
-        &mut self.known[usize::from(id.0)]
+    fn record(&mut self, id: JobId) -> &mut JobRecord {
+        &mut self.records[usize::from(id.0)]
     }
 
     fn job_state(&self, id: JobId) -> &JobState {
         self.world.job_state(id)
     }
 
-    /// The answer of a request that stores a Job.
-    fn job_stored(&mut self, id: JobId, after: &World) -> Told {
-        let version = self.scribe.next_version();
+    /// The response to a request that stores a Job.
+    fn job_stored(&mut self, id: JobId, after: &World) -> Response {
+        let version = self.writer.next_version();
         let now = after.now;
-        let known = self.known(id);
-        known.versions.push(version);
+        let record = self.record(id);
+        record.versions.push(version);
         match &after.job_state(id).job {
             Some(job) => {
-                known.job = job.clone();
+                record.job = job.clone();
                 if job.deleting {
-                    known.deleted.get_or_insert(now);
+                    record.deleted.get_or_insert(now);
                 }
-                Told::Done(known.render(job, version))
+                Response::Done(record.render(job, version))
             }
-            None => Told::Gone,
+            None => Response::Gone,
         }
     }
 
-    /// The answer of a request about a pod: the pod as it is then.
-    fn pod_stored(&mut self, id: JobId, uid: Uid, after: &World) -> Told {
+    /// The response to a request about a pod: the pod after the request.
+    fn pod_stored(&mut self, id: JobId, uid: Uid, after: &World) -> Response {
         let before = self.job_state(id).pods.get(uid).cloned();
         let pod = after.job_state(id).pods.get(uid);
         let changed = pod != before.as_ref();
-        let version = changed.then(|| self.scribe.next_version());
-        let known = self.known(id);
-        known.changes.extend(version);
-        let Some(pod) = pod else { return pod_not_found(known, uid) };
+        let version = changed.then(|| self.writer.next_version());
+        let record = self.record(id);
+        record.changes.extend(version);
+        let Some(pod) = pod else { return pod_not_found(record, uid) };
         let is_new = before.is_none();
         if is_new {
-            known.names.born(pod);
+            record.names.name_pod(pod);
         }
-        let facts = known.pods.entry(uid).or_default();
+        let facts = record.pods.entry(uid).or_default();
         if facts.gone {
-            return pod_not_found(known, uid);
+            return pod_not_found(record, uid);
         }
         if pod.deleting && facts.deleted.is_none() {
-            // SY-12: a pod that has ended has no grace.
+            // SY-12: a terminated pod has no grace period.
             let has_grace = !pod.is_terminated() && !pod.forced;
             (facts.deleted, facts.grace) = (Some(after.now), if has_grace { GRACE } else { 0 });
         }
         let is_held = pod.finalizer || pod.other_finalizers || facts.grace > 0;
         facts.gone = pod.deleting && !is_held;
-        // The removal of the last finalizer answers with the version before.
+        // The response to the removal of the last finalizer has the previous version.
         let is_last_patch = facts.gone && before.is_some_and(|before| before.deleting);
         facts.version = version.filter(|_| !is_last_patch).unwrap_or(facts.version);
-        let object = known.render_pod(pod);
-        if is_new { Told::Created(object) } else { Told::Done(object) }
+        let object = record.render_pod(pod);
+        if is_new { Response::Created(object) } else { Response::Done(object) }
     }
 
-    fn delete_pod(&mut self, id: JobId, uid: Uid, after: &World, who: Who) -> io::Result<()> {
-        let answer = self.pod_stored(id, uid, after);
-        let known = &self.known[usize::from(id.0)];
+    fn delete_pod(&mut self, id: JobId, uid: Uid, after: &World, sender: Sender) -> io::Result<()> {
+        let response = self.pod_stored(id, uid, after);
+        let record = &self.records[usize::from(id.0)];
         let options =
             json!({ "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background" });
-        self.scribe.request(&about_pod(known, who, Verb::Delete, uid, Some(options), answer))
+        let exchange = about_pod(record, sender, Verb::Delete, uid, response);
+        self.writer.request(&Exchange { body: Some(options), ..exchange })
     }
 
     fn kubelet(&mut self, id: JobId, uid: Uid, what: KubeletStep, after: &World) -> io::Result<()> {
         if what == KubeletStep::Remove {
             return self.remove_pod(id, uid);
         }
-        let facts = self.known(id).pods.entry(uid).or_default();
+        let facts = self.record(id).pods.entry(uid).or_default();
         match what {
             KubeletStep::Succeed => facts.exit_code = Some(0),
             KubeletStep::Fail(code) => facts.exit_code = Some(code),
@@ -263,39 +270,40 @@ impl Walker<'_> {
             | KubeletStep::Flip
             | KubeletStep::Remove => {}
         }
-        self.pod_status(id, uid, after, Who::Kubelet)
+        self.pod_status(id, uid, after, Sender::Kubelet)
     }
 
-    /// The kubelet deletes a pod that has ended without further grace.
+    /// The kubelet deletes a terminated pod without a grace period.
     fn remove_pod(&mut self, id: JobId, uid: Uid) -> io::Result<()> {
-        let version = self.scribe.next_version();
+        let version = self.writer.next_version();
         let before = self.job_state(id).pods.get(uid).cloned();
-        let known = self.known(id);
-        known.changes.push(version);
-        let facts = known.pods.entry(uid).or_default();
+        let record = self.record(id);
+        record.changes.push(version);
+        let facts = record.pods.entry(uid).or_default();
         if facts.gone {
             return Ok(());
         }
         (facts.version, facts.grace) = (version, 0);
-        let answer = match &before {
-            Some(pod) => Told::Done(known.render_pod(pod)),
-            None => pod_not_found(known, uid),
+        let response = match &before {
+            Some(pod) => Response::Done(record.render_pod(pod)),
+            None => pod_not_found(record, uid),
         };
         let options = json!({ "kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0,
-            "preconditions": { "uid": known.names.uid(uid).to_string() } });
-        let known = &self.known[usize::from(id.0)];
-        self.scribe.request(&about_pod(known, Who::Kubelet, Verb::Delete, uid, Some(options), answer))
+            "preconditions": { "uid": record.names.uid(uid).to_string() } });
+        let record = &self.records[usize::from(id.0)];
+        let exchange = about_pod(record, Sender::Kubelet, Verb::Delete, uid, response);
+        self.writer.request(&Exchange { body: Some(options), ..exchange })
     }
 
     fn user(&mut self, id: JobId, action: UserAction, after: &World) -> io::Result<()> {
         let is_status = match action {
-            UserAction::DeleteJob(asked)
-            | UserAction::DeleteFinished(asked)
-            | UserAction::DeleteAgain(asked) => {
-                return self.delete_job(id, after, Who::User, asked.as_str());
+            UserAction::DeleteJob(exchange)
+            | UserAction::DeleteFinished(exchange)
+            | UserAction::DeleteAgain(exchange) => {
+                return self.delete_job(id, after, Sender::User, exchange.as_str());
             }
             UserAction::DeleteOwner => {
-                return self.delete_job(id, after, Who::GarbageCollector, "Background");
+                return self.delete_job(id, after, Sender::GarbageCollector, "Background");
             }
             UserAction::Recreate => return self.recreate(id, after),
             UserAction::DeleteNamespace => return Ok(()),
@@ -310,16 +318,16 @@ impl Walker<'_> {
             | UserAction::Relabel
             | UserAction::DeleteEndedPod => false,
         };
-        let base = self.known(id).version();
+        let base = self.record(id).version();
         let Some(sent) = after.job_state(id).job.clone() else { return Ok(()) };
-        let answer = self.job_stored(id, after);
-        let known = &self.known[usize::from(id.0)];
-        let body = known.render(&sent, base);
-        let asked = about_job(known, Who::User, Verb::Update, Some(body), answer);
-        self.scribe.request(&Asked { is_status, ..asked })
+        let response = self.job_stored(id, after);
+        let record = &self.records[usize::from(id.0)];
+        let body = record.render(&sent, base);
+        let exchange = about_job(record, Sender::User, Verb::Update, response);
+        self.writer.request(&Exchange { is_status, body: Some(body), ..exchange })
     }
 
-    /// A write of the specification's manager.
+    /// Writes a request of the specification's manager.
     fn write(&mut self, id: JobId, write: &Write, after: &World) -> io::Result<()> {
         let call = match write {
             Write::CreatePod(pod) => Call::CreatePod(0, pod.clone()),
@@ -329,7 +337,7 @@ impl Walker<'_> {
             Write::ReleasePod(uid) => Call::ReleasePod(*uid),
             Write::Status(status) => Call::WriteStatus(status.clone()),
         };
-        let base = self.known(id).version();
+        let base = self.record(id).version();
         let outcome = RequestOutcome::Handled;
         let attempt = Attempt { call: &call, outcome, base, conflicts: false, received: None };
         self.call(id, &attempt, after)
@@ -337,25 +345,25 @@ impl Walker<'_> {
 
     fn process(&mut self, id: JobId, number: u8, what: ProcessStep, after: &World) -> io::Result<()> {
         let process = self.job_state(id).processes()[usize::from(number)].clone();
-        let base = self.known(id).base.get(&number).copied().unwrap_or_default();
+        let base = self.record(id).base.get(&number).copied().unwrap_or_default();
         match what {
             ProcessStep::Sync(delivery) => self.sync(id, number, delivery),
             ProcessStep::Call(name, outcome) => {
                 let Some(sync) = process.sync else { return Ok(()) };
                 let Some(call) = sync.call(name) else { return Ok(()) };
-                let versions = self.known(id).versions.len();
+                let versions = self.record(id).versions.len();
                 let conflicts = sync.conflicts;
                 let attempt = Attempt { call, outcome, base, conflicts, received: None };
                 self.call(id, &attempt, after)?;
-                let known = self.known(id);
-                if outcome == RequestOutcome::Handled && known.versions.len() > versions {
-                    let version = known.version();
-                    known.base.insert(number, version);
+                let record = self.record(id);
+                if outcome == RequestOutcome::Handled && record.versions.len() > versions {
+                    let version = record.version();
+                    record.base.insert(number, version);
                 }
                 Ok(())
             }
             ProcessStep::Orphan(uid, outcome) => {
-                // A conflict changes nothing and is left out.
+                // A conflict changes nothing, and is omitted.
                 let decision = orphan_decision(self.job_state(id), usize::from(number), uid, self.scope);
                 let Some(call) = decision.and_then(|decision| orphan_call(decision, uid)) else {
                     return Ok(());
@@ -367,62 +375,62 @@ impl Walker<'_> {
             | ProcessStep::ShowPod
             | ProcessStep::ShowJob
             | ProcessStep::StopOldLeader => Ok(()),
-            ProcessStep::RelistPods => self.scribe.relist(Resource::Pods),
-            ProcessStep::RelistJobs => self.scribe.relist(Resource::Jobs),
-            ProcessStep::Crash | ProcessStep::ElectSecondLeader => self.scribe.restart(),
+            ProcessStep::RelistPods => self.writer.relist(Resource::Pods),
+            ProcessStep::RelistJobs => self.writer.relist(Resource::Jobs),
+            ProcessStep::Crash | ProcessStep::ElectSecondLeader => self.writer.restart(),
             ProcessStep::CrashInFlight(_) => {
-                let moment = self.scribe.moment();
-                self.known(id).late = Some((base, moment));
-                self.scribe.next_moment();
-                self.scribe.restart()
+                let moment = self.writer.moment();
+                self.record(id).delayed = Some((base, moment));
+                self.writer.next_moment();
+                self.writer.restart()
             }
         }
     }
 
-    /// A sync reads both caches.
+    /// Writes the versions of both caches at the beginning of a sync.
     fn sync(&mut self, id: JobId, number: u8, delivery: Delivery) -> io::Result<()> {
         let process = &self.job_state(id).processes()[usize::from(number)];
         let (jobs, pods) = (process.job_behind.len(), process.knowledge.behind.len());
         let (jobs, pods) = (jobs.saturating_sub(delivery.jobs), pods.saturating_sub(delivery.pods));
-        let known = self.known(id);
+        let record = self.record(id);
         let seen = |versions: &[u64], behind: usize| {
             versions.len().checked_sub(behind + 1).map_or(0, |last| versions[last])
         };
-        let (job, pod) = (seen(&known.versions, jobs), seen(&known.changes, pods));
-        known.base.insert(number, job);
-        let name = format!("{}/{}", known.names.namespace, known.names.job);
-        self.scribe.observed(&name, Resource::Jobs, job)?;
-        self.scribe.observed(&name, Resource::Pods, pod)?;
-        self.scribe.next_moment();
+        let (job, pod) = (seen(&record.versions, jobs), seen(&record.changes, pods));
+        record.base.insert(number, job);
+        let name = format!("{}/{}", record.names.namespace, record.names.job);
+        self.writer.observed(&name, Resource::Jobs, job)?;
+        self.writer.observed(&name, Resource::Pods, pod)?;
+        self.writer.next_moment();
         Ok(())
     }
 
-    fn land(&mut self, id: JobId, after: &World) -> io::Result<()> {
-        let Some(late) = self.job_state(id).delayed().cloned() else { return Ok(()) };
-        if exceeds_pod_bound(self.job_state(id), &late.call, self.scope) {
+    fn deliver_delayed(&mut self, id: JobId, after: &World) -> io::Result<()> {
+        let Some(delayed) = self.job_state(id).delayed().cloned() else { return Ok(()) };
+        if exceeds_pod_bound(self.job_state(id), &delayed.call, self.scope) {
             return Ok(());
         }
-        let Some((base, received)) = self.known(id).late.take() else { return Ok(()) };
+        let Some((base, received)) = self.record(id).delayed.take() else { return Ok(()) };
         let attempt = Attempt {
-            call: &late.call,
+            call: &delayed.call,
             outcome: RequestOutcome::Handled,
             base,
-            conflicts: late.conflicts,
+            conflicts: delayed.conflicts,
             received: Some(received),
         };
         self.call(id, &attempt, after)
     }
 
-    /// A request of the Job controller.
+    /// Writes a request of the Job controller.
     fn call(&mut self, id: JobId, attempt: &Attempt<'_>, after: &World) -> io::Result<()> {
         match attempt.outcome {
             RequestOutcome::Handled => {}
             RequestOutcome::Fails => {
-                self.scribe.fault(Who::JobController, FaultKind::Rejected, "the request fails")?
+                self.writer.fault(Sender::JobController, FaultKind::Rejected, "the request fails")?
             }
             RequestOutcome::ResponseLost => {
-                let detail = "the answer to the next request is lost";
-                self.scribe.fault(Who::JobController, FaultKind::LostResponse, detail)?;
+                let detail = "the response to the next request is lost";
+                self.writer.fault(Sender::JobController, FaultKind::LostResponse, detail)?;
             }
         }
         let job_state = self.job_state(id);
@@ -436,34 +444,36 @@ impl Walker<'_> {
             Call::ReleasePod(uid) => return self.claim(id, *uid, false, attempt, after),
             Call::WriteStatus(status) => return self.write_status(id, status, attempt, after),
         };
-        let answer = match attempt.outcome {
+        let response = match attempt.outcome {
             RequestOutcome::Fails => too_many_requests(),
             RequestOutcome::Handled | RequestOutcome::ResponseLost if forbidden => {
-                namespace_terminating(&self.known(id).names.namespace)
+                namespace_terminating(&self.record(id).names.namespace)
             }
             RequestOutcome::Handled | RequestOutcome::ResponseLost => self.pod_stored(id, uid, after),
         };
-        let known = &self.known[usize::from(id.0)];
-        let who = Who::JobController;
-        let asked = match attempt.call {
+        let record = &self.records[usize::from(id.0)];
+        let sender = Sender::JobController;
+        let exchange = match attempt.call {
             Call::CreatePod(_, pod) => {
-                let born = jobcheck_spec::pod::Pod { uid, ..*pod.clone() };
-                let body = pod::request(&born, known.job_of(&born), &{
-                    let mut names = known.names.clone();
-                    names.born(&born);
+                let created = jobcheck_spec::pod::Pod { uid, ..*pod.clone() };
+                let body = pod::request(&created, record.job_of(&created), &{
+                    let mut names = record.names.clone();
+                    names.name_pod(&created);
                     names
                 });
-                let asked = about_pod(known, who, Verb::Create, uid, Some(body), answer);
-                if fails { Asked { name: String::new(), uid: None, ..asked } } else { asked }
+                let exchange =
+                    Exchange { body: Some(body), ..about_pod(record, sender, Verb::Create, uid, response) };
+                if fails { Exchange { name: String::new(), uid: None, ..exchange } } else { exchange }
             }
-            Call::DeletePod(_) => about_pod(known, who, Verb::Delete, uid, None, answer),
+            Call::DeletePod(_) => about_pod(record, sender, Verb::Delete, uid, response),
             Call::RemoveFinalizer(_) => {
-                let body = release(known, uid);
-                Asked { patch_type: STRATEGIC, ..about_pod(known, who, Verb::Patch, uid, Some(body), answer) }
+                let body = remove_finalizer_patch(record, uid);
+                let exchange = about_pod(record, sender, Verb::Patch, uid, response);
+                Exchange { patch_type: STRATEGIC, body: Some(body), ..exchange }
             }
             Call::AdoptPod(_) | Call::ReleasePod(_) | Call::WriteStatus(_) => return Ok(()),
         };
-        self.scribe.request(&Asked { received: attempt.received, ..asked })
+        self.writer.request(&Exchange { received: attempt.received, ..exchange })
     }
 
     fn write_status(
@@ -475,21 +485,22 @@ impl Walker<'_> {
     ) -> io::Result<()> {
         let overwrites = self.scope.mutations().on(Mutation::OverwritesOnConflict);
         let stored = self.job_state(id).job.clone();
-        let known = self.known(id);
-        let base = if attempt.conflicts && overwrites { known.version() } else { attempt.base };
-        let sent = Job { status: status.clone(), ..Job::clone(stored.as_ref().unwrap_or(&known.job)) };
-        let body = known.render(&sent, base);
-        let answer = match &stored {
+        let record = self.record(id);
+        let base = if attempt.conflicts && overwrites { record.version() } else { attempt.base };
+        let sent = Job { status: status.clone(), ..Job::clone(stored.as_ref().unwrap_or(&record.job)) };
+        let body = record.render(&sent, base);
+        let response = match &stored {
             _ if attempt.outcome == RequestOutcome::Fails => too_many_requests(),
-            None => not_found("jobs.batch", &known.names.job),
-            Some(_) if attempt.conflicts && !overwrites => conflict(&known.names.job),
+            None => not_found("jobs.batch", &record.names.job),
+            Some(_) if attempt.conflicts && !overwrites => conflict(&record.names.job),
             Some(job) => match refusal(job, &sent, self.scope) {
-                Some(broken) => invalid(&self.known(id).names.job, &broken),
+                Some(broken) => invalid(&self.record(id).names.job, &broken),
                 None => self.job_stored(id, after),
             },
         };
-        let known = &self.known[usize::from(id.0)];
-        let asked = about_job(known, Who::JobController, Verb::Update, Some(body), answer);
-        self.scribe.request(&Asked { is_status: true, received: attempt.received, ..asked })
+        let record = &self.records[usize::from(id.0)];
+        let exchange = about_job(record, Sender::JobController, Verb::Update, response);
+        let (body, received) = (Some(body), attempt.received);
+        self.writer.request(&Exchange { is_status: true, body, received, ..exchange })
     }
 }

@@ -1,4 +1,4 @@
-//! What a scenario says of a Job and its pods, asked of what there is.
+//! Evaluation of claims about a Job and its pods on a cluster.
 
 use crate::{Claims, Condition, PodClaims, Quantity, Scenario};
 use jobcheck_spec::indexes::IndexSet;
@@ -8,18 +8,18 @@ use serde_json::Value;
 use crate::runtime::cluster::{Cluster, Created};
 use crate::runtime::pods::{has_not_ended, is_deleting, owner, phase};
 
-/// A Job and its pods, as they stand.
+/// A Job and its pods on a cluster.
 #[derive(Debug)]
-pub struct Standing<'a> {
-    /// The Job; none if it is not there.
+pub struct ObservedJob<'a> {
+    /// The Job. `None` if it does not exist.
     pub job: Option<&'a Value>,
-    /// The pods that Jobs of this name got, and that are there.
+    /// The existing pods of the Jobs of this name.
     pub pods: Vec<&'a Value>,
-    /// How many pods the Job got; where it is not there, the former ones of its name.
+    /// The number of pods that were created for the Job. If there is no Job: for the previous Jobs of its name.
     pub created: usize,
 }
 
-/// How many pods there are of each sort, as [`PodClaims`] names them.
+/// The numbers of pods in each state, as in [`PodClaims`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     total: u64,
@@ -32,25 +32,25 @@ struct Counts {
     created: u64,
 }
 
-impl<'a> Standing<'a> {
-    /// The Job of this name and its pods.
+impl<'a> ObservedJob<'a> {
+    /// Returns the Job of this name and its pods.
     #[must_use]
-    pub fn of(cluster: &'a impl Cluster, name: &str) -> Standing<'a> {
+    pub fn of(cluster: &'a impl Cluster, name: &str) -> ObservedJob<'a> {
         let job = cluster.job(name);
         let created = cluster.created(name);
-        // A Job that was created again has pods of its own.
+        // The pods of a previous Job do not count for a recreated one.
         let uid = job.map(|job| &job["metadata"]["uid"]);
         let mut pods = cluster.pods();
         pods.retain(|pod| created.iter().any(|it| pod["metadata"]["uid"] == *it.uid));
-        Standing {
+        ObservedJob {
             job,
             pods,
             created: created.iter().filter(|pod| uid.is_none_or(|uid| *uid == *pod.job)).count(),
         }
     }
 
-    /// What of them is the same however writes were batched, and whatever UIDs, names and times they have: to be
-    /// compared at rest, when nobody has anything to do.
+    /// The facts that do not depend on the batching of writes, or on UIDs, names, and times. They are compared at
+    /// quiescence.
     #[must_use]
     pub fn facts(&self) -> Facts {
         let (status, pods) = (self.status(), self.counts());
@@ -60,7 +60,7 @@ impl<'a> Standing<'a> {
         let conditions = status["conditions"].as_array().into_iter().flatten();
         let conditions: Vec<String> = conditions
             .filter(|it| it["status"] == "True")
-            .map(|it| told(&it["type"], &it["reason"]))
+            .map(|it| condition_with_reason(&it["type"], &it["reason"]))
             .collect();
         let mut facts = vec![
             ("exists", self.job.is_some().to_string()),
@@ -93,39 +93,39 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// Numbers of the status.
+/// The numbers of a status.
 const NUMBERS: [&str; 5] = ["active", "ready", "terminating", "succeeded", "failed"];
 
-/// A condition and its reason.
-fn told(kind: &Value, reason: &Value) -> String {
+/// A condition with its reason.
+fn condition_with_reason(kind: &Value, reason: &Value) -> String {
     format!("{} ({})", kind.as_str().unwrap_or_default(), reason.as_str().unwrap_or_default())
 }
 
-/// What stood at a moment of rest.
+/// The state of a Job at quiescence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rest {
-    /// The line of the `settle`; none for the end.
+pub struct QuiescentState {
+    /// The line of the step `settle`. `None`: the end of the run.
     pub line: Option<u64>,
     /// The Job.
     pub job: String,
-    /// How it stood.
+    /// The facts about the Job and its pods.
     pub facts: Facts,
 }
 
-impl Rest {
-    /// Each Job of a scenario, now.
-    pub fn of(cluster: &impl Cluster, scenario: &Scenario, line: Option<u64>) -> Vec<Rest> {
+impl QuiescentState {
+    /// Returns the current state of each Job of a scenario.
+    pub fn of(cluster: &impl Cluster, scenario: &Scenario, line: Option<u64>) -> Vec<QuiescentState> {
         let names = scenario.jobs.iter().map(|entry| entry.name.clone());
-        names.map(|job| Rest { line, facts: Standing::of(cluster, &job).facts(), job }).collect()
+        names.map(|job| QuiescentState { line, facts: ObservedJob::of(cluster, &job).facts(), job }).collect()
     }
 }
 
-/// A Job and its pods, fact by fact.
+/// The facts about a Job and its pods, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts(Vec<(&'static str, String)>);
 
 impl Facts {
-    /// The first fact that is another one there: its name, what it is here, and what there.
+    /// The first difference: the name of the fact, its value here, and its value in `other`.
     #[must_use]
     pub fn difference<'a>(&'a self, other: &'a Facts) -> Option<(&'static str, &'a str, &'a str)> {
         let pairs = self.0.iter().zip(&other.0);
@@ -153,28 +153,28 @@ fn is_tracked(pod: &Value) -> bool {
     pod["metadata"]["finalizers"].as_array().is_some_and(|it| it.contains(&TRACKING_FINALIZER.into()))
 }
 
-/// The pods that a Job of this name got, and how they are, in words.
+/// A sentence about the pods of a Job and their states.
 #[must_use]
-pub fn pods_of(cluster: &impl Cluster, name: &str) -> String {
-    let told = |(number, created): (usize, &Created)| {
-        let Some(pod) = cluster.pod(&created.name) else { return format!("pod {number} is gone") };
+pub fn describe_pods(cluster: &impl Cluster, name: &str) -> String {
+    let describe = |(number, created): (usize, &Created)| {
+        let Some(pod) = cluster.pod(&created.name) else { return format!("pod {number} was removed") };
         let going = if pod["metadata"]["deletionTimestamp"].is_null() { "" } else { " and being deleted" };
         format!("pod {number} is {}{going}", pod["status"]["phase"].as_str().unwrap_or("Pending"))
     };
-    let pods: Vec<String> = (1..).zip(cluster.created(name)).map(told).collect();
-    if pods.is_empty() { format!("{name} has had no pod") } else { pods.join(", ") }
+    let pods: Vec<String> = (1..).zip(cluster.created(name)).map(describe).collect();
+    if pods.is_empty() { format!("{name} had no pod") } else { pods.join(", ") }
 }
 
-/// The first claim about a Job that does not hold, in words.
+/// A sentence about the first claim that does not hold. `None`: all hold.
 #[must_use]
 pub fn objection(cluster: &impl Cluster, name: &str, claims: &Claims) -> Option<String> {
-    let standing = Standing::of(cluster, name);
-    let status = standing.status();
-    flags(standing.job, status, claims)
+    let observed = ObservedJob::of(cluster, name);
+    let status = observed.status();
+    flags(observed.job, status, claims)
         .or_else(|| conditions(status, claims))
         .or_else(|| numbers(status, claims))
         .or_else(|| indexes(status, claims))
-        .or_else(|| claims.pods.as_ref().and_then(|pods| of_pods(&standing, pods)))
+        .or_else(|| claims.pods.as_ref().and_then(|pods| pod_numbers(&observed, pods)))
 }
 
 fn flags(job: Option<&Value>, status: &Value, claims: &Claims) -> Option<String> {
@@ -201,7 +201,7 @@ fn conditions(status: &Value, claims: &Claims) -> Option<String> {
     let wrong = claims.reasons.iter().find(|(kind, reason)| {
         true_condition(status, **kind).is_none_or(|it| it["reason"].as_str() != Some(reason.as_str()))
     });
-    wrong.map(|(kind, reason)| format!("condition {kind:?} has not the reason {reason}"))
+    wrong.map(|(kind, reason)| format!("condition {kind:?} does not have the reason {reason}"))
 }
 
 fn is_true(status: &Value, kind: Condition) -> bool {
@@ -245,7 +245,7 @@ fn indexes(status: &Value, claims: &Claims) -> Option<String> {
     wrong.map(|(name, _)| format!("{name} is {}", status[name]))
 }
 
-fn of_pods(standing: &Standing<'_>, claims: &PodClaims) -> Option<String> {
+fn pod_numbers(observed: &ObservedJob<'_>, claims: &PodClaims) -> Option<String> {
     let wanted = [
         claims.total,
         claims.active,
@@ -256,7 +256,7 @@ fn of_pods(standing: &Standing<'_>, claims: &PodClaims) -> Option<String> {
         claims.controlled,
         claims.created,
     ];
-    let all: Vec<_> = standing.counts().named().into_iter().zip(wanted).collect();
+    let all: Vec<_> = observed.counts().named().into_iter().zip(wanted).collect();
     first_wrong(&all.into_iter().map(|((name, is), wanted)| (name, wanted, is)).collect::<Vec<_>>())
 }
 
@@ -266,12 +266,12 @@ mod tests {
 
     use super::*;
 
-    fn standing(job: &Value) -> Standing<'_> {
-        Standing { job: Some(job), pods: Vec::new(), created: 1 }
+    fn observed(job: &Value) -> ObservedJob<'_> {
+        ObservedJob { job: Some(job), pods: Vec::new(), created: 1 }
     }
 
     #[test]
-    fn what_stands_differs_by_what_it_says_and_not_by_names_and_times() {
+    fn states_differ_by_facts_and_not_by_names_and_times() {
         let job = |uid: &str, start: &str, failed: u64| {
             let condition =
                 json!({"type": "Failed", "status": "True", "reason": "x", "lastTransitionTime": start});
@@ -280,10 +280,10 @@ mod tests {
             json!({"metadata": {"uid": uid}, "status": status})
         };
         let (one, same, other) = (job("a", "t1", 1), job("b", "t2", 1), job("b", "t2", 2));
-        let facts = standing(&one).facts();
-        assert_eq!(facts.difference(&standing(&same).facts()), None);
-        assert_eq!(facts.difference(&standing(&other).facts()), Some(("failed", "1", "2")));
-        let gone = Standing { job: None, pods: Vec::new(), created: 1 }.facts();
+        let facts = observed(&one).facts();
+        assert_eq!(facts.difference(&observed(&same).facts()), None);
+        assert_eq!(facts.difference(&observed(&other).facts()), Some(("failed", "1", "2")));
+        let gone = ObservedJob { job: None, pods: Vec::new(), created: 1 }.facts();
         assert_eq!(facts.difference(&gone), Some(("exists", "true", "false")));
     }
 }

@@ -1,4 +1,4 @@
-//! The cluster of a run, as far as it matters to what is done there.
+//! The interface of the clusters on which scenarios run.
 
 use jiff::Timestamp;
 use jobcheck_apiserver::error::ApiError;
@@ -13,16 +13,16 @@ pub struct Created {
     pub name: String,
     /// `metadata.uid`.
     pub uid: String,
-    /// UID of the Job that it was created for.
+    /// The UID of the Job for which it was created.
     pub job: String,
 }
 
-/// An API server with a kubelet, and what is known of the Jobs and pods of a run.
+/// An API server with a kubelet, and the known Jobs and pods of a run.
 pub trait Cluster {
     /// The namespace of all Jobs of the run.
     fn namespace(&self) -> String;
 
-    /// The clock.
+    /// The current time.
     fn now(&self) -> Timestamp;
 
     /// The Job of this name.
@@ -34,20 +34,20 @@ pub trait Cluster {
     /// All pods.
     fn pods(&self) -> Vec<&Value>;
 
-    /// The pods that Jobs of this name got, in their order.
+    /// The pods of the Jobs of this name, in the order of their creation.
     fn created(&self, job: &str) -> &[Created];
 
-    /// Sets in the `spec` of a Job what every Job of the run has.
+    /// Sets the fields of a `spec` that all Jobs of the run share.
     fn complete(&self, _spec: &mut Value) {}
 
     /// Sends a request.
     fn ask(&mut self, request: &Request) -> Response;
 
-    /// What the kubelet does.
+    /// Calls a function with the kubelet.
     ///
     /// # Errors
     ///
-    /// The API server refuses it.
+    /// The API server refuses a request of the kubelet.
     fn kubelet<R>(
         &mut self,
         act: impl FnOnce(&Kubelet, &mut dyn Api, Timestamp) -> Result<R, ApiError>,

@@ -1,33 +1,34 @@
-//! What runs of a scenario have in common, whether the API server is embedded or real.
+//! The scenario runtime: the code that runs on an embedded and on a real API server share.
 //!
-//! | what | where |
+//! | part | item |
 //! | --- | --- |
-//! | what users, kubelets and others do, as requests of theirs | [`act`], [`create_job`], [`create_pod`] |
-//! | what a scenario says of a Job and its pods, asked of what there is | [`Standing`] |
-//! | whether a request of a controller is the one that a step waits for | [`Asked`] |
-//! | how it is refused where the step says so, and what a trace says of that | [`refusal`], [`announced_as`] |
-//! | how a Job stood whenever all was at rest, to be compared | [`Rest`] |
-//! | what happened, as a native trace | [`Lines`] |
+//! | steps of users, kubelets, and other clients, as requests | [`act`], [`create_job`], [`create_pod`] |
+//! | claims about a Job and its pods, evaluated on a cluster | [`ObservedJob`], [`objection`] |
+//! | the request of a controller for which a step waits | [`SentRequest`] |
+//! | the refusal of a request, and its fault in a trace | [`refusal`], [`fault_kind`] |
+//! | the states at quiescence, for comparison between targets | [`QuiescentState`] |
+//! | the native trace of a run | [`TraceLines`] |
+//! | the first finding of a run | [`Finding`] |
 //!
-//! Who runs a scenario has a [`Cluster`], decides whose turn it is, and what time is.
+//! A target implements [`Cluster`], and decides the order of events and the time.
 
-mod acts;
-mod asked;
 mod claims;
 mod cluster;
-mod found;
-mod lines;
+mod finding;
 mod pods;
 mod refusal;
+mod sent_request;
+mod steps;
+mod trace_lines;
 
-pub use acts::{
+pub use claims::{Facts, ObservedJob, QuiescentState, describe_pods, objection};
+pub use cluster::{Cluster, Created};
+pub use finding::Finding;
+pub use pods::{completion_index, is_to_be_removed};
+pub use refusal::{fault_kind, refusal};
+pub use sent_request::SentRequest;
+pub use steps::{
     Choose, act, create_job, create_pod, failed_by_pod_gc, mirrored, preempted, with_other_labels,
     without_owner,
 };
-pub use asked::Asked;
-pub use claims::{Facts, Rest, Standing, objection, pods_of};
-pub use cluster::{Cluster, Created};
-pub use found::Found;
-pub use lines::{Lines, gates_told, header};
-pub use pods::{completion_index, is_to_be_removed};
-pub use refusal::{announced_as, refusal};
+pub use trace_lines::{TraceLines, header, rollout_gates};

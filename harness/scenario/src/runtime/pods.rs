@@ -1,14 +1,14 @@
-//! What a pod is, as its JSON says it.
+//! Properties of pods, read from JSON.
 
 use serde_json::Value;
 
-/// The completion index of a pod, or of one that is to be created.
+/// The completion index of a pod, or of the body of a creation.
 #[must_use]
 pub fn completion_index(pod: &Value) -> Option<u32> {
     pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str()?.parse().ok()
 }
 
-/// A pod that has ended in its grace period: its kubelet removes it.
+/// Returns true if a pod has terminated within its grace period, so that its kubelet removes it.
 #[must_use]
 pub fn is_to_be_removed(pod: &Value) -> bool {
     let graceful = pod["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|grace| grace > 0);
@@ -19,7 +19,7 @@ pub(crate) fn phase(pod: &Value) -> &str {
     pod["status"]["phase"].as_str().unwrap_or("Pending")
 }
 
-/// A pod that has a node, whose kubelet runs it, and that has not ended.
+/// Returns true if a pod is bound and has not terminated.
 pub(crate) fn runs_here(pod: &Value) -> bool {
     pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty()) && has_not_ended(pod)
 }
@@ -37,7 +37,7 @@ fn has_condition(pod: &Value, kind: &str) -> bool {
     conditions.any(|it| it["type"] == kind && it["status"] == "True")
 }
 
-/// Whether it has the labels that a Job gave it.
+/// Returns true if a pod has the labels of its Job.
 pub(crate) fn is_selected(pod: &Value) -> bool {
     pod["metadata"]["labels"]["batch.kubernetes.io/controller-uid"] != "elsewhere"
 }
@@ -66,7 +66,7 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// The owner that controls it.
+/// The controller reference.
 pub(crate) fn owner(pod: &Value) -> Option<&Value> {
     let owners = pod["metadata"]["ownerReferences"].as_array()?;
     owners.iter().find(|owner| owner["controller"] == true)

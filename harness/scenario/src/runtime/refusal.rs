@@ -1,33 +1,33 @@
-//! How a request is refused though nothing is wrong with it.
+//! Refusals of valid requests, as admission or an overloaded server sends them.
 
 use crate::{FailureCode, Request, Resource as Named, Verb};
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::resource::Resource;
 use serde_json::json;
 
-use crate::runtime::asked::Asked;
+use crate::runtime::sent_request::SentRequest;
 
-/// Who is said to have refused it: a quota, a policy, a webhook.
+/// The name of the quota, policy, or webhook in a refusal.
 const WHO: &str = "fault.jobcheck.dev";
-/// Why.
+/// The reason in a refusal.
 const WHY: &str = "injected: nothing was done";
 /// `OptimisticLockErrorMsg` of `pkg/registry/generic/registry/store.go`.
 const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-/// The refusal with which a request fails as a step says, in the words of Kubernetes 1.36; clients decide by its reason.
+/// Returns the refusal with which a request fails, in the words of Kubernetes 1.36. Clients decide by its reason.
 ///
-/// | code | of | who answers so | reason |
+/// | code | requests | source | reason |
 /// | --- | --- | --- | --- |
 /// | 403 | all | admission: a quota that is used up, a webhook (`NewForbidden`) | Forbidden |
 /// | 404 | `create` | `NamespaceLifecycle`, which finds no namespace | NotFound |
-/// | 409 | `create` | `ResourceQuota`, whose status others wrote at each of its attempts (`checkQuotas`) | Conflict |
+/// | 409 | `create` | `ResourceQuota`, whose status was modified at each attempt (`checkQuotas`) | Conflict |
 /// | 409 | status | the registry: another version is stored (`OptimisticLockErrorMsg`) | Conflict |
-/// | 409 | `patch`, `delete` | a webhook with this code (`ToStatusErr`): without a version storage tries again itself | Conflict |
-/// | 422 | writes | `ValidatingAdmissionPolicy`, unless it says another reason | Invalid |
+/// | 409 | `patch`, `delete` | a webhook with this code (`ToStatusErr`): without a version, storage retries itself | Conflict |
+/// | 422 | writes | `ValidatingAdmissionPolicy`, unless it sets another reason | Invalid |
 /// | 429, 500, 504 | all | the server | of the code |
 #[must_use]
-pub fn refusal(request: &Request, asked: &Asked<'_>, namespace: &str) -> ApiError {
+pub fn refusal(request: &Request, asked: &SentRequest<'_>, namespace: &str) -> ApiError {
     let resource = match request.resource {
         Named::Pods => Resource::Pods,
         Named::Jobs | Named::JobStatus => Resource::Jobs,
@@ -52,17 +52,17 @@ pub fn refusal(request: &Request, asked: &Asked<'_>, namespace: &str) -> ApiErro
     }
 }
 
-/// As which fault a trace announces a refusal with this code.
+/// The kind of fault in a trace that announces a refusal with this code.
 #[must_use]
-pub fn announced_as(code: u16) -> &'static str {
+pub fn fault_kind(code: u16) -> &'static str {
     if code == 409 { "conflict" } else { "rejected" }
 }
 
-/// What admission calls the object (`extractResourceName`): one that is created has no name yet.
-fn name<'a>(asked: &Asked<'a>) -> &'a str {
+/// The name of the object in messages of admission (`extractResourceName`). A creation may have none.
+fn name<'a>(asked: &SentRequest<'a>) -> &'a str {
     let metadata = asked.body.map(|body| &body["metadata"]);
-    let told = |field| metadata.and_then(|metadata| metadata[field].as_str());
-    asked.name.or(told("name")).or(told("generateName")).unwrap_or("Unknown")
+    let member = |field| metadata.and_then(|metadata| metadata[field].as_str());
+    asked.name.or(member("name")).or(member("generateName")).unwrap_or("Unknown")
 }
 
 fn quota_conflict() -> ApiError {
@@ -80,7 +80,7 @@ fn denied_by_webhook() -> ApiError {
     ApiError { code: 409, reason: "Conflict", message, details: None, resume: None }
 }
 
-/// `Validate` of `pkg/admission/plugin/policy/validating/dispatcher.go` makes it of `NewForbidden`.
+/// The change that `Validate` of `pkg/admission/plugin/policy/validating/dispatcher.go` makes to `NewForbidden`.
 fn denied_by_policy(mut error: ApiError, message: &str) -> ApiError {
     (error.code, error.reason) = (422, "Invalid");
     if let Some(details) = &mut error.details {
@@ -96,8 +96,8 @@ mod tests {
 
     use super::*;
 
-    /// The `Status` of a request that fails as this step says.
-    fn status(step: &str, asked: &Asked<'_>) -> Value {
+    /// The `Status` of a request that fails in this step.
+    fn status(step: &str, asked: &SentRequest<'_>) -> Value {
         let scenario = read(&format!(
             "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n\
              jobs: [{{name: job, spec: {{completions: 1}}}}]\nsteps:\n- request: {{{step}, outcome: fails}}\n"
@@ -106,12 +106,12 @@ mod tests {
         refusal(&request, asked, "ns").status()
     }
 
-    fn asked<'a>(resource: &'a str, name: Option<&'a str>, body: Option<&'a Value>) -> Asked<'a> {
-        Asked { verb: "", resource, subresource: None, name, body }
+    fn asked<'a>(resource: &'a str, name: Option<&'a str>, body: Option<&'a Value>) -> SentRequest<'a> {
+        SentRequest { verb: "", resource, subresource: None, name, body }
     }
 
     #[test]
-    fn a_creation_is_refused_by_its_namespace_its_quota_or_a_policy() {
+    fn a_creation_is_refused_by_namespace_quota_or_policy() {
         let pod = json!({ "metadata": { "generateName": "job-" } });
         let of = |code| {
             status(&format!("verb: create, resource: pods, code: {code}"), &asked("pods", None, Some(&pod)))
@@ -120,7 +120,7 @@ mod tests {
             (&of(404)["reason"], &of(404)["message"]),
             (&json!("NotFound"), &json!("namespaces \"ns\" not found"))
         );
-        // Not AlreadyExists, which would be about the name.
+        // The reason is not AlreadyExists, which would concern the name.
         assert_eq!(
             (&of(409)["reason"], &of(409)["details"]["kind"]),
             (&json!("Conflict"), &json!("resourcequotas"))
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_is_of_versions_where_the_request_has_one() {
+    fn a_conflict_names_versions_if_the_request_has_one() {
         let job = status("verb: update, resource: jobs/status, code: 409", &asked("jobs", Some("job"), None));
         assert_eq!(
             job["message"],

@@ -1,7 +1,7 @@
-//! Random scenarios, and the shortest that is wrong in the same way.
+//! Random scenarios, and the shortest one with the same failure.
 //!
-//! A draft is a scenario as text, so that what is found is a file that `jobcheck run --target sim` takes. A seed decides
-//! the draft and its run.
+//! A draft is a scenario as text, so that a finding is a file for `jobcheck run --target sim`. A seed decides the
+//! draft and its run.
 
 mod random;
 
@@ -17,92 +17,92 @@ use jobcheck_spec::apiserver::RuleSet;
 use self::random::Random;
 use crate::{Outcome, run_on};
 
-/// What drafts are made of.
+/// The elements of drafts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Menu {
-    /// Whether something happens to the controllers: crashes, requests that fail or are answered to nobody, watches that
-    /// stand still or expire. What happens to pods and their nodes, happens in any case.
+    /// If true, drafts have faults of controllers: crashes, failed requests, lost responses, and held or expired
+    /// watches. Pods and Nodes can fail in any case.
     pub faults: bool,
-    /// Whether a real clock is waited for: then little time passes, and in the end the Job is deleted, and whoever holds
-    /// a finalizer has to let go.
+    /// If true, drafts are for a real clock: little time passes, and at the end the Job is deleted and no
+    /// finalizer may remain.
     pub real_time: bool,
 }
 
 impl Menu {
-    /// Everything, under virtual time.
+    /// All elements, under virtual time.
     pub const SIM: Menu = Menu { faults: true, real_time: false };
 }
 
-/// A scenario that may be shortened.
+/// A scenario that can be shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     menu: Menu,
-    /// Steps that happen as soon as they are possible where a real clock is waited for, a bit for each.
+    /// A bit mask of the steps that happen as soon as they are possible with a real clock.
     at_once: u64,
-    /// Fields of the Job's spec, one line each.
+    /// The fields of the Job's spec, one line each.
     spec: Vec<String>,
-    /// Steps, one line each.
+    /// The steps, one line each.
     steps: Vec<String>,
-    /// The delay after a failure.
+    /// The first backoff delay.
     backoff: &'static str,
-    /// How many pods the status lists at most, if that is not the usual number.
+    /// The maximum number of UIDs in the status. `None`: the default.
     most_uncounted: Option<usize>,
 }
 
-/// How a draft went.
+/// The result of running a draft.
 #[derive(Debug)]
-pub enum Ran {
-    /// The trace conforms, and the controllers came to rest.
+pub enum DraftResult {
+    /// The trace conforms, and the run became quiescent.
     Held {
-        /// Requests in it.
+        /// The number of requests in the trace.
         requests: usize,
     },
-    /// It cannot be judged.
+    /// The verdict is inconclusive.
     Unjudged {
-        /// Why.
+        /// The reason.
         why: String,
         /// The trace.
         trace: Vec<u8>,
     },
-    /// The API server, or the reader, does not take it; why.
+    /// The parser or the API server refuses the draft, for this reason.
     Refused(String),
-    /// Something is wrong.
-    Wrong(Box<Wrong>),
+    /// The run has failed.
+    Wrong(Box<Failure>),
 }
 
-/// What is wrong with a run.
+/// The failure of a run.
 #[derive(Debug)]
-pub struct Wrong {
-    /// The requirement that is broken; none where the controllers do not come to rest.
+pub struct Failure {
+    /// The broken requirement. `None`: the run does not become quiescent.
     pub requirement: Option<Req>,
-    /// What is wrong.
+    /// The explanation.
     pub why: String,
     /// The trace.
     pub trace: Vec<u8>,
 }
 
 impl Draft {
-    /// The draft of a seed.
+    /// Returns the draft of a seed.
     #[must_use]
     pub fn of(seed: u64, menu: Menu) -> Draft {
         let mut random = Random::seeded(seed ^ 0x5eed, menu);
         let spec = random.spec();
         let steps: Vec<String> = (0..random.between(3, 24)).flat_map(|_| random.step(&spec)).collect();
         let backoff = random.one(&["0s", "0s", "1s", "10s"]);
-        // Three of four steps are; what comes behind them waits until everybody is at rest.
+        // Three of four steps happen at once. The lines of the ending wait for quiescence.
         let own = u32::try_from(steps.len()).ok().and_then(|count| u64::MAX.checked_shl(count)).unwrap_or(0);
         let at_once = if menu.real_time { (random.bits() | random.bits()) & !own } else { 0 };
         Draft { menu, at_once, spec, steps, backoff, most_uncounted: random.most_uncounted() }
     }
 
-    /// The steps that happen as soon as they are possible where a real clock is waited for, a bit for each: `--seed` of
+    /// The bit mask of the steps that happen as soon as they are possible with a real clock: `--seed` of
     /// `jobcheck run`.
     #[must_use]
     pub fn at_once(&self) -> u64 {
         self.at_once
     }
 
-    /// The scenario.
+    /// Returns the text of the scenario.
     #[must_use]
     pub fn text(&self, name: &str, about: &str) -> String {
         let mut text = format!("apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: {name}\nabout: {about}\n");
@@ -117,7 +117,7 @@ impl Draft {
         for step in &self.steps {
             let _ = writeln!(text, "- {step}\n  optional: true");
         }
-        // Who never sees anything again never comes to rest.
+        // A controller whose watches stay held never becomes quiescent.
         if self.menu.faults || !self.menu.real_time {
             text.push_str("- catchUp: {}\n");
         }
@@ -127,27 +127,27 @@ impl Draft {
         text
     }
 
-    /// How many steps it has.
+    /// The number of steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// Runs it with a seed, by controllers with these mutations, on the API server of this version.
+    /// Runs the draft with a seed, with mutations of the controllers, and with the rules of this version.
     #[must_use]
-    pub fn run(&self, version: RuleSet, seed: u64, mutations: &Mutations) -> Ran {
+    pub fn run(&self, version: RuleSet, seed: u64, mutations: &Mutations) -> DraftResult {
         let scenario = match read(&self.text("fuzz", "found by chance")) {
             Ok(scenario) => scenario,
-            Err(error) => return Ran::Refused(error.to_string()),
+            Err(error) => return DraftResult::Refused(error.to_string()),
         };
         match run_on(version, &scenario, seed, mutations) {
             Ok(outcome) => ran(outcome),
-            Err(why) => Ran::Refused(why),
+            Err(why) => DraftResult::Refused(why),
         }
     }
 
-    /// The shortest draft found that is wrong in the same way, with the seed of its run: without each step and field in
-    /// turn, until none can be missed. Each candidate may break with any of the first seeds.
+    /// Returns the shortest draft with the same failure, and the seed of its run. Steps and fields are removed in
+    /// turn until none can be removed. Each candidate is run with several seeds.
     #[must_use]
     pub fn shrunk(
         &self,
@@ -157,7 +157,7 @@ impl Draft {
         mutations: &Mutations,
     ) -> (Draft, u64) {
         let tries = Cell::new(0);
-        let is_wrong = |ran: Ran| matches!(ran, Ran::Wrong(wrong) if wrong.requirement == requirement);
+        let is_wrong = |result: DraftResult| matches!(result, DraftResult::Wrong(wrong) if wrong.requirement == requirement);
         let breaks = |draft: &Draft| {
             tries.set(tries.get() + 1);
             let seeds = [seed].into_iter().chain(0..SEEDS_TRIED);
@@ -173,7 +173,7 @@ impl Draft {
         }
     }
 
-    /// Itself without some of its steps, many first, and without one of its fields.
+    /// The drafts without some steps, many first, and without one field.
     fn shorter(&self) -> impl Iterator<Item = Draft> {
         let count = self.steps.len();
         let sizes = std::iter::successors(Some(count), |size| (*size > 1).then_some(size / 2));
@@ -195,28 +195,28 @@ impl Draft {
     }
 }
 
-/// The Job is deleted, and no finalizer is left.
+/// The ending: the Job is deleted, and no finalizer remains.
 const ENDING: &str = "- deleteJob: {propagation: Background}\n  optional: true\n\
                       expect:\n- exists: false\n  pods: {tracked: 0}\n";
-/// Seeds with which a shorter draft is tried beside its own: with fewer steps chance falls otherwise.
+/// The number of further seeds for a shorter draft. With fewer steps a seed chooses another order.
 const SEEDS_TRIED: u64 = 4;
-/// Drafts that are tried, after which the shortest so far is told.
+/// The maximum number of drafts that are tried.
 const MOST_TRIES: usize = 200;
 
-fn ran(outcome: Outcome) -> Ran {
-    let (requirement, why) = outcome.told();
+fn ran(outcome: Outcome) -> DraftResult {
+    let (requirement, why) = outcome.finding();
     match outcome.exit() {
-        Exit::Conforms => Ran::Held { requests: outcome.requests },
-        // A Job that went before its controller wrote anything is no doubt.
+        Exit::Conforms => DraftResult::Held { requests: outcome.requests },
+        // A Job that was removed before any write of its controller needs no verdict.
         Exit::Inconclusive if is_idle(&outcome.report) && outcome.unmet.is_none() => {
-            Ran::Held { requests: outcome.requests }
+            DraftResult::Held { requests: outcome.requests }
         }
-        Exit::Inconclusive => Ran::Unjudged { why, trace: outcome.trace },
-        _ => Ran::Wrong(Box::new(Wrong { requirement, why, trace: outcome.trace })),
+        Exit::Inconclusive => DraftResult::Unjudged { why, trace: outcome.trace },
+        _ => DraftResult::Wrong(Box::new(Failure { requirement, why, trace: outcome.trace })),
     }
 }
 
-/// Whether all that cannot be judged is that nothing was written of a Job.
+/// Returns true if the only reason for an inconclusive verdict is a Job without writes.
 #[must_use]
 pub fn is_idle(report: &ReplayReport) -> bool {
     let is_clear = |doubts: usize, judged: u64| doubts <= usize::from(judged == 0);
@@ -234,18 +234,21 @@ mod tests {
 
     const V1_36: RuleSet = RuleSet::V1_36;
 
-    /// The API server takes all of them, and what they come to is judged, and holds.
+    /// The API server accepts every draft, and its run is judged and conforms.
     #[test]
     fn drafts_are_valid_and_hold() {
         for (seed, version) in
             (0..150).map(|seed| (seed, V1_36)).chain((0..50).map(|seed| (seed, RuleSet::V1_35)))
         {
             let ran = Draft::of(seed, Menu::SIM).run(version, seed, &Mutations::default());
-            assert!(matches!(ran, Ran::Held { requests } if requests > 0), "{version:?} {seed}: {ran:?}");
+            assert!(
+                matches!(ran, DraftResult::Held { requests } if requests > 0),
+                "{version:?} {seed}: {ran:?}"
+            );
         }
     }
 
-    /// Where a real clock is waited for, time hardly passes; without faults nothing happens to controllers.
+    /// Drafts for a real clock let little time pass. Drafts without faults do not affect controllers.
     #[test]
     fn a_draft_has_what_its_menu_has() {
         for seed in 0..300 {
@@ -257,7 +260,7 @@ mod tests {
                 let passes = steps().filter_map(|step| step.advance).map(|span| span.0).max();
                 assert!(passes.unwrap_or_default() <= 3_000, "{text}");
                 let is_fault = |step: &Step| {
-                    let names = step.happenings();
+                    let names = step.events();
                     FAULTS.iter().any(|fault| names.iter().any(|name| name == fault))
                 };
                 assert!(faults || !steps().any(is_fault), "{text}");
@@ -269,24 +272,24 @@ mod tests {
 
     const FAULTS: [&str; 7] = ["crash", "lateRequest", "request", "hold", "release", "expire", "catchUp"];
 
-    /// What is left of a draft breaks the same requirement, with the seed that is told. Here by a known defect.
+    /// A shortened draft breaks the same requirement with the returned seed, here because of a known defect.
     #[test]
     fn the_shortest_is_wrong_in_the_same_way() {
         let mutations = Mutations::of(&[Mutation::FinishesWhilePodsTerminate]);
         let wrong = |seed| match Draft::of(seed, Menu::SIM).run(V1_36, seed, &mutations) {
-            Ran::Wrong(wrong) => wrong.requirement.map(|requirement| (seed, requirement)),
-            Ran::Held { .. } | Ran::Unjudged { .. } | Ran::Refused(_) => None,
+            DraftResult::Wrong(wrong) => wrong.requirement.map(|requirement| (seed, requirement)),
+            DraftResult::Held { .. } | DraftResult::Unjudged { .. } | DraftResult::Refused(_) => None,
         };
         let (seed, requirement) = (0..200).find_map(wrong).unwrap();
         let draft = Draft::of(seed, Menu::SIM);
         let (shortest, its_seed) = draft.shrunk(Some(requirement), V1_36, seed, &mutations);
         assert!(shortest.steps() < draft.steps(), "{}", shortest.text("x", "y"));
         let again = shortest.run(V1_36, its_seed, &mutations);
-        assert!(matches!(again, Ran::Wrong(wrong) if wrong.requirement == Some(requirement)));
-        assert!(matches!(shortest.run(V1_36, its_seed, &Mutations::default()), Ran::Held { .. }));
+        assert!(matches!(again, DraftResult::Wrong(wrong) if wrong.requirement == Some(requirement)));
+        assert!(matches!(shortest.run(V1_36, its_seed, &Mutations::default()), DraftResult::Held { .. }));
     }
 
-    /// A step that breaks something remains, and what it does not need goes.
+    /// The step that breaks the requirement remains, and all others are removed.
     #[test]
     fn what_is_not_needed_goes() {
         let draft = Draft {

@@ -1,27 +1,27 @@
-//! Jobs and steps by chance.
+//! Random Jobs and steps.
 
 use std::ops::RangeInclusive;
 
 use super::Menu;
 use crate::rng::Rng;
 
-/// The numbers of steps that are about controllers.
+/// The numbers of the steps that concern controllers.
 const FAULTS: RangeInclusive<usize> = 15..=20;
 
-/// With what a creation fails, any other write, and a PATCH of a pod. 404 would say of another write that its object is gone.
-/// 422 tells who releases a pod that it is another one by now, also if an admission policy said it: 1.36 and the shipped
-/// controllers leave it out then, though it is the Job's still.
+/// The codes of failed requests: the first only for creations, and the second not for a PATCH of a pod. 404 for
+/// another write would mean that the object was removed. After a 422 for a finalizer removal, Kubernetes 1.36 and the
+/// shipped controllers conclude that the pod was replaced, and skip it.
 const CODES: [u16; 7] = [404, 422, 403, 409, 429, 500, 504];
 
-/// One step in so many is a rare one, under virtual time.
+/// One of this number of steps is a rare one, under virtual time.
 const RARE: usize = 6;
 
-/// Chance, and what it chooses from.
+/// The random choices of a draft.
 pub(super) struct Random {
     rng: Rng,
-    /// Of the codes with which requests fail alone, so that a seed has the steps that it had before there were codes.
+    /// The sequence for codes. It is separate, so that seeds keep the steps that they had before codes existed.
     codes: Rng,
-    /// Of what is rare alone, for the same reason.
+    /// The sequence for rare steps, which is separate for the same reason.
     rare: Rng,
     menu: Menu,
 }
@@ -52,7 +52,7 @@ impl Random {
         of[self.below(of.len())]
     }
 
-    /// A Job that the API server takes.
+    /// Returns the fields of a valid Job.
     pub(super) fn spec(&mut self) -> Vec<String> {
         let indexed = self.chance(2);
         let work_queue = !indexed && self.chance(4);
@@ -101,7 +101,7 @@ impl Random {
         spec
     }
 
-    /// A second rule, for pods that are evicted.
+    /// Returns a second rule, for evicted pods.
     fn disruption(&mut self, per_index: bool) -> String {
         let actions = ["Ignore", "Count", "FailJob", "FailIndex"];
         let choice = self.rare.below(8);
@@ -110,7 +110,7 @@ impl Random {
         possible.get(choice).map(rule).unwrap_or_default()
     }
 
-    /// How many pods the status lists at most, where that is not the usual number.
+    /// Returns the maximum number of UIDs in the status. `None`: the default.
     pub(super) fn most_uncounted(&mut self) -> Option<usize> {
         (!self.menu.real_time && self.rare.below(4) == 0).then(|| 1 + self.rare.below(3))
     }
@@ -119,7 +119,7 @@ impl Random {
         if self.chance(4) { "{}".to_owned() } else { format!("{{pod: {}}}", self.between(1, 6)) }
     }
 
-    /// What a step may be, by its number below: those on the menu.
+    /// Chooses a kind of step from the menu, by its number in [`Random::step`].
     fn kind(&mut self) -> usize {
         loop {
             let kind = self.below(24);
@@ -129,7 +129,7 @@ impl Random {
         }
     }
 
-    /// One step, or some that belong together.
+    /// Returns one step, or several that belong together.
     pub(super) fn step(&mut self, spec: &[String]) -> Vec<String> {
         let one = |step: String| vec![step];
         if !self.menu.real_time && self.rare.below(RARE) == 0 {
@@ -168,7 +168,7 @@ impl Random {
         }
     }
 
-    /// What hardly ever happens to a Job.
+    /// Returns a rare step.
     fn rare_step(&mut self) -> String {
         let pod = |rare: &mut Rng| format!("{{pod: {}}}", 1 + rare.below(6));
         let rare = &mut self.rare;
@@ -197,10 +197,10 @@ impl Random {
         }
     }
 
-    /// A watch stands still for a while, or expires.
+    /// Returns steps that hold and release a watch, or expire it.
     fn watch(&mut self) -> Vec<String> {
         let watch = self.one(&["pods", "jobs"]);
-        // Under virtual time watches lag by themselves.
+        // Under virtual time watches lag anyway.
         let happenings: &[&str] = match self.menu.real_time {
             false => &["hold", "release"],
             true => self.one(&[&["hold", "release"][..], &["expire"], &["hold", "expire", "release"]]),
@@ -208,7 +208,7 @@ impl Random {
         happenings.iter().map(|what| format!("{what}: {{watch: {watch}}}")).collect()
     }
 
-    /// Of an Indexed Job both numbers at once.
+    /// Returns a change of `parallelism`, for an Indexed Job together with `completions`.
     fn rescaling(&mut self, spec: &[String]) -> String {
         let to = self.between(1, 4);
         if spec.iter().any(|field| field.starts_with("completionMode")) {
@@ -218,7 +218,7 @@ impl Random {
         }
     }
 
-    /// With what such a request fails.
+    /// Returns the code of a failed request.
     fn code(&mut self, request: &str) -> String {
         let left_out = match () {
             () if request.starts_with("verb: create") => 0,

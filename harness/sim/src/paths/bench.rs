@@ -1,4 +1,4 @@
-//! The cluster that paths are replayed on: the embedded API server, and what is known of each Job of the world there.
+//! The cluster on which paths are replayed: the embedded API server, and the replica of each Job of the model.
 
 use std::sync::Arc;
 
@@ -19,60 +19,60 @@ use super::ttl::TtlWorker;
 use super::worker::Worker;
 use crate::cluster::NAMESPACE;
 
-/// When the clock of the model shows 0: 2026-01-01T00:00:00Z.
+/// The Unix time at which the model's clock shows 0: 2026-01-01T00:00:00Z.
 pub const EPOCH: i64 = 1_767_225_600;
 /// The node that runs all pods.
 const NODE: &str = "node-1";
 
-/// Why a path does not go on.
+/// The reason why a path ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The API server, or the order of UIDs, does not let it: one of the abstractions that the module names.
+    /// The path reaches an abstraction of the model, which the module lists.
     Cut(&'static str),
-    /// What happens is not what the path says.
+    /// The result differs from the path.
     Differs(String),
 }
 
-/// What happens is not what the path says.
+/// Returns a difference.
 pub fn differs<T>(what: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Differs(what.into()))
 }
 
-/// A cluster, and what is known of each Job there.
+/// A cluster with the replicas of the Jobs.
 pub struct Bench {
     /// The API server.
     pub server: Server,
-    /// The clock: requests take no time, so that times are those of the path.
+    /// The clock. Requests take no time, so that times are those of the path.
     pub now: Timestamp,
-    /// The Jobs of the world, in its order.
+    /// The replicas of the Jobs, in the order of the model.
     pub replicas: Vec<Replica>,
 }
 
-/// One Job of the world as the API server has it.
+/// A Job of the model on the API server.
 #[derive(Clone, Debug)]
 pub struct Replica {
     /// `metadata.name`.
     pub name: Arc<str>,
-    /// `metadata.uid` of each Job that had the name, oldest first.
+    /// `metadata.uid` of each Job of the name, oldest first.
     pub jobs: Vec<Uid>,
-    /// Its pods, dead ones included, in the order of their creation.
+    /// Its pods, including removed ones, in the order of their creation.
     pub pods: Vec<KnownPod>,
-    /// The revision before the first change of the Job that the model knows, and after each.
+    /// The revision before the first change of the Job, and the revision of each change.
     pub job_log: Vec<u64>,
-    /// The same of its pods.
+    /// The same for its pods.
     pub pod_log: Vec<u64>,
-    /// The processes that manage it.
+    /// The processes that manage the Job.
     pub workers: Vec<Worker>,
-    /// The TTL controller, where the path has one.
+    /// The TTL controller, if the path has one.
     pub ttl: Option<TtlWorker>,
-    /// The request of a dead process.
-    pub late: Option<Request>,
+    /// The request of a terminated process.
+    pub delayed: Option<Request>,
 }
 
-/// What a pod of the model is at the API server.
+/// A pod of the model on the API server.
 #[derive(Clone, Debug)]
 pub struct KnownPod {
-    /// Its UID in the model.
+    /// The UID in the model.
     pub uid: Uid,
     /// `metadata.uid`.
     pub stored: Uid,
@@ -81,7 +81,7 @@ pub struct KnownPod {
 }
 
 impl Bench {
-    /// The cluster as a scope begins.
+    /// Returns the cluster in the initial state of a scope.
     ///
     /// # Errors
     ///
@@ -113,25 +113,25 @@ impl Bench {
             pod_log: Vec::new(),
             workers: Vec::new(),
             ttl: None,
-            late: None,
+            delayed: None,
         });
         self.create_job(id, job, scope)?;
         job_state.pods.iter().try_for_each(|pod| self.find(id, pod, scope))
     }
 
-    /// Another cluster in the same state.
+    /// Returns a copy in the same state.
     #[must_use]
     pub fn fork(&self) -> Bench {
         Bench { server: self.server.fork(), now: self.now, replicas: self.replicas.clone() }
     }
 
-    /// A Job of the world.
+    /// The replica of a Job.
     #[must_use]
     pub fn replica(&self, id: JobId) -> &Replica {
         &self.replicas[usize::from(id.0)]
     }
 
-    /// A Job of the world, to change what is known of it.
+    /// The replica of a Job, to change it.
     pub fn replica_mut(&mut self, id: JobId) -> &mut Replica {
         &mut self.replicas[usize::from(id.0)]
     }
@@ -145,22 +145,22 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// It is not.
+    /// The API server refuses the request.
     pub fn must(&mut self, request: &Request) -> Result<Arc<Value>, Stop> {
-        let what = |message: String| Stop::Differs(format!("{} is refused: {message}", told(request)));
+        let what = |message: String| Stop::Differs(format!("{} is refused: {message}", describe(request)));
         self.ask(request).object().map_err(|error| what(error.message))
     }
 
-    /// What a kubelet does.
+    /// Calls a function with the kubelet.
     pub fn kubelet<R>(&mut self, act: impl FnOnce(&Kubelet, &mut Server, Timestamp) -> R) -> R {
         act(&Kubelet { node: NODE.to_owned() }, &mut self.server, self.now)
     }
 
-    /// The user creates the Job.
+    /// Creates the Job as the user.
     ///
     /// # Errors
     ///
-    /// What the API server says against it.
+    /// The refusal of the API server.
     pub fn create_job(&mut self, id: JobId, job: &Job, scope: &Scope) -> Result<(), String> {
         let Some(spec) = scope.jobs.get(usize::from(id.0)) else { return Err("no such Job".to_owned()) };
         let body = job_request(job, spec);
@@ -170,7 +170,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A pod that is there before the Job has had a sync.
+    /// Creates a pod that exists before the first sync of the Job.
     fn find(&mut self, id: JobId, pod: &Pod, scope: &Scope) -> Result<(), String> {
         let Some(job) = self.job(id).cloned() else { return Err("there is no Job".to_owned()) };
         let template = &job["spec"]["template"];
@@ -184,7 +184,7 @@ impl Bench {
         let body = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]});
         let request = Request::new(Resource::Pods, Some(NAMESPACE), None, Verb::Create(body));
         let response = self.ask(&request);
-        let stored = self.note_birth(id, pod.uid, &response, scope).ok_or("a pod is refused")?;
+        let stored = self.add_created_pod(id, pod.uid, &response, scope).ok_or("a pod is refused")?;
         let done = match pod.phase {
             Phase::Pending | Phase::Unknown => Ok(()),
             Phase::Running => self.kubelet(|it, server, now| it.run(server, now, NAMESPACE, &stored, false)),
@@ -198,9 +198,15 @@ impl Bench {
         done.map_err(|error| error.message)
     }
 
-    /// A pod was created: it is known, and has a node, unless pods of the scope wait for one. Its name; `None` where there
-    /// is none.
-    pub fn note_birth(&mut self, id: JobId, of: Uid, response: &Response, scope: &Scope) -> Option<Arc<str>> {
+    /// Adds a created pod to the replica, and binds it unless pods of the scope wait for the scheduler. Returns
+    /// its name, or `None` if the response has no pod.
+    pub fn add_created_pod(
+        &mut self,
+        id: JobId,
+        of: Uid,
+        response: &Response,
+        scope: &Scope,
+    ) -> Option<Arc<str>> {
         let Ok(Reply::Object { code: 201, object }) = &response.outcome else { return None };
         let name: Arc<str> = Arc::from(object["metadata"]["name"].as_str()?);
         let pod = KnownPod { uid: of, stored: uid(object), name: Arc::clone(&name) };
@@ -225,7 +231,7 @@ impl Bench {
         self.server.store().get(Resource::Pods, &key(&known.name))
     }
 
-    /// The Job as it was at a revision.
+    /// The Job at a revision.
     #[must_use]
     pub fn job_at(&self, id: JobId, revision: u64) -> Option<Arc<Value>> {
         let key = key(&self.replica(id).name);
@@ -233,7 +239,7 @@ impl Bench {
         all.remove(&key)
     }
 
-    /// All pods as they were at a revision, in the order of their names.
+    /// All pods at a revision, in the order of their names.
     #[must_use]
     pub fn pods_at(&self, revision: u64) -> Vec<Arc<Value>> {
         let prefix = key("");
@@ -243,32 +249,32 @@ impl Bench {
 }
 
 impl Replica {
-    /// What a pod of the model is at the API server.
+    /// The pod of the API server for a pod of the model.
     #[must_use]
     pub fn known(&self, uid: Uid) -> Option<&KnownPod> {
         self.pods.iter().find(|pod| pod.uid == uid)
     }
 
-    /// The pod of the model that has this UID at the API server.
+    /// The pod with this UID on the API server.
     #[must_use]
     pub fn of_stored(&self, stored: Uid) -> Option<&KnownPod> {
         self.pods.iter().find(|pod| pod.stored == stored)
     }
 
-    /// The revision that a cache shows which lacks so many changes of the Job.
+    /// The revision of a cache that lacks this number of changes of the Job.
     #[must_use]
     pub fn job_revision(&self, behind: usize, newest: u64) -> u64 {
         shown(&self.job_log, behind, newest)
     }
 
-    /// The revision that a cache shows which lacks so many changes of pods.
+    /// The revision of a cache that lacks this number of changes of pods.
     #[must_use]
     pub fn pod_revision(&self, behind: usize, newest: u64) -> u64 {
         shown(&self.pod_log, behind, newest)
     }
 }
 
-/// A cache that lacks nothing has seen what concerns others as well.
+/// A cache without lag also shows changes of other objects.
 fn shown(log: &[u64], behind: usize, newest: u64) -> u64 {
     if behind == 0 {
         return newest;
@@ -276,7 +282,7 @@ fn shown(log: &[u64], behind: usize, newest: u64) -> u64 {
     log.len().checked_sub(behind + 1).and_then(|place| log.get(place)).copied().unwrap_or_default()
 }
 
-/// The key of an object of this name.
+/// The key of an object with this name.
 #[must_use]
 pub fn key(name: &str) -> String {
     format!("{NAMESPACE}/{name}")
@@ -294,15 +300,15 @@ pub fn timestamp(time: Time) -> Timestamp {
     Timestamp::from_second(EPOCH.saturating_add(time.0)).unwrap_or_default()
 }
 
-/// The API's spelling of it.
+/// A time in the format of the API.
 #[must_use]
 pub fn stamp(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A request in a few words.
+/// A short description of a request.
 #[must_use]
-pub fn told(request: &Request) -> String {
+pub fn describe(request: &Request) -> String {
     let part = request.subresource.map(|it| format!("/{}", it.name())).unwrap_or_default();
     format!("{} of {}{part} {}", request.verb.name(), request.resource.facts().plural, request.name())
 }

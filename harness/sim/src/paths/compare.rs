@@ -1,17 +1,17 @@
-//! What the API server holds against what the path says that it holds.
+//! Comparison of the objects of the API server with the state of the path.
 //!
-//! Objects are projected onto the model's types, as those of traces are. What the model has none of, or has another of, is
-//! left out here, and nowhere else:
+//! Objects are projected onto the model's types, as for traces. The following properties differ or are missing in the
+//! model, and are omitted here and nowhere else:
 //!
-//! - UIDs and names: they are those of the API server, one for each of the path;
-//! - the template and the selector of a Job, and its digest of labels: the model has a template of one field, and labels
-//!   with its own UIDs;
-//! - the times of pods, where pods need not wait after failures: the model leaves them at zero then;
-//! - when a pod was created: the model notes when the sync began that asks for it, and the server does not create it earlier;
-//! - since when a pod is not ready: the model keeps the moment at which it became ready, and that at which it ended;
-//! - which rule of the failure policy a pod matches, once the Job is gone;
-//! - a pod that is being deleted, has ended, and is held by nothing: the server removes it with its last finalizer, to the
-//!   model it goes by a step of its own.
+//! - UIDs and names: the API server has its own, one for each of the path;
+//! - the template, the selector, and the digest of labels of a Job: the model's template has one field, and its
+//!   labels contain its own UIDs;
+//! - the times of pods in scopes without backoff delays: the model has zeros then;
+//! - the creation time of a pod: the model has the begin of the sync, and the server a time that is not earlier;
+//! - the time since which a pod is not ready: the model has only the times at which it became ready and terminated;
+//! - the rule of the failure policy that a pod matches, after the Job was removed;
+//! - a terminated pod without finalizers that is being deleted: the server removes it at once, and the model with a
+//!   step of its own.
 
 use std::sync::Arc;
 
@@ -38,22 +38,22 @@ pub fn compare(bench: &Bench, id: JobId, after: &World, scope: &Scope, rig: &mut
     let (stored, replica) = (bench.job(id), bench.replica(id));
     match (&job_state.job, stored) {
         (None, None) => {}
-        (Some(said), Some(stored)) => {
+        (Some(expected), Some(stored)) => {
             let found = &rig.reader.job(stored).map_err(Stop::Differs)?.projected.job;
-            compare_jobs(said, found, replica)?;
+            compare_jobs(expected, found, replica)?;
         }
-        (said, found) => {
+        (expected, found) => {
             let is = |there: bool| if there { "there" } else { "gone" };
             return differs(format!(
                 "the Job is {} in the path, and {} at the server",
-                is(said.is_some()),
+                is(expected.is_some()),
                 is(found.is_some())
             ));
         }
     }
     for known in &replica.pods {
-        let said = job_state.pods.get(known.uid);
-        compare_pod(said, known, bench.pod(id, known.uid), (job_state, replica, scope), rig)?;
+        let expected = job_state.pods.get(known.uid);
+        compare_pod(expected, known, bench.pod(id, known.uid), (job_state, replica, scope), rig)?;
     }
     match job_state.pods.iter().find(|pod| replica.known(pod.uid).is_none()) {
         Some(pod) => differs(format!("nobody created pod {}", pod.uid.0)),
@@ -61,43 +61,43 @@ pub fn compare(bench: &Bench, id: JobId, after: &World, scope: &Scope, rig: &mut
     }
 }
 
-fn compare_jobs(said: &Job, found: &Job, replica: &Replica) -> Result<(), Stop> {
+fn compare_jobs(expected: &Job, found: &Job, replica: &Replica) -> Result<(), Stop> {
     let mapped = Job {
-        uid: said.uid,
-        metadata_digest: said.metadata_digest,
+        uid: expected.uid,
+        metadata_digest: expected.metadata_digest,
         created: clock(found.created),
         spec: Arc::new(JobSpec {
-            template: said.spec.template.clone(),
-            selector: said.spec.selector.clone(),
+            template: expected.spec.template.clone(),
+            selector: expected.spec.selector.clone(),
             ..JobSpec::clone(&found.spec)
         }),
         status: status(&found.status, replica),
         ..found.clone()
     };
     let own = replica.jobs.last() == Some(&found.uid);
-    let said = Job { status: with_names(&said.status, replica), ..said.clone() };
-    if own && mapped == said {
+    let expected = Job { status: with_names(&expected.status, replica), ..expected.clone() };
+    if own && mapped == expected {
         return Ok(());
     }
     let who = if own { "the Job" } else { "a Job that is another one" };
-    differs(format!("{who} has {}", parts(&format!("{mapped:#?}"), &format!("{said:#?}"))))
+    differs(format!("{who} has {}", parts(&format!("{mapped:#?}"), &format!("{expected:#?}"))))
 }
 
-/// The lines in which two objects differ, as they are debugged.
-fn parts(found: &str, said: &str) -> String {
+/// The lines in which the debug output of two objects differs.
+fn parts(found: &str, expected: &str) -> String {
     let only = |these: &str, those: &str| {
         let those: Vec<&str> = those.lines().collect();
         let lines: Vec<&str> = these.lines().filter(|line| !those.contains(line)).map(str::trim).collect();
         if lines.is_empty() { "nothing more".to_owned() } else { lines.join(" ") }
     };
-    format!("{}; the path has {}", only(found, said), only(said, found))
+    format!("{}; the path has {}", only(found, expected), only(expected, found))
 }
 
 fn clock(time: Time) -> Time {
     time.plus(-EPOCH)
 }
 
-/// A stored status with the UIDs and times of the model.
+/// A stored status, with the UIDs and times of the model.
 fn status(found: &JobStatus, replica: &Replica) -> JobStatus {
     let mut status = found.clone();
     if let Some(lists) = &mut status.uncounted {
@@ -116,16 +116,16 @@ fn status(found: &JobStatus, replica: &Replica) -> JobStatus {
     status
 }
 
-/// A status of the model with the names that pods have at the server.
-fn with_names(said: &JobStatus, replica: &Replica) -> JobStatus {
-    let mut status = said.clone();
+/// A status of the model, with the names of pods on the server.
+fn with_names(expected: &JobStatus, replica: &Replica) -> JobStatus {
+    let mut status = expected.clone();
     for condition in &mut status.conditions {
         condition.message = message(&condition.message, replica);
     }
     status
 }
 
-/// How the model names a pod in a message (PF-07).
+/// The prefix of a pod's name in messages of the model (PF-07).
 const IN_MESSAGES: &str = "default/pod-";
 
 fn message(text: &Text, replica: &Replica) -> Text {
@@ -137,20 +137,23 @@ fn message(text: &Text, replica: &Replica) -> Text {
 }
 
 fn compare_pod(
-    said: Option<&Pod>,
+    expected: Option<&Pod>,
     known: &KnownPod,
     stored: Option<&Arc<Value>>,
     around: (&JobState, &Replica, &Scope),
     rig: &mut Rig,
 ) -> Result<(), Stop> {
-    let (said, stored) = match (said, stored) {
+    let (expected, stored) = match (expected, stored) {
         (None, None) => return Ok(()),
-        (Some(said), None) if is_free(said) => return Ok(()),
-        (Some(said), Some(stored)) => (said, stored),
-        (said, found) => {
+        (Some(expected), None) if is_free(expected) => return Ok(()),
+        (Some(expected), Some(stored)) => (expected, stored),
+        (expected, found) => {
             let is = |there: bool| if there { "there" } else { "gone" };
-            let (said, found) = (is(said.is_some()), is(found.is_some()));
-            return differs(format!("pod {} is {said} in the path, and {found} at the server", known.uid.0));
+            let (expected, found) = (is(expected.is_some()), is(found.is_some()));
+            return differs(format!(
+                "pod {} is {expected} in the path, and {found} at the server",
+                known.uid.0
+            ));
         }
     };
     let read = rig.reader.pod(stored).map_err(Stop::Differs)?;
@@ -163,24 +166,24 @@ fn compare_pod(
     {
         return differs(format!("the end of its Job does not wait for pod {}", known.uid.0));
     }
-    let found = pod(&read, said, around);
-    let policy = policy(&said.policy, around.1);
-    let said = Pod { policy, ..said.clone() };
-    if found == said && read.projected.pod.uid == known.stored {
+    let found = pod(&read, expected, around);
+    let policy = policy(&expected.policy, around.1);
+    let expected = Pod { policy, ..expected.clone() };
+    if found == expected && read.projected.pod.uid == known.stored {
         return Ok(());
     }
-    differs(format!("pod {} has {}", known.uid.0, parts(&format!("{found:#?}"), &format!("{said:#?}"))))
+    differs(format!("pod {} has {}", known.uid.0, parts(&format!("{found:#?}"), &format!("{expected:#?}"))))
 }
 
-fn policy(said: &PolicyMatch, replica: &Replica) -> PolicyMatch {
-    match said {
+fn policy(expected: &PolicyMatch, replica: &Replica) -> PolicyMatch {
+    match expected {
         PolicyMatch::FailJob(text) => PolicyMatch::FailJob(message(text, replica)),
-        PolicyMatch::None | PolicyMatch::Action(_) => said.clone(),
+        PolicyMatch::None | PolicyMatch::Action(_) => expected.clone(),
     }
 }
 
-/// A stored pod as the model has it.
-fn pod(read: &ReadPod, said: &Pod, (job_state, replica, scope): (&JobState, &Replica, &Scope)) -> Pod {
+/// A stored pod as a pod of the model.
+fn pod(read: &ReadPod, expected: &Pod, (job_state, replica, scope): (&JobState, &Replica, &Scope)) -> Pod {
     let object = &read.projected;
     let found = &object.pod;
     let incarnation = object
@@ -189,42 +192,42 @@ fn pod(read: &ReadPod, said: &Pod, (job_state, replica, scope): (&JobState, &Rep
         .as_ref()
         .and_then(|owner| replica.jobs.iter().position(|job| *job == owner.uid))
         .and_then(|place| u8::try_from(place).ok());
-    let own = replica.jobs.get(usize::from(said.incarnation));
+    let own = replica.jobs.get(usize::from(expected.incarnation));
     let selected =
         own.is_some_and(|job| {
             object.metadata.labels.iter().any(|(key, value)| {
                 &**key == "batch.kubernetes.io/controller-uid" && Uid::parse(value) == *job
             })
         });
-    let times = |found: Option<Time>, said: Option<Time>| {
-        if scope.has_delays() { found.map(clock) } else { said }
+    let times = |found: Option<Time>, expected: Option<Time>| {
+        if scope.has_delays() { found.map(clock) } else { expected }
     };
     let ready_changed =
-        if found.ready { times(found.ready_changed, said.ready_changed) } else { said.ready_changed };
-    // Where there are no delays, that there is an end is what there is (BO-07).
-    let finished = times(found.finished, found.finished.and(said.finished));
+        if found.ready { times(found.ready_changed, expected.ready_changed) } else { expected.ready_changed };
+    // In scopes without delays, only the existence of an end matters (BO-07).
+    let finished = times(found.finished, found.finished.and(expected.finished));
     Pod {
-        uid: said.uid,
+        uid: expected.uid,
         controlled: incarnation.is_some(),
-        incarnation: incarnation.unwrap_or(said.incarnation),
+        incarnation: incarnation.unwrap_or(expected.incarnation),
         selected,
-        // Nobody asks for a pod before the model notes its creation.
-        created: if scope.has_delays() && clock(found.created) < said.created {
+        // No pod is requested before the model's creation time.
+        created: if scope.has_delays() && clock(found.created) < expected.created {
             clock(found.created)
         } else {
-            said.created
+            expected.created
         },
         ready_changed,
         finished,
-        policy: evidence(read, said, job_state),
+        policy: evidence(read, expected, job_state),
         ..found.clone()
     }
 }
 
-/// What the Job's failure policy says of the pod.
-fn evidence(read: &ReadPod, said: &Pod, job_state: &JobState) -> PolicyMatch {
-    let Some(job) = job_state.job.as_ref().filter(|_| job_state.ghost.owns(said)) else {
-        return said.policy.clone();
+/// The match of the pod in the Job's failure policy.
+fn evidence(read: &ReadPod, expected: &Pod, job_state: &JobState) -> PolicyMatch {
+    let Some(job) = job_state.job.as_ref().filter(|_| job_state.ghost.owns(expected)) else {
+        return expected.policy.clone();
     };
     match (&job.spec.pod_failure_policy, &read.projected.evidence) {
         (Some(policy), Some(evidence)) => evaluate(policy, evidence),

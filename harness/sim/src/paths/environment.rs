@@ -1,4 +1,4 @@
-//! What others than the controllers do, as requests of theirs.
+//! The steps of users, kubelets, and collectors, as their requests.
 
 use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::kubelet::End;
@@ -19,14 +19,15 @@ use serde_json::{Value, json};
 use super::bench::{Bench, Stop, differs, key, stamp};
 use crate::cluster::NAMESPACE;
 
-/// Why a path ends: the server removed the pod with its last finalizer; to the model that is a step of its own, which may wait.
+/// The reason of a path's end: the server has removed the pod with its last finalizer, which is a separate step in
+/// the model.
 pub const GONE: &str = "the server has removed the pod with its last finalizer";
 
-/// The kubelet of a pod, or the scheduler, does something.
+/// Applies a step of the kubelet or the scheduler.
 ///
 /// # Errors
 ///
-/// The pod is not as the path has it, or the server refuses.
+/// The pod differs from the path, or the server refuses the request.
 pub fn kubelet(
     bench: &mut Bench,
     id: JobId,
@@ -54,7 +55,7 @@ pub fn kubelet(
     done.or_else(|error: ApiError| differs(format!("the kubelet is refused: {}", error.message)))
 }
 
-/// The container is started again in its place, whether or not it was reported before.
+/// Counts a restart of the container, also if its status was not reported before.
 fn count_restart(pod: &mut Value) {
     let statuses = &mut pod["status"]["containerStatuses"];
     if !statuses.is_array() {
@@ -65,7 +66,7 @@ fn count_restart(pod: &mut Value) {
     *restarts = json!(restarts.as_i64().unwrap_or(0) + 1);
 }
 
-/// The name of a pod that is there.
+/// The name of an existing pod.
 fn name(bench: &Bench, id: JobId, uid: Uid, before: &World) -> Result<String, Stop> {
     match (bench.pod(id, uid), bench.replica(id).known(uid)) {
         (Some(_), Some(known)) => Ok(known.name.to_string()),
@@ -74,17 +75,18 @@ fn name(bench: &Bench, id: JobId, uid: Uid, before: &World) -> Result<String, St
     }
 }
 
-/// Whether nothing holds a pod that is being deleted: the server may have removed it.
+/// Returns true if a pod that is being deleted has no finalizers and has terminated, so that the server may have
+/// removed it.
 #[must_use]
 pub fn is_free(pod: &Pod) -> bool {
     pod.deleting && !pod.finalizer && !pod.other_finalizers && (pod.is_terminated() || pod.forced)
 }
 
-/// A pod is disrupted.
+/// Applies a disruption of a pod.
 ///
 /// # Errors
 ///
-/// The pod is not as the path has it, or the server refuses.
+/// The pod differs from the path, or the server refuses the request.
 pub fn disrupt(
     bench: &mut Bench,
     id: JobId,
@@ -99,7 +101,7 @@ pub fn disrupt(
         DisruptionStep::LoseNode | DisruptionStep::FailByPodGc => {
             let mut body =
                 jobcheck_scenario::runtime::failed_by_pod_gc(what == DisruptionStep::LoseNode, &now);
-            // Who takes a node for lost has marked its pods.
+            // The node controller has marked the pods of a lost Node as not ready.
             let unready = json!({"type": "Ready", "status": "False", "lastTransitionTime": now});
             match body["status"]["conditions"].as_array_mut() {
                 Some(conditions) => conditions.push(unready),
@@ -128,11 +130,11 @@ fn delete_pod(bench: &mut Bench, pod: &str, grace_period_seconds: Option<i64>) -
     bench.must(&Request::new(Resource::Pods, Some(NAMESPACE), Some(pod), Verb::Delete(options))).map(drop)
 }
 
-/// The user does something.
+/// Applies a step of the user.
 ///
 /// # Errors
 ///
-/// The object is not as the path has it, or the server refuses.
+/// The object differs from the path, or the server refuses the request.
 pub fn user(
     bench: &mut Bench,
     id: JobId,
@@ -243,7 +245,7 @@ fn deny(bench: &mut Bench, id: JobId, condition: &str) -> Result<(), Stop> {
     patch_job(bench, id, body, PatchKind::Strategic, Some(Subresource::Status))
 }
 
-/// New conditions come last: without being told, a strategic merge patch puts them first.
+/// Adds the order of conditions to a patch. Without it, a strategic merge patch puts new conditions first.
 fn in_order(bench: &Bench, id: JobId, mut body: Value) -> Value {
     let types = |conditions: &Value| -> Vec<Value> {
         let all = conditions.as_array().into_iter().flatten();
@@ -277,11 +279,11 @@ fn delete_job(bench: &mut Bench, id: JobId, asked: Propagation) -> Result<(), St
     bench.must(&Request::new(Resource::Jobs, Some(NAMESPACE), Some(&name), Verb::Delete(options))).map(drop)
 }
 
-/// The garbage collector, or the namespace controller, does something about a pod.
+/// Applies a step of the garbage collector or the namespace controller to a pod.
 ///
 /// # Errors
 ///
-/// The pod is not as the path has it, or the server refuses.
+/// The pod differs from the path, or the server refuses the request.
 pub fn collect(bench: &mut Bench, id: JobId, uid: Uid, before: &World, scope: &Scope) -> Result<(), Stop> {
     let name = name(bench, id, uid, before)?;
     if namespace_goes(before.job_state(id), scope) {
@@ -294,11 +296,11 @@ pub fn collect(bench: &mut Bench, id: JobId, uid: Uid, before: &World, scope: &S
     differs(format!("the garbage collector finds nothing to do about pod {}", uid.0))
 }
 
-/// The garbage collector, or the namespace controller, lets the Job go.
+/// Removes the Job as the garbage collector or the namespace controller.
 ///
 /// # Errors
 ///
-/// The server refuses, or there is more to wait for.
+/// The server refuses the request, or dependents remain.
 pub fn remove_job(bench: &mut Bench, id: JobId, before: &World, scope: &Scope) -> Result<(), Stop> {
     if namespace_goes(before.job_state(id), scope) {
         return delete_job(bench, id, Propagation::Background);

@@ -1,29 +1,29 @@
-//! Generated tests: paths of the graph of a scope, replayed step by step on the shipped controllers and the embedded API
-//! server.
+//! Paths of the graph of a scope, replayed step by step on the shipped controllers and the embedded API server.
 //!
-//! A path is made of steps of the model: what users, kubelets and collectors do, what reaches a cache, that a second
-//! passes, that a process dies, that one of its requests is handled, fails, or loses its answer. What others do is done by
-//! requests of theirs. A sync reads the JSON that its caches would show, and plans by the shipped code; its requests are
-//! the shipped ones, to the byte. After each step this is compared:
+//! A path consists of steps of the model. Users, kubelets, and collectors act, events reach a cache, time passes, and
+//! processes crash. A request is handled, fails, or loses its response. Each step of the environment is replayed as
+//! its requests. A sync reads the JSON that its caches would show, and plans with the shipped code. Its requests are
+//! the shipped ones, to the byte. After each step the replay is compared with the path:
 //!
-//! - the calls that the process wants next are those that the path may go on with, and it wakes when the path says;
-//! - the server's answer is what the model says;
-//! - what the server holds, projected, is the world of the path ([`mod@compare`] names what is left out).
+//! - The next calls of a process are those of the path, and the time of its next sync is the same.
+//! - The response of the server is that of the model.
+//! - The stored objects, projected onto the model's types, are the state of the path. [`mod@compare`] lists the properties
+//!   that are omitted.
 //!
-//! A difference is an error in one of them: the model's environment or its API server, the adapter in `explore/`, the bodies
-//! of the shipped requests, or the embedded API server.
+//! A difference is a defect of the model, the adapter in `controller/adapter`, the shipped requests, or the embedded
+//! API server.
 //!
-//! # What is not replayed
+//! # Abstractions
 //!
-//! - Work queues and watches: the path says when a sync starts, and how much a cache lacks; what it shows is the history of
-//!   the server at that revision.
-//! - After an answer that was lost the shipped runtime first asks what is stored; here, as in the model, it may sync at once.
-//! - The order of UIDs is chance: where the environment of the model chooses another one than the server has drawn, two of
-//!   them are exchanged, as if it had drawn them so.
-//! - Without delays after failures the pods of the model carry no times. Where it lets the environment choose among pods that
-//!   were created at different times here, the plan may take another one, and the path ends.
-//! - A pod that has ended, is being deleted, and loses its last finalizer is gone at once here; in the model it goes later.
-//!   A step of such a pod ends the path, unless it is its removal.
+//! - Work queues and watches are not replayed. The path decides when a sync starts and how far a cache lags. The cache then
+//!   shows the history of the server at that revision.
+//! - After a lost response the shipped runtime first reads the stored object. Here, as in the model, it may sync at once.
+//! - The order of UIDs is random. If the path requires another order than the generated one, two UIDs are swapped
+//!   everywhere.
+//! - In scopes without backoff delays the pods of the model have no times. Pods that are equal there may have different
+//!   creation times here. If the plan therefore takes another pod, the path ends.
+//! - A terminated pod that is being deleted is removed here with its last finalizer, and in the model later. Any other step
+//!   on such a pod ends the path.
 
 mod bench;
 mod compare;
@@ -47,7 +47,7 @@ use self::read::Reader;
 pub use self::scopes::scopes;
 pub use self::walk::walk;
 
-/// What replays paths.
+/// The settings and caches of a replay.
 #[derive(Debug, Default)]
 pub struct Rig {
     reader: Reader,
@@ -56,49 +56,49 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// One whose controllers plan with these departures; as they are shipped, with none.
+    /// Returns a rig whose controllers have these defects. The shipped ones have none.
     #[must_use]
     pub fn with(mutations: Mutations) -> Rig {
         Rig { mutations, ..Rig::default() }
     }
 
-    /// One that does this to each request of a sync before it is sent.
+    /// Returns a rig that changes each request of a sync before it is sent.
     #[must_use]
     pub fn tampering(tamper: fn(&mut Request)) -> Rig {
         Rig { tamper: Some(tamper), ..Rig::default() }
     }
 }
 
-/// What the paths of a scope came to.
+/// The result of replaying the paths of a scope.
 #[derive(Clone, Debug)]
 pub struct Walked {
     /// The scope.
     pub scope: &'static str,
-    /// Paths from the beginning to where they end.
+    /// The number of paths.
     pub paths: usize,
-    /// Steps that were taken and compared; those of a prefix that paths share once.
+    /// The number of replayed steps. A common prefix of paths counts once.
     pub steps: usize,
-    /// How many steps the graph has; `None` where they are more than were allowed.
+    /// The number of steps of the graph. `None`: more than the limit.
     pub graph: Option<usize>,
-    /// How often steps of each kind were taken ([`StepKind::ALL`]).
+    /// The number of steps of each kind ([`StepKind::ALL`]).
     pub taken: Vec<usize>,
-    /// Paths that ended because the server, or the order of UIDs, did not let them go on; by the reason.
+    /// The numbers of paths that ended at an abstraction of the model, by its reason.
     pub cut: BTreeMap<&'static str, usize>,
     /// The first difference.
     pub difference: Option<Difference>,
 }
 
-/// What happens is not what the path says.
+/// A difference between a path and its replay.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The steps up to there.
+    /// The steps up to the difference.
     pub path: Vec<Step>,
-    /// What is different.
+    /// The difference.
     pub why: String,
 }
 
 impl Walked {
-    /// Whether every step between any two worlds of the graph was taken.
+    /// Returns true if every step of the graph was replayed.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.graph == Some(self.steps) && self.cut.is_empty()

@@ -1,4 +1,4 @@
-//! The shipped orphan path: pods that no sync looks at, one request at a time (FT-20 to FT-23).
+//! The shipped orphan queue: pods that no sync reads, one request at a time (FT-20 to FT-23).
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use super::Rig;
 use super::bench::{Bench, Stop, differs};
 use crate::calls::{answer, to_server};
 
-/// A process looks at a pod of its orphan queue.
+/// Replays a step of the orphan queue.
 ///
 /// # Errors
 ///
-/// It does something else than the path says.
+/// The process acts differently from the path.
 pub fn step(
     bench: &mut Bench,
     id: JobId,
@@ -33,15 +33,15 @@ pub fn step(
 ) -> Result<(), Stop> {
     let decided = orphan_decision(before.job_state(id), number, uid, scope);
     let wants = wanted(bench, id, number, uid, (before, scope), rig)?;
-    let said = match decided {
+    let expected = match decided {
         Some(OrphanDecision::Leave) => Some("leave"),
         Some(OrphanDecision::RemoveFinalizer(_)) => Some("patch"),
         Some(OrphanDecision::Delete(_)) => Some("delete"),
         None => None,
     };
     let found = wants.as_ref().map_or("leave", |request| request.verb.name());
-    let Some(said) = said else {
-        // To the model nothing happens where the server would answer that the pod has changed, or is gone.
+    let Some(expected) = expected else {
+        // In the model, a request about a changed or removed pod has no effect.
         let code = wants.map(|request| bench.ask(&request).code());
         return match code {
             None | Some(404 | 409) => Ok(()),
@@ -50,8 +50,11 @@ pub fn step(
             }
         };
     };
-    if found != said {
-        return differs(format!("the orphan path wants to {found} pod {}, the path says {said}", uid.0));
+    if found != expected {
+        return differs(format!(
+            "the orphan queue sends {found} for pod {}, and the path has {expected}",
+            uid.0
+        ));
     }
     if let Some(request) = wants.filter(|_| outcome != RequestOutcome::Fails) {
         let code = bench.ask(&request).code();
@@ -62,7 +65,7 @@ pub fn step(
     Ok(())
 }
 
-/// The request that the shipped orphan path makes, once it knows the pod's owner.
+/// The request of the shipped orphan queue, after it has found the pod's owner.
 fn wanted(
     bench: &mut Bench,
     id: JobId,
@@ -83,7 +86,7 @@ fn wanted(
     let cached = cached.map(|job| rig.reader.job(&job)).transpose().map_err(Stop::Differs)?;
     let facts = pod.facts(&values::Uid::new(""), &PodSelector::nothing()).map_err(Stop::Differs)?;
     let reference = pod.owner();
-    // What a process remembers of Jobs that are gone saves a request, and changes nothing.
+    // The memory of removed Jobs only saves a request.
     let owner =
         match orphan::look_up_owner(&facts, &reference, cached.as_ref().map(|job| &job.facts), |_| false) {
             OwnerLookup::Known(owner) => owner,

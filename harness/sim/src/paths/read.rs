@@ -1,4 +1,4 @@
-//! Stored objects as the shipped controllers and the model read them. An object is read once, however many paths share
+//! Stored objects as the shipped controllers and the model read them. An object is read once for all paths that share
 //! it.
 
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use k8s_openapi::serde::Deserialize;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-/// Objects that are remembered; then all are forgotten.
+/// The maximum number of cached objects. Then the cache is cleared.
 const REMEMBERED: usize = 1 << 14;
 
 /// A Job.
 #[derive(Debug)]
 pub struct ReadJob {
-    /// What the Job controller reads of it.
+    /// The facts for the Job controller.
     pub facts: JobFacts,
-    /// What the TTL controller reads of it.
+    /// The facts for the TTL controller.
     pub ttl: TtlFacts,
-    /// Which pods it selects.
+    /// The selector of its pods.
     pub selector: PodSelector,
-    /// What its pods are made from.
+    /// The template of its pods.
     pub template: Arc<PodTemplate>,
-    /// What the model sees of it.
+    /// The object of the model.
     pub projected: JobObject,
 }
 
@@ -38,16 +38,16 @@ pub struct ReadJob {
 #[derive(Debug)]
 pub struct ReadPod {
     typed: Pod,
-    /// What the model sees of it.
+    /// The object of the model.
     pub projected: PodObject,
 }
 
 impl ReadPod {
-    /// What the Job controller reads of it, as a Job sees it.
+    /// The facts for the Job controller about the pod of a Job.
     ///
     /// # Errors
     ///
-    /// It was never stored.
+    /// The object was never stored.
     pub fn facts(
         &self,
         job: &jobcheck_controller::values::Uid,
@@ -56,14 +56,14 @@ impl ReadPod {
         observe::pod(&self.typed, job, selects).map_err(|why| why.to_string())
     }
 
-    /// Its controller reference.
+    /// The controller reference.
     #[must_use]
     pub fn owner(&self) -> PodOwner {
         observe::owner(&self.typed.metadata)
     }
 }
 
-/// Reads objects, and remembers what it has read. An object is known by where it is in memory, and kept there.
+/// A cache of read objects. The address of an object is its key, so that the object is kept in memory.
 #[derive(Debug, Default)]
 pub struct Reader {
     projector: Projector,
@@ -76,7 +76,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// The object is not a Job.
     pub fn job(&mut self, object: &Arc<Value>) -> Result<Arc<ReadJob>, String> {
         let place = Arc::as_ptr(object) as usize;
         if let Some((_, read)) = self.jobs.get(&place) {
@@ -104,7 +104,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// The object is not a pod.
     pub fn pod(&mut self, object: &Arc<Value>) -> Result<Arc<ReadPod>, String> {
         let place = Arc::as_ptr(object) as usize;
         if let Some((_, read)) = self.pods.get(&place) {

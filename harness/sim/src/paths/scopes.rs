@@ -1,4 +1,4 @@
-//! The scopes that paths are generated from.
+//! The scopes from which paths are generated.
 
 use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::env::user::UserAction;
@@ -10,8 +10,8 @@ use jobcheck_explorer::scopes::reference::{
     all_faults, one_fault, recreation, rollouts, run_by_the_algorithm, ttl, two_leaders,
 };
 
-/// Every scope that `jobcheck check --subject controller` explores by default, those with two leaders, and some for steps
-/// that no other has.
+/// Returns every default scope of `jobcheck check --subject controller`, those with two leaders, and some for steps
+/// that no other scope has.
 #[must_use]
 pub fn scopes() -> Vec<Scope> {
     let checked = [one_fault(), ttl(), recreation(), rollouts(), progress(), all_faults()].concat();
@@ -19,7 +19,7 @@ pub fn scopes() -> Vec<Scope> {
     all.map(of_the_controller).collect()
 }
 
-/// Scopes for the steps that no other has.
+/// The scopes for steps that no other scope has.
 fn own() -> Vec<Scope> {
     let none = Faults::default();
     let faulty = Faults { losses: 1, failures: 1, ..none };

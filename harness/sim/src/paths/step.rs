@@ -1,4 +1,4 @@
-//! One step of a path, replayed and compared.
+//! The replay of one step, with the comparison.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use super::compare::compare;
 use super::worker::Worker;
 use super::{Rig, environment, orphan, sync, ttl, worker};
 
-/// Replays a step, and compares what it comes to.
+/// Replays a step, and compares the result with the path.
 ///
 /// # Errors
 ///
-/// The path does not go on: the server does not let it, or something else happens.
+/// The path ends, or the result differs from it.
 pub fn replay(
     bench: &mut Bench,
     step: &Step,
@@ -24,26 +24,26 @@ pub fn replay(
     scope: &Scope,
     rig: &mut Rig,
 ) -> Result<(), Stop> {
-    forget_ghosts(bench);
-    let was_misled = misled(bench);
+    clear_excuses(bench);
+    let was_misled = excuse_reason(bench);
     let came = step_and_compare(bench, step, (before, after), scope, rig);
-    match (came, was_misled.or_else(|| misled(bench))) {
+    match (came, was_misled.or_else(|| excuse_reason(bench))) {
         (Err(Stop::Differs(_)), Some(why)) => Err(Stop::Cut(why)),
         (came, _) => came,
     }
 }
 
-/// What a sync has read that is over misleads nobody any more.
-fn forget_ghosts(bench: &mut Bench) {
+/// Clears the excuses of finished syncs.
+fn clear_excuses(bench: &mut Bench) {
     for worker in bench.replicas.iter_mut().flat_map(|replica| &mut replica.workers) {
-        let is_of_a_sync = |why: &str| [sync::GHOST, sync::TIMES].contains(&why);
-        worker.misled = worker.misled.filter(|why| !is_of_a_sync(why) || worker.sync.is_some());
+        let is_of_a_sync = |why: &str| [sync::POD_REMOVED, sync::TIMES].contains(&why);
+        worker.excuse_reason = worker.excuse_reason.filter(|why| !is_of_a_sync(why) || worker.sync.is_some());
     }
 }
 
-/// Why a process may decide otherwise than the path says.
-fn misled(bench: &Bench) -> Option<&'static str> {
-    bench.replicas.iter().flat_map(|replica| &replica.workers).find_map(|worker| worker.misled)
+/// The reason why a process may decide differently from the path, if there is one.
+fn excuse_reason(bench: &Bench) -> Option<&'static str> {
+    bench.replicas.iter().flat_map(|replica| &replica.workers).find_map(|worker| worker.excuse_reason)
 }
 
 fn step_and_compare(
@@ -93,7 +93,7 @@ fn perform(
         Step::Process(id, number, what) => {
             process(bench, *id, usize::from(*number), *what, worlds, scope, rig)
         }
-        Step::HandleDelayed(id) => worker::land(bench, *id, worlds, scope),
+        Step::HandleDelayed(id) => worker::deliver_delayed(bench, *id, worlds, scope),
         Step::Rollout(id) => worker::crash(bench, *id, 0, None, worlds, scope),
         Step::Tick => Ok(()),
         Step::Write(..) | Step::ShowPod(_) | Step::ShowJob(_) | Step::Crash(_) | Step::Proceed => {
@@ -121,7 +121,7 @@ fn process(
         ProcessStep::Orphan(uid, outcome) => {
             orphan::step(bench, id, number, (uid, outcome), before, scope, rig)
         }
-        // What caches show follows from how much the path says that they lack.
+        // The contents of caches follow from the lag in the path.
         ProcessStep::ShowPod | ProcessStep::ShowJob | ProcessStep::RelistPods | ProcessStep::RelistJobs => {
             Ok(())
         }
@@ -140,7 +140,7 @@ fn process(
     }
 }
 
-/// Notes the changes that caches may lack.
+/// Records the changes that caches may lack.
 fn note(bench: &mut Bench, id: JobId, before: &JobState, after: &JobState) {
     let revision = bench.server.revision();
     let (jobs, pods) = changes(before, after);
@@ -149,7 +149,7 @@ fn note(bench: &mut Bench, id: JobId, before: &JobState, after: &JobState) {
     replica.pod_log.extend(pods.then_some(revision));
 }
 
-/// Whether the Job has another version, and whether a pod has.
+/// Returns true for the Job and for pods if they have changed.
 fn changes(before: &JobState, after: &JobState) -> (bool, bool) {
     let same_job = match (&before.job, &after.job) {
         (Some(before), Some(after)) => Arc::ptr_eq(before, after),

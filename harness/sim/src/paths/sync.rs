@@ -1,4 +1,4 @@
-//! How a sync begins: what it reads, and which of equal pods its plan takes first.
+//! The begin of a sync: its reads, and the order of equal pods in its plan.
 
 use std::sync::Arc;
 
@@ -17,31 +17,31 @@ use super::Rig;
 use super::bench::{Bench, Replica, Stop, differs, timestamp};
 use super::environment::is_free;
 use super::read::ReadJob;
-use super::worker::{Began, Worker, worker};
+use super::worker::{SyncStart, Worker, worker};
 use crate::calls::Sync;
 use crate::process::{matters, time};
 
-/// The server removes a pod with its last finalizer; to the model it goes later.
-pub const GHOST: &str =
+/// The reason of a path's end: the server has removed a pod with its last finalizer, and the model removes it later.
+pub const POD_REMOVED: &str =
     "a sync of the path has read a pod that the server has removed with its last finalizer";
-/// Where pods carry no times, those that are equal to the model may be told apart here.
+/// The reason of a path's end: pods that are equal in the model have different times on the server.
 pub const TIMES: &str = "pods that are equal to the path were created at different times";
-/// Another process plans with the UIDs as they are.
+/// The reason of a path's end: two processes depend on the order of UIDs.
 const TWO_PLANS: &str = "UIDs are in another order, and two processes plan by them";
 
-/// A sync begins: it reads what its caches show, and plans.
+/// Begins a sync: reads the caches, and plans.
 ///
 /// # Errors
 ///
-/// Its caches do not show its own writes, or what they show cannot be read.
+/// The caches do not show the process's own writes, or an object cannot be read.
 pub fn start(bench: &mut Bench, id: JobId, number: usize, after: &World, rig: &mut Rig) -> Result<(), Stop> {
     let worker = worker(bench.replica_mut(id), number)?;
-    let began = Began { memory: worker.memory.clone(), wake: worker.wake, now: after.now };
+    let began = SyncStart { memory: worker.memory.clone(), wake: worker.wake, now: after.now };
     worker.began = Some(began);
     plan(bench, id, number, after, rig)
 }
 
-/// Plans by what the sync began with, and what the caches show.
+/// Plans with the caches and the memory at the begin of the sync.
 fn plan(bench: &mut Bench, id: JobId, number: usize, world: &World, rig: &mut Rig) -> Result<(), Stop> {
     let process = &world.job_state(id).processes()[number];
     let newest = bench.server.revision();
@@ -50,9 +50,9 @@ fn plan(bench: &mut Bench, id: JobId, number: usize, world: &World, rig: &mut Ri
     let pods = replica.pod_revision(process.knowledge.behind.len(), newest);
     let cached = bench.job_at(id, jobs);
     let objects = bench.pods_at(pods);
-    let misled = misleads(process, &objects, world, id, bench.replica(id));
+    let excuse_reason = excuse_for(process, &objects, world, id, bench.replica(id));
     let worker = worker(bench.replica_mut(id), number)?;
-    (worker.looked_in_vain, worker.misled) = (false, misled);
+    (worker.adoption_job_missing, worker.excuse_reason) = (false, excuse_reason);
     let Some(began) = worker.began.clone() else { return differs("no sync has begun") };
     (worker.sync, worker.wake) = (None, began.wake);
     let Some(job) = cached else {
@@ -79,7 +79,7 @@ fn read(objects: &[Arc<Value>], job: &ReadJob, rig: &mut Rig) -> Result<Vec<PodF
     Ok(seen)
 }
 
-fn decide(worker: &mut Worker, job: &ReadJob, pods: &[PodFacts], began: &Began, rig: &Rig) {
+fn decide(worker: &mut Worker, job: &ReadJob, pods: &[PodFacts], began: &SyncStart, rig: &Rig) {
     let facts: &JobFacts = &job.facts;
     let plan = plan_with(
         &rig.mutations,
@@ -103,8 +103,8 @@ fn decide(worker: &mut Worker, job: &ReadJob, pods: &[PodFacts], began: &Began, 
     }
 }
 
-/// Why a sync may decide otherwise than the path, if there is a reason.
-fn misleads(
+/// The reason why a sync may decide differently from the path, if there is one.
+fn excuse_for(
     process: &Process,
     objects: &[Arc<Value>],
     world: &World,
@@ -114,15 +114,15 @@ fn misleads(
     let shown = process.cached_pods(&world.job_state(id).pods);
     let is_there = |name: &str| objects.iter().any(|object| object["metadata"]["name"] == name);
     let is_gone = |uid: Uid| !replica.known(uid).is_some_and(|known| is_there(&known.name));
-    shown.iter().any(|pod| is_free(pod) && is_gone(pod.uid)).then_some(GHOST)
+    shown.iter().any(|pod| is_free(pod) && is_gone(pod.uid)).then_some(POD_REMOVED)
 }
 
-/// The environment says which of the pods comes first that the plan takes in the order of their UIDs. UIDs are chance: where
-/// they are in another order here, those of two pods are exchanged, wherever they stand, and the sync begins again.
+/// Chooses the first of the pods that a plan takes in the order of their UIDs. If the generated UIDs have another
+/// order, two of them are swapped everywhere, and the sync plans again.
 ///
 /// # Errors
 ///
-/// Another process plans as well, or what the caches show cannot be read.
+/// Another process has a plan too, or an object cannot be read.
 pub fn choose(
     bench: &mut Bench,
     id: JobId,
@@ -161,7 +161,7 @@ pub fn choose(
     Ok(())
 }
 
-/// The UIDs of two pods, the other way round: at the server, and in all that is remembered.
+/// Swaps the UIDs of two pods, on the server and in all memory.
 fn exchange(bench: &mut Bench, id: JobId, (one, other): (Uid, Uid)) {
     let texts = (one.to_string(), other.to_string());
     bench.server.exchange_uids(&texts.0, &texts.1);
@@ -178,8 +178,8 @@ fn exchange(bench: &mut Bench, id: JobId, (one, other): (Uid, Uid)) {
         exchange_memory(&mut worker.memory, &uids);
         worker.began.iter_mut().for_each(|began| exchange_memory(&mut began.memory, &uids));
     }
-    if let Some(late) = &mut replica.late {
-        exchange_request(late, &texts);
+    if let Some(delayed) = &mut replica.delayed {
+        exchange_request(delayed, &texts);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The shipped TTL controller, moved by what a path says of it.
+//! The shipped TTL controller, driven by the steps of a path.
 
 use std::sync::Arc;
 
@@ -20,27 +20,27 @@ use super::worker::failure;
 use crate::cluster::NAMESPACE;
 use crate::process::time;
 
-/// What it has read, and what it asks for next.
+/// The state of a TTL controller: its cache, and its next request.
 #[derive(Clone, Debug)]
 pub struct TtlWorker {
-    /// The revision that its cache shows.
+    /// The revision of its cache.
     seen: u64,
     asks: Option<Request>,
 }
 
 impl TtlWorker {
-    /// It has listed the Jobs.
+    /// Returns a controller that has listed the Jobs.
     #[must_use]
     pub fn started(revision: u64) -> TtlWorker {
         TtlWorker { seen: revision, asks: None }
     }
 }
 
-/// A step of the TTL controller.
+/// Replays a step of the TTL controller.
 ///
 /// # Errors
 ///
-/// It wants something else than the path says.
+/// The controller acts differently from the path.
 pub fn step(
     bench: &mut Bench,
     id: JobId,
@@ -120,7 +120,7 @@ fn decide(
     Ok(())
 }
 
-/// The request that a decision asks for.
+/// The request of a decision.
 fn request(plan: &TtlPlan, name: &str) -> Option<Request> {
     let verb = match plan {
         TtlPlan::Leave | TtlPlan::WaitFor(_) | TtlPlan::Retry { .. } => return None,
@@ -130,7 +130,7 @@ fn request(plan: &TtlPlan, name: &str) -> Option<Request> {
     Some(Request::new(Resource::Jobs, Some(NAMESPACE), Some(name), verb))
 }
 
-/// What is asked for next is what the path may go on with.
+/// Compares the next request with the path.
 fn check(bench: &Bench, id: JobId, after: &World, scope: &Scope) -> Result<(), Stop> {
     let mut steps = Vec::new();
     model::enabled(after, id, scope, &mut |step| steps.push(step));
@@ -148,7 +148,7 @@ fn check(bench: &Bench, id: JobId, after: &World, scope: &Scope) -> Result<(), S
     differs(format!("the TTL controller wants {asks:?}, the path has {wants:?}"))
 }
 
-/// Its cache shows what is stored, or goes on showing what it showed.
+/// Updates the cache, unless it lags in the path.
 pub fn look(bench: &mut Bench, id: JobId, after: &World) {
     let newest = bench.server.revision();
     let current = after.job_state(id).ttl.controller().is_some_and(|it| it.is_current());
@@ -157,12 +157,12 @@ pub fn look(bench: &mut Bench, id: JobId, after: &World) {
     }
 }
 
-/// Where the path has no TTL controller, and the specification deletes a Job that has expired: the shipped one, which
-/// has just read it, wants that, too.
+/// Replays the deletion of an expired Job by the specification. A shipped controller that has just read the Job must
+/// decide the same.
 ///
 /// # Errors
 ///
-/// It does not, or the server refuses.
+/// The controller decides differently, or the server refuses the request.
 pub fn expire(bench: &mut Bench, id: JobId, rig: &mut Rig) -> Result<(), Stop> {
     let Some(job) = bench.job(id).cloned() else { return differs("there is no Job to expire") };
     let read = rig.reader.job(&job).map_err(Stop::Differs)?;

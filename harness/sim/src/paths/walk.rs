@@ -1,12 +1,11 @@
-//! The way through the graph of a scope: a tree of steps in which each step of the graph is taken once.
+//! The traversal of the graph of a scope: a tree of steps that contains each step of the graph once.
 //!
-//! From each world all its steps are taken, by the first path that comes there; a path that comes to a world of which all
-//! steps were taken ends there. So the paths, from the root to where they end, take every step between every two worlds of
-//! the graph, each once, and a prefix that several share is replayed once. Worlds are told apart by a hash of 64 bits: where
-//! two have the same, some steps of the second are left out.
+//! The first path that reaches a state takes all its steps, and a later path ends there. So the paths together take
+//! every step of the graph exactly once. A common prefix is replayed once. States are identified by a hash of 64
+//! bits: after a collision some steps are omitted.
 //!
-//! Where the graph has more steps than may be taken, they are divided between the branches of each world; a branch that gets
-//! few goes on, one step at each world, until it ends. Chance, from a seed, decides in which order branches come.
+//! If the graph has more steps than the limit, the limit is divided between the branches of each state. A branch with
+//! a small share takes one step in each state until it ends. A seed decides the order of branches.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -23,16 +22,16 @@ use super::step::replay;
 use super::{Difference, Rig, Walked};
 use crate::rng::Rng;
 
-/// A branch that gets no more steps than these takes one at each world.
+/// The limit at which a branch takes only one step in each state.
 const NARROW: usize = 40;
-/// Steps of a path after which it is given up: no scope is so deep.
+/// The maximum length of a path. No scope is so deep.
 const LONGEST: usize = 400;
 
-/// Walks through a scope, with so many steps at most, and until it is to stop.
+/// Replays the paths of a scope, up to a maximum number of steps, and until `stop` returns true.
 ///
 /// # Errors
 ///
-/// The API server refuses what the scope begins with.
+/// The API server refuses the initial objects.
 pub fn walk(
     scope: &Scope,
     seed: u64,
@@ -69,11 +68,11 @@ struct Walker<'a> {
     scope: &'a Scope,
     rig: Rig,
     seed: u64,
-    /// How many steps of each world were taken, by its hash.
+    /// The number of replayed steps of each state, by its hash.
     taken: FxHashMap<u64, u16>,
     path: Vec<Step>,
     walked: Walked,
-    /// How many steps the graph has, where all may be taken.
+    /// The number of steps of the graph. `None`: more than the limit.
     graph: Option<usize>,
     stop: &'a dyn Fn() -> bool,
 }
@@ -87,14 +86,13 @@ impl Walker<'_> {
         self.walked.difference = Some(Difference { path: self.path.clone(), why });
     }
 
-    /// Takes the steps of a world that were not taken yet, and what follows them; how many of those that may be taken are
-    /// left.
+    /// Replays the remaining steps of a state, with all that follows. Returns the rest of the limit.
     fn branch(&mut self, bench: Bench, world: &World, most: usize) -> usize {
         let key = hash(world);
         let steps = if self.path.len() < LONGEST { self.steps(world, key) } else { Vec::new() };
         let (mut left, mut bench, mut goes_on) = (most, Some(bench), false);
         while left > 0 && !self.is_stopped() {
-            // What follows may come back here, and take some.
+            // The following steps may return to this state and take some.
             let taken = self.taken.entry(key).or_default();
             let Some(step) = steps.get(usize::from(*taken)) else { break };
             *taken += 1;
@@ -110,7 +108,7 @@ impl Walker<'_> {
         left
     }
 
-    /// The steps of a world, in an order that depends on the seed and the world alone.
+    /// The steps of a state, in an order that depends only on the seed and the state.
     fn steps(&self, world: &World, key: u64) -> Vec<Step> {
         let mut steps = world.enabled(self.scope);
         let mut rng = Rng::seeded(self.seed ^ key);
@@ -120,7 +118,7 @@ impl Walker<'_> {
         steps
     }
 
-    /// Takes a step, and what follows; how many are left.
+    /// Replays a step, with all that follows. Returns the rest of the limit.
     fn take(&mut self, mut bench: Bench, world: &World, step: Step, most: usize) -> usize {
         let after = world.apply(&step, self.scope);
         self.walked.steps += 1;
@@ -141,7 +139,7 @@ impl Walker<'_> {
         left
     }
 
-    /// The path does not go on.
+    /// Ends a path.
     fn end(&mut self, stop: Stop) {
         self.walked.paths += 1;
         match stop {
@@ -151,7 +149,7 @@ impl Walker<'_> {
     }
 }
 
-/// How many steps the graph of a scope has, if there are no more than so many.
+/// The number of steps of the graph of a scope. `None`: more than `most`.
 fn size(scope: &Scope, root: &World, most: usize) -> Option<usize> {
     let (mut seen, mut open, mut count) = (FxHashSet::from_iter([hash(root)]), vec![root.clone()], 0);
     while let Some(world) = open.pop() {

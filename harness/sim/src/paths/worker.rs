@@ -1,5 +1,5 @@
-//! A process of the shipped Job controller, moved by what a path says of it: what its caches show, when it syncs, which of
-//! its requests is handled next, and what becomes of that.
+//! A process of the shipped Job controller, driven by the steps of a path: caches, syncs, and the order and the outcomes of
+//! requests.
 
 use std::sync::Arc;
 
@@ -20,44 +20,45 @@ use jobcheck_spec::Time;
 use super::Rig;
 use super::bench::{Bench, KnownPod, Replica, Stop, differs};
 use super::environment::{GONE, is_free};
-use crate::calls::{Sent, Sync, number as number_of};
+use crate::calls::{CallRequest, Sync, number as number_of};
 use crate::process::time;
 
-/// A process of the Job controller, as far as one Job goes.
+/// The state of a Job controller for one Job.
 #[derive(Clone, Debug)]
 pub struct Worker {
-    /// What it was started with.
+    /// The settings.
     pub settings: Arc<Settings>,
-    /// What it remembers.
+    /// The in-memory expectations and other memory.
     pub memory: Memory,
-    /// The newest versions of the Job and of its pods that an answer named (SY-03).
+    /// The newest versions of the Job and of its pods in responses (SY-03).
     pub written: (u64, u64),
-    /// The plan under way.
+    /// The plan in progress.
     pub sync: Option<Sync>,
-    /// What the plan under way was made from, beside the caches.
-    pub began: Option<Began>,
-    /// When the plan wants to be made again.
+    /// The inputs of that plan, except the caches.
+    pub began: Option<SyncStart>,
+    /// The time of the next sync.
     pub wake: Option<Time>,
-    /// Whether the Job was found to be gone, or another, before pods were adopted: the plan is over, though to the model
-    /// each adoption fails for itself.
-    pub looked_in_vain: bool,
-    /// Why the process may decide otherwise than the path: what it has read is not what the model shows it.
-    pub misled: Option<&'static str>,
+    /// True if the GET before adoptions found no such Job. The plan has ended then, while each adoption fails
+    /// separately in the model.
+    pub adoption_job_missing: bool,
+    /// The reason why the process may decide differently from the path: it has read something that the model does
+    /// not show.
+    pub excuse_reason: Option<&'static str>,
 }
 
-/// What a plan is made from beside what the caches show.
+/// The inputs of a plan, except the caches.
 #[derive(Clone, Debug)]
-pub struct Began {
-    /// What was remembered.
+pub struct SyncStart {
+    /// The memory.
     pub memory: Memory,
-    /// When the process wanted to wake.
+    /// The time of the next sync.
     pub wake: Option<Time>,
-    /// The clock of the model.
+    /// The time of the model.
     pub now: Time,
 }
 
 impl Worker {
-    /// A process that was just started.
+    /// Returns a new process.
     #[must_use]
     pub fn started(scope: &Scope, process: &Process) -> Worker {
         Worker {
@@ -67,17 +68,17 @@ impl Worker {
             sync: None,
             began: None,
             wake: None,
-            looked_in_vain: false,
-            misled: None,
+            adoption_job_missing: false,
+            excuse_reason: None,
         }
     }
 
-    /// Notes why it may decide otherwise than the path, if there is a reason.
+    /// Records the reason why the process may decide differently from the path, if there is one.
     pub fn excuse(&mut self, why: Option<&'static str>) {
-        self.misled = self.misled.or(why);
+        self.excuse_reason = self.excuse_reason.or(why);
     }
 
-    /// The names of the calls that may be made next, those of equal creations the same.
+    /// The names of the calls that can be sent next. Equal creations have the same name.
     fn open(&self, replica: &[KnownPod]) -> Result<Vec<CallName>, Stop> {
         let Some(sync) = &self.sync else { return Ok(Vec::new()) };
         let mut names = sync.open().iter().map(|call| named(call, replica)).collect::<Result<Vec<_>, _>>()?;
@@ -85,13 +86,14 @@ impl Worker {
         Ok(names)
     }
 
-    /// Whether the next call is the GET before an adoption, which the model makes one with it.
-    fn is_to_look(&self) -> bool {
+    /// Returns true if the next call is the GET before an adoption, which is one step with the adoption in the
+    /// model.
+    fn is_adoption_read(&self) -> bool {
         self.sync.as_ref().is_some_and(|sync| matches!(sync.open(), [Call::ReadJob]))
     }
 }
 
-/// What the model calls a call.
+/// The name of a call in the model.
 fn named(call: &Call, pods: &[KnownPod]) -> Result<CallName, Stop> {
     let uid = |pod: &PodRef| {
         let known = pods.iter().find(|known| *known.name == *pod.name);
@@ -108,7 +110,7 @@ fn named(call: &Call, pods: &[KnownPod]) -> Result<CallName, Stop> {
     })
 }
 
-/// A name, those of equal creations the same.
+/// The name of a call, where equal creations have the same name.
 fn normal(name: CallName, process: &Process) -> CallName {
     let CallName::CreatePod(_) = name else { return name };
     let Some(Wait::Calls(calls)) = process.sync.as_ref().map(|sync| &sync.wait) else { return name };
@@ -123,26 +125,26 @@ fn called(call: &io::Call) -> CallName {
     }
 }
 
-/// An answer that says that nothing was done.
+/// The response of a request that was not carried out.
 #[must_use]
 pub fn failure() -> Response {
     Response { outcome: Err(ApiError::internal("injected: nothing was done")), warnings: Vec::new() }
 }
 
-/// A process of the Job.
+/// The process with this number.
 ///
 /// # Errors
 ///
-/// There is none of this number.
+/// There is no such process.
 pub fn worker(replica: &mut Replica, number: usize) -> Result<&mut Worker, Stop> {
     replica.workers.get_mut(number).ok_or_else(|| Stop::Differs("there is no such process".to_owned()))
 }
 
-/// A request of a sync, and what becomes of it.
+/// Replays a request of a sync with its outcome.
 ///
 /// # Errors
 ///
-/// The process does not want it, or it is answered otherwise than the path says.
+/// The process does not send the request, or its response differs from the path.
 pub fn call(
     bench: &mut Bench,
     id: JobId,
@@ -160,14 +162,14 @@ pub fn call(
     }
     let handled = (outcome != RequestOutcome::Fails).then(|| bench.ask(&request));
     if let Some(response) = &handled {
-        note_birth(bench, id, response, (before, after), scope)?;
+        add_created_pod(bench, id, response, (before, after), scope)?;
     }
     let answer = match outcome {
         RequestOutcome::Handled => handled,
         RequestOutcome::Fails => Some(failure()),
         RequestOutcome::ResponseLost => None,
     };
-    if answer.as_ref().is_some_and(|answer| answer.code() == 404) && is_of_a_ghost(name, before, id) {
+    if answer.as_ref().is_some_and(|answer| answer.code() == 404) && concerns_removed_pod(name, before, id) {
         return Err(Stop::Cut(GONE));
     }
     check_answer(process, &after.job_state(id).processes()[number], name, answer.as_ref())?;
@@ -180,14 +182,14 @@ pub fn call(
     match written {
         Some(Written::Job(version)) => *jobs = number_of(&version).max(*jobs),
         Some(Written::Pod(version)) => *pods = number_of(&version).max(*pods),
-        // The model starts no sync before the caches show what is stored.
+        // The model starts no sync before the caches show the stored objects.
         Some(Written::Unknown) | None => {}
     }
     Ok(())
 }
 
-/// Whether a request is about a pod that the model still has, and that nothing holds.
-fn is_of_a_ghost(name: CallName, before: &World, id: JobId) -> bool {
+/// Returns true if a request concerns a pod that the server may have removed and the model still has.
+fn concerns_removed_pod(name: CallName, before: &World, id: JobId) -> bool {
     let (CallName::DeletePod(uid)
     | CallName::RemoveFinalizer(uid)
     | CallName::AdoptPod(uid)
@@ -198,14 +200,14 @@ fn is_of_a_ghost(name: CallName, before: &World, id: JobId) -> bool {
     before.job_state(id).pods.get(uid).is_some_and(is_free)
 }
 
-/// The call of this name; none where the model's adoptions fail one by one, and the plan is over.
-fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<Option<Sent>, Stop> {
+/// Starts the call with this name. `None` if the plan has ended while the model's adoptions fail one by one.
+fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<Option<CallRequest>, Stop> {
     look(bench, id, number)?;
     let replica = bench.replica_mut(id);
     let pods = &replica.pods;
     let worker = replica.workers.get_mut(number);
     let Some(worker) = worker else { return differs("there is no such process") };
-    if worker.looked_in_vain && matches!(name, CallName::AdoptPod(_)) {
+    if worker.adoption_job_missing && matches!(name, CallName::AdoptPod(_)) {
         return Ok(None);
     }
     let Some(sync) = &mut worker.sync else {
@@ -224,9 +226,9 @@ fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<O
     }
 }
 
-/// The GET before an adoption, which is one with the first of them in the model.
+/// Replays the GET before adoptions, which is one step with the first adoption in the model.
 fn look(bench: &mut Bench, id: JobId, number: usize) -> Result<(), Stop> {
-    if !worker(bench.replica_mut(id), number)?.is_to_look() {
+    if !worker(bench.replica_mut(id), number)?.is_adoption_read() {
         return Ok(());
     }
     let look = worker(bench.replica_mut(id), number)?.sync.as_mut().and_then(|sync| sync.take(0));
@@ -236,12 +238,12 @@ fn look(bench: &mut Bench, id: JobId, number: usize) -> Result<(), Stop> {
     let worker = worker(bench.replica_mut(id), number)?;
     let Some(sync) = &mut worker.sync else { return Ok(()) };
     sync.answered(&look, Some(&response), now);
-    worker.looked_in_vain = sync.open().is_empty();
+    worker.adoption_job_missing = sync.open().is_empty();
     Ok(())
 }
 
-/// The pod that the path has more is the one that was created.
-fn note_birth(
+/// Adds the created pod: the new one in the path.
+fn add_created_pod(
     bench: &mut Bench,
     id: JobId,
     response: &Response,
@@ -252,13 +254,13 @@ fn note_birth(
         return Ok(());
     }
     let old = &before.job_state(id).pods;
-    let born = after.job_state(id).pods.iter().find(|pod| old.get(pod.uid).is_none());
-    let Some(born) = born.map(|pod| pod.uid) else { return differs("a pod was created") };
-    bench.note_birth(id, born, response, scope);
+    let created = after.job_state(id).pods.iter().find(|pod| old.get(pod.uid).is_none());
+    let Some(created) = created.map(|pod| pod.uid) else { return differs("a pod was created") };
+    bench.add_created_pod(id, created, response, scope);
     Ok(())
 }
 
-/// What the server answers is what the path says, where it says so: a sync that is over keeps no answers.
+/// Compares the response with the path. A finished sync of the path has no responses.
 fn check_answer(
     before: &Process,
     after: &Process,
@@ -267,7 +269,7 @@ fn check_answer(
 ) -> Result<(), Stop> {
     let stage = before.sync.as_ref().map(|sync| sync.replies.stage);
     let Some((stage, sync)) = stage.zip(after.sync.as_ref()) else { return Ok(()) };
-    let Some(said) = sync.replies.answers.get(&(stage, name)) else { return Ok(()) };
+    let Some(expected) = sync.replies.answers.get(&(stage, name)) else { return Ok(()) };
     let code = answer.map(Response::code);
     let found = match code {
         Some(200..300) => Answer::Done,
@@ -275,18 +277,18 @@ fn check_answer(
         Some(403) => Answer::NamespaceTerminating,
         _ => Answer::Error,
     };
-    if found == *said {
+    if found == *expected {
         Ok(())
     } else {
-        differs(format!("{name:?} is answered with {code:?}, the path says {said:?}"))
+        differs(format!("{name:?} is answered with {code:?}, the path says {expected:?}"))
     }
 }
 
-/// A process dies, with this request on its way, and is started again.
+/// Replays a crash of the process during this request.
 ///
 /// # Errors
 ///
-/// It does not want the request.
+/// The process does not send the request.
 pub fn crash(
     bench: &mut Bench,
     id: JobId,
@@ -298,19 +300,19 @@ pub fn crash(
     if let Some(name) = in_flight {
         let name = normal(name, &before.job_state(id).processes()[number]);
         let call = take(bench, id, number, name)?;
-        bench.replica_mut(id).late = call.map(|sent| sent.request);
+        bench.replica_mut(id).delayed = call.map(|sent| sent.request);
     }
     let started = Worker::started(scope, &after.job_state(id).processes()[number]);
     *worker(bench.replica_mut(id), number)? = started;
     Ok(())
 }
 
-/// The request of a dead process reaches the server, unless the scope's bound on pods holds it back.
+/// Replays the handling of a delayed request, unless the scope's bound on pods prevents it.
 ///
 /// # Errors
 ///
 /// A pod is created that the path does not have.
-pub fn land(
+pub fn deliver_delayed(
     bench: &mut Bench,
     id: JobId,
     (before, after): (&World, &World),
@@ -318,16 +320,16 @@ pub fn land(
 ) -> Result<(), Stop> {
     let job_state = before.job_state(id);
     let held = job_state.delayed().is_some_and(|delayed| exceeds_pod_bound(job_state, &delayed.call, scope));
-    let Some(request) = bench.replica_mut(id).late.take().filter(|_| !held) else { return Ok(()) };
+    let Some(request) = bench.replica_mut(id).delayed.take().filter(|_| !held) else { return Ok(()) };
     let response = bench.ask(&request);
-    note_birth(bench, id, &response, (before, after), scope)
+    add_created_pod(bench, id, &response, (before, after), scope)
 }
 
-/// What the process wants next is what the path has next.
+/// Compares the next calls of the process with the path.
 ///
 /// # Errors
 ///
-/// It is not.
+/// They differ.
 pub fn check(bench: &mut Bench, id: JobId, number: usize, after: &World) -> Result<(), Stop> {
     let process = &after.job_state(id).processes()[number];
     let replica = bench.replica_mut(id);
@@ -346,7 +348,7 @@ pub fn check(bench: &mut Bench, id: JobId, number: usize, after: &World) -> Resu
     };
     wanted.sort_unstable();
     let adopts = |name: &CallName| matches!(name, CallName::AdoptPod(_));
-    if wanted.iter().any(adopts) && (worker.is_to_look() || worker.looked_in_vain) {
+    if wanted.iter().any(adopts) && (worker.is_adoption_read() || worker.adoption_job_missing) {
         return Ok(());
     }
     let open = worker.open(pods)?;

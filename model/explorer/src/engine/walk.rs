@@ -1,5 +1,8 @@
 //! Random walks, for systems that are too large for a search.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 use super::{Coverage, System};
 
 /// The parameters of random walks.
@@ -50,7 +53,8 @@ pub fn walk<S: System>(system: &S, walks: &Walks<'_>) -> Walked<S> {
         if (walks.stop)() {
             return met;
         }
-        let mut random = Random(walks.seed.wrapping_add(met.walks.wrapping_mul(0xd134_2543_de82_ef95)));
+        let seed = walks.seed.wrapping_add(met.walks.wrapping_mul(0xd134_2543_de82_ef95));
+        let mut random = SplitMix64::seed_from_u64(seed);
         met.walks += 1;
         one(system, walks.depth, &mut random, &mut met);
     }
@@ -58,9 +62,9 @@ pub fn walk<S: System>(system: &S, walks: &Walks<'_>) -> Walked<S> {
     met
 }
 
-fn one<S: System>(system: &S, depth: usize, random: &mut Random, met: &mut Walked<S>) {
+fn one<S: System>(system: &S, depth: usize, random: &mut SplitMix64, met: &mut Walked<S>) {
     let mut initial = system.initial(&mut met.scratch);
-    let mut state = initial.swap_remove(random.below(initial.len()));
+    let mut state = initial.swap_remove(below(random, initial.len()));
     met.last.clear();
     let mut steps = Vec::new();
     for taken in 0..=depth {
@@ -75,7 +79,7 @@ fn one<S: System>(system: &S, depth: usize, random: &mut Random, met: &mut Walke
             return;
         }
         if taken < depth {
-            let step = steps.swap_remove(random.below(steps.len()));
+            let step = steps.swap_remove(below(random, steps.len()));
             state = system.apply(&mut met.scratch, &state, &step);
             met.coverage[system.kind(&step)].taken += 1;
             met.steps += 1;
@@ -84,20 +88,19 @@ fn one<S: System>(system: &S, depth: usize, random: &mut Random, met: &mut Walke
     }
 }
 
-/// SplitMix64: a small generator that is the same on all platforms.
-struct Random(u64);
+/// A number below `count`, which is not 0.
+fn below(random: &mut SplitMix64, count: usize) -> usize {
+    usize::try_from((u128::from(random.next_u64()) * count as u128) >> 64).unwrap_or(0)
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// A number below `count`, which is not 0.
-    fn below(&mut self, count: usize) -> usize {
-        usize::try_from((u128::from(self.next()) * count as u128) >> 64).unwrap_or(0)
+    #[test]
+    fn a_seed_names_a_walk() {
+        let mut random = SplitMix64::seed_from_u64(42);
+        let chosen: Vec<usize> = (0..8).map(|_| below(&mut random, 10)).collect();
+        assert_eq!(chosen, [7, 1, 2, 3, 0, 8, 2, 8]);
     }
 }

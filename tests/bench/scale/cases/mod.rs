@@ -1,23 +1,23 @@
-//! What is measured.
+//! The cases that are measured.
 
-mod crowd;
+mod many_jobs;
 mod memory;
 mod per_index;
 mod rate;
 mod size;
 
 use clap::ValueEnum;
+use jobcheck_bench::Result;
 
-use crate::Result;
 use crate::bench::{Bench, Figures};
-use crate::controller::Start;
-use crate::kubelet::Fate;
+use crate::controller::Settings;
+use crate::kubelet::PodResult;
 use crate::report::Report;
 
 /// A case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Case {
-    /// Requests for each pod of an Indexed Job.
+    /// Requests per pod of an Indexed Job.
     Calls,
     /// The cost of a pod in a Job of 5,000 and of 50,000 indexes.
     Growth,
@@ -27,49 +27,50 @@ pub enum Case {
     Beside,
     /// 100,000 completions of one Job.
     Completions,
-    /// Indexed Jobs with a limit for each index, and without.
+    /// Indexed Jobs with a backoff limit per index, and without.
     PerIndex,
-    /// Pods a minute at 50 and 100 requests a second.
+    /// Pods per minute at 50 and 100 requests per second.
     Qps,
     /// The longest lists of uncounted pods.
     Lists,
-    /// Memory of a pod and of a Job.
+    /// Memory per pod and per Job.
     Memory,
 }
 
-/// How large it may be.
+/// The sizes of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Fewest pods of a Job, where a case has several sizes.
+    /// The minimum number of pods of a Job, in cases with several sizes.
     pub least: u32,
-    /// Most pods of a Job.
+    /// The maximum number of pods of a Job.
     pub most: u32,
-    /// Seconds of a measurement at a rate.
+    /// The seconds of a measurement at a rate.
     pub window: u64,
 }
 
 impl Sizes {
-    /// Those of these sizes that are asked for.
+    /// The sizes within the bounds.
     fn of<const N: usize>(&self, sizes: [u32; N]) -> impl Iterator<Item = u32> {
         let bounds = self.least..=self.most;
         sizes.into_iter().filter(move |pods| bounds.contains(pods))
     }
 }
 
-/// No limit of requests, and the delays of the built-in.
-const UNLIMITED: Start = Start { qps: 0.0, backoff: None };
+/// No limit of requests, and the default delays.
+const UNLIMITED: Settings = Settings { qps: 0.0, failure_delay: None };
 
 impl Case {
-    /// Measures it.
+    /// Measures the case.
     ///
     /// # Errors
+    ///
     /// A measurement cannot be made.
     pub fn measure(self, sizes: &Sizes, report: &mut Report) -> Result<()> {
         match self {
             Case::Calls => size::calls(sizes, report),
             Case::Growth => size::growth(sizes, report),
-            Case::Many => crowd::many(report),
-            Case::Beside => crowd::beside(sizes, report),
+            Case::Many => many_jobs::many(report),
+            Case::Beside => many_jobs::beside(sizes, report),
             Case::Completions => size::completions(sizes, report),
             Case::PerIndex => per_index::measure(sizes, report),
             Case::Qps => rate::measure(sizes, report),
@@ -79,10 +80,10 @@ impl Case {
     }
 }
 
-/// Runs one Job to its end.
-fn one(start: Start, fate: Fate, job: serde_json::Value) -> Result<Figures> {
-    let mut bench = Bench::start(start, fate)?;
+/// Runs one Job until it has finished.
+fn run_job(settings: Settings, pod_result: PodResult, job: serde_json::Value) -> Result<Figures> {
+    let mut bench = Bench::start(settings, pod_result)?;
     bench.create(job)?;
-    bench.finished(1)?;
+    bench.wait_for_jobs(1)?;
     bench.figures()
 }

@@ -87,7 +87,7 @@ fn compare_kind(
     let answers = BufReader::new(child.stdout.take().ok_or_else(missing)?);
     let (send, receive) = mpsc::sync_channel::<Ours>(UNDER_WAY);
     let asking = thread::spawn(move || -> io::Result<()> {
-        let (mut random, mut server) = (Random(asked.seed), Server::new(asked.rules));
+        let (mut random, mut server) = (Random::seeded(asked.seed), Server::new(asked.rules));
         for _ in 0..asked.count {
             let ours = server.ask(kind, &mut random);
             writeln!(questions, "{}", ours.question)?;

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let Some(usual) = minor.ok().and_then(RuleSet::of) else { return ExitCode::from(2) };
     let rules = without_gates(usual, arguments.get(3).map_or("", String::as_str));
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut random = Random(seed);
+    let mut random = Random::seeded(seed);
     for _ in 0..count {
         if writeln!(out, "{}", line(&make(&mut random, &rules))).is_err() {
             return ExitCode::FAILURE;

@@ -1,4 +1,4 @@
-//! Deletions of Jobs, and Jobs that are created again.
+//! Deletions of Jobs, and recreated Jobs.
 
 use std::io;
 
@@ -11,68 +11,69 @@ use jobcheck_spec::job::Job;
 use jobcheck_traces::{FaultKind, Verb};
 use serde_json::{Value, json};
 
-use super::super::asked::{about_job, not_found, too_many_requests};
-use super::super::scribe::{Asked, Told, Who};
-use super::Walker;
+use super::super::requests::{about_job, not_found, too_many_requests};
+use super::super::trace_writer::{Exchange, Response, Sender};
+use super::Renderer;
 
-impl Walker<'_> {
-    /// Who deletes the pods of a Job.
-    pub(super) fn collector(&self, id: JobId) -> Who {
+impl Renderer<'_> {
+    /// The controller that deletes the pods of a Job.
+    pub(super) fn collector(&self, id: JobId) -> Sender {
         let goes = user::namespace_goes(self.job_state(id), self.scope);
-        if goes { Who::NamespaceController } else { Who::GarbageCollector }
+        if goes { Sender::NamespaceController } else { Sender::GarbageCollector }
     }
 
-    /// The last pod is gone, and the garbage collector takes the Job's finalizer away.
+    /// The garbage collector removes the finalizer of a Job after its last pod was removed.
     pub(super) fn remove_job(&mut self, id: JobId) -> io::Result<()> {
-        let known = &self.known[usize::from(id.0)];
-        let gone = Job { finalizers: Vec::new(), ..Job::clone(&known.job) };
-        let version = known.version();
-        let answer = Told::Done(known.render(&gone, version));
+        let record = &self.records[usize::from(id.0)];
+        let gone = Job { finalizers: Vec::new(), ..Job::clone(&record.job) };
+        let version = record.version();
+        let response = Response::Done(record.render(&gone, version));
         let body = json!({ "metadata": {
-            "uid": known.job.uid.to_string(), "resourceVersion": version.to_string(), "finalizers": null,
+            "uid": record.job.uid.to_string(), "resourceVersion": version.to_string(), "finalizers": null,
         } });
-        let asked = about_job(known, Who::GarbageCollector, Verb::Patch, Some(body), answer);
-        let asked = Asked { patch_type: Some("application/merge-patch+json"), ..asked };
-        self.scribe.request(&asked)
+        let exchange = about_job(record, Sender::GarbageCollector, Verb::Patch, response);
+        let patch_type = Some("application/merge-patch+json");
+        let exchange = Exchange { patch_type, body: Some(body), ..exchange };
+        self.writer.request(&exchange)
     }
 
-    /// A DELETE that the server carries out.
+    /// Writes a DELETE that the server carries out.
     pub(super) fn delete_job(
         &mut self,
         id: JobId,
         after: &World,
-        who: Who,
+        sender: Sender,
         propagation: &'static str,
     ) -> io::Result<()> {
-        let known = self.known(id);
-        let preconditions = match who {
-            Who::GarbageCollector => Some(json!({
-                "uid": known.job.uid.to_string(), "resourceVersion": known.version().to_string(),
+        let record = self.record(id);
+        let preconditions = match sender {
+            Sender::GarbageCollector => Some(json!({
+                "uid": record.job.uid.to_string(), "resourceVersion": record.version().to_string(),
             })),
-            Who::TtlController
-            | Who::JobController
-            | Who::NamespaceController
-            | Who::PodGc
-            | Who::Scheduler
-            | Who::Kubelet
-            | Who::User => None,
+            Sender::TtlController
+            | Sender::JobController
+            | Sender::NamespaceController
+            | Sender::PodGc
+            | Sender::Scheduler
+            | Sender::Kubelet
+            | Sender::User => None,
         };
-        let answer = self.job_stored(id, after);
-        self.ask_to_delete(id, who, propagation, preconditions, answer)
+        let response = self.job_stored(id, after);
+        self.delete_request(id, sender, propagation, preconditions, response)
     }
 
-    /// The TTL controller of the specification.
+    /// Writes the DELETE of the specification's TTL controller.
     pub(super) fn expire(&mut self, id: JobId, after: &World) -> io::Result<()> {
-        let request = Request { uid: Some(self.known(id).job.uid), if_unchanged: false, foreground: true };
-        let answer = self.job_stored(id, after);
-        self.expire_by(id, request, answer)
+        let request = Request { uid: Some(self.record(id).job.uid), if_unchanged: false, foreground: true };
+        let response = self.job_stored(id, after);
+        self.expire_by(id, request, response)
     }
 
-    /// The TTL controller as an algorithm. Its reads are in no trace.
+    /// Writes a request of the TTL controller as an algorithm. Traces contain no reads.
     pub(super) fn ttl(&mut self, id: JobId, what: TtlStep, after: &World) -> io::Result<()> {
         let outcome = match what {
             TtlStep::Sync | TtlStep::Get(_) | TtlStep::Show => return Ok(()),
-            TtlStep::Crash => return self.scribe.restart(),
+            TtlStep::Crash => return self.writer.restart(),
             TtlStep::Delete(outcome) => outcome,
         };
         let job_state = self.job_state(id);
@@ -84,76 +85,76 @@ impl Walker<'_> {
         match outcome {
             RequestOutcome::Handled => {}
             RequestOutcome::Fails => {
-                self.scribe.fault(Who::TtlController, FaultKind::Rejected, "the request fails")?
+                self.writer.fault(Sender::TtlController, FaultKind::Rejected, "the request fails")?
             }
             RequestOutcome::ResponseLost => {
-                let detail = "the answer to the next request is lost";
-                self.scribe.fault(Who::TtlController, FaultKind::LostResponse, detail)?;
+                let detail = "the response to the next request is lost";
+                self.writer.fault(Sender::TtlController, FaultKind::LostResponse, detail)?;
             }
         }
-        let answer = match &stored {
+        let response = match &stored {
             _ if outcome == RequestOutcome::Fails => too_many_requests(),
-            None => not_found("jobs.batch", &self.known(id).names.job),
+            None => not_found("jobs.batch", &self.record(id).names.job),
             Some(job) if request.uid.is_some_and(|uid| uid != job.uid) => other_uid(job, request),
             Some(job) if !fits => changed(job),
             Some(job) if job.deleting => {
-                let known = self.known(id);
-                Told::Done(known.render(job, known.version()))
+                let record = self.record(id);
+                Response::Done(record.render(job, record.version()))
             }
             Some(_) => self.job_stored(id, after),
         };
-        self.expire_by(id, request, answer)
+        self.expire_by(id, request, response)
     }
 
-    fn expire_by(&mut self, id: JobId, request: Request, answer: Told) -> io::Result<()> {
+    fn expire_by(&mut self, id: JobId, request: Request, response: Response) -> io::Result<()> {
         let preconditions = request.uid.map(|uid| json!({ "uid": uid.to_string() }));
-        self.ask_to_delete(id, Who::TtlController, request.propagation(), preconditions, answer)
+        self.delete_request(id, Sender::TtlController, request.propagation(), preconditions, response)
     }
 
-    fn ask_to_delete(
+    fn delete_request(
         &mut self,
         id: JobId,
-        who: Who,
+        sender: Sender,
         propagation: &'static str,
         preconditions: Option<Value>,
-        answer: Told,
+        response: Response,
     ) -> io::Result<()> {
         let mut options =
             json!({ "kind": "DeleteOptions", "apiVersion": "batch/v1", "propagationPolicy": propagation });
         if let Some(preconditions) = preconditions {
             options["preconditions"] = preconditions;
         }
-        let asked = about_job(&self.known[usize::from(id.0)], who, Verb::Delete, Some(options), answer);
-        self.scribe.request(&Asked { propagation: Some(propagation), ..asked })
+        let exchange = about_job(&self.records[usize::from(id.0)], sender, Verb::Delete, response);
+        self.writer.request(&Exchange { propagation: Some(propagation), body: Some(options), ..exchange })
     }
 
-    /// Another Job under the name of one that is gone.
+    /// Writes the creation of a recreated Job.
     pub(super) fn recreate(&mut self, id: JobId, after: &World) -> io::Result<()> {
         let number = usize::from(id.0);
         let (Some(job), Some(spec)) = (&after.job_state(id).job, self.scope.jobs.get(number)) else {
             return Ok(());
         };
-        self.known[number] = self.known[number].again(number, job);
+        self.records[number] = self.records[number].again(number, job);
         self.create_job(number, spec)
     }
 }
 
-/// The resourceVersion in the precondition is not the stored one.
-fn changed(job: &Job) -> Told {
+/// The refusal because of another resource version in the precondition.
+fn changed(job: &Job) -> Response {
     let message = format!(
         "Operation cannot be fulfilled on jobs.batch \"{}\": the ResourceVersion in the precondition does not match \
          the ResourceVersion in record. The object might have been modified",
         job.name
     );
-    Told::Refused(409, "Conflict", message)
+    Response::Refused(409, "Conflict", message)
 }
 
-fn other_uid(job: &Job, request: Request) -> Told {
-    let asked = request.uid.unwrap_or_default();
+fn other_uid(job: &Job, request: Request) -> Response {
+    let exchange = request.uid.unwrap_or_default();
     let message = format!(
-        "Operation cannot be fulfilled on jobs.batch \"{}\": the UID in the precondition ({asked}) does not match the \
+        "Operation cannot be fulfilled on jobs.batch \"{}\": the UID in the precondition ({exchange}) does not match the \
          UID in record ({}). The object might have been deleted and then recreated",
         job.name, job.uid
     );
-    Told::Refused(409, "Conflict", message)
+    Response::Refused(409, "Conflict", message)
 }

@@ -1,4 +1,4 @@
-//! Requests of those who evict pods, and of pod GC.
+//! Requests of the scheduler and of pod GC that disrupt pods.
 
 use std::io;
 
@@ -8,11 +8,11 @@ use jobcheck_spec::Uid;
 use jobcheck_traces::Verb;
 use serde_json::json;
 
-use super::super::asked::{about_pod, pod_not_found};
-use super::super::scribe::{Asked, Told, Who};
-use super::{STRATEGIC, Walker};
+use super::super::requests::{about_pod, pod_not_found};
+use super::super::trace_writer::{Exchange, Response, Sender};
+use super::{Renderer, STRATEGIC};
 
-impl Walker<'_> {
+impl Renderer<'_> {
     pub(super) fn disrupt(
         &mut self,
         id: JobId,
@@ -21,50 +21,63 @@ impl Walker<'_> {
         after: &World,
     ) -> io::Result<()> {
         match what {
-            DisruptionStep::Evict => self.pod_status(id, uid, after, Who::Scheduler),
+            DisruptionStep::Evict => self.pod_status(id, uid, after, Sender::Scheduler),
             DisruptionStep::LoseNode | DisruptionStep::FailByPodGc => {
-                self.known(id).pods.entry(uid).or_default().lost = true;
-                self.pod_status(id, uid, after, Who::PodGc)
+                self.record(id).pods.entry(uid).or_default().lost = true;
+                self.pod_status(id, uid, after, Sender::PodGc)
             }
-            DisruptionStep::Delete => self.delete_pod(id, uid, after, Who::Scheduler),
+            DisruptionStep::Delete => self.delete_pod(id, uid, after, Sender::Scheduler),
             DisruptionStep::ForceDelete => self.delete_by_force(id, uid, after),
         }
     }
 
-    /// A PATCH of the pod's status.
-    pub(super) fn pod_status(&mut self, id: JobId, uid: Uid, after: &World, who: Who) -> io::Result<()> {
-        let answer = self.pod_stored(id, uid, after);
-        let status = match &answer {
-            Told::Done(pod) => json!({ "status": pod["status"] }),
-            Told::Created(_) | Told::Gone | Told::Refused(..) => json!({}),
+    /// Writes a PATCH of the status of a pod.
+    pub(super) fn pod_status(
+        &mut self,
+        id: JobId,
+        uid: Uid,
+        after: &World,
+        sender: Sender,
+    ) -> io::Result<()> {
+        let response = self.pod_stored(id, uid, after);
+        let status = match &response {
+            Response::Done(pod) => json!({ "status": pod["status"] }),
+            Response::Created(_) | Response::Gone | Response::Refused(..) => json!({}),
         };
-        let known = &self.known[usize::from(id.0)];
-        let asked = about_pod(known, who, Verb::Patch, uid, Some(status), answer);
-        self.scribe.request(&Asked { is_status: true, patch_type: STRATEGIC, ..asked })
+        let record = &self.records[usize::from(id.0)];
+        let exchange = about_pod(record, sender, Verb::Patch, uid, response);
+        self.writer.request(&Exchange {
+            is_status: true,
+            patch_type: STRATEGIC,
+            body: Some(status),
+            ..exchange
+        })
     }
 
-    /// A DELETE without grace, which may find the pod deleted already. The answer shows a pod that goes.
+    /// Writes a DELETE without a grace period, also for a pod that is being deleted. The response shows the
+    /// removed pod.
     fn delete_by_force(&mut self, id: JobId, uid: Uid, after: &World) -> io::Result<()> {
         let before = self.job_state(id).pods.get(uid).cloned();
         let now = after.now;
-        let facts = self.known(id).pods.entry(uid).or_default();
+        let facts = self.record(id).pods.entry(uid).or_default();
         facts.deleted.get_or_insert(now);
         facts.grace = 0;
-        let answer = match (after.job_state(id).pods.get(uid), before) {
+        let response = match (after.job_state(id).pods.get(uid), before) {
             (None, Some(pod)) => {
-                let version = self.scribe.next_version();
-                let known = self.known(id);
-                known.changes.push(version);
-                let facts = known.pods.entry(uid).or_default();
+                let version = self.writer.next_version();
+                let record = self.record(id);
+                record.changes.push(version);
+                let facts = record.pods.entry(uid).or_default();
                 (facts.version, facts.gone) = (version, true);
                 let gone = jobcheck_spec::pod::Pod { deleting: true, forced: true, ..pod };
-                Told::Done(known.render_pod(&gone))
+                Response::Done(record.render_pod(&gone))
             }
-            (None, None) => pod_not_found(&self.known[usize::from(id.0)], uid),
+            (None, None) => pod_not_found(&self.records[usize::from(id.0)], uid),
             (Some(_), _) => self.pod_stored(id, uid, after),
         };
         let options = json!({ "kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0 });
-        let known = &self.known[usize::from(id.0)];
-        self.scribe.request(&about_pod(known, Who::User, Verb::Delete, uid, Some(options), answer))
+        let record = &self.records[usize::from(id.0)];
+        let exchange = about_pod(record, Sender::User, Verb::Delete, uid, response);
+        self.writer.request(&Exchange { body: Some(options), ..exchange })
     }
 }

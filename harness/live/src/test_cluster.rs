@@ -1,32 +1,32 @@
-//! A cluster on which scenarios are run: the way to it, and what the harness has there.
+//! The cluster on which scenarios run, and the objects of the harness there.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use jobcheck_cluster::{Home, told};
+use jobcheck_cluster::{Home, with_causes};
 use jobcheck_judge::replay::rules;
-use jobcheck_record::{Access, permission, version};
+use jobcheck_record::{Access, AccessError, permission, version};
 use jobcheck_spec::apiserver::RuleSet;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
+use crate::disruption::{Disruption, Disruptions};
 use crate::error::Error;
-use crate::leftovers::{self, Record};
 use crate::node::Node;
-use crate::trouble::{Trouble, Troubles};
+use crate::orphan_cleanup::{self, OwnerRecord};
 
-/// The label of all that the runs of a process have on a cluster.
+/// The label of all objects that one process creates on a cluster.
 pub(crate) const LABEL: &str = "jobcheck.dev/run";
-/// How long a namespace may take to go.
+/// The time in which a namespace must be removed.
 const GOES: Duration = Duration::from_secs(60);
-/// How long a namespace may take to get the service account that pods need there.
+/// The time in which a namespace gets the service account that pods need.
 const ACCOUNT: Duration = Duration::from_secs(10);
-/// Time between two looks.
+/// The interval of checks.
 const LOOK: Duration = Duration::from_millis(100);
-/// What may have to be done.
+/// The required permissions.
 const NEEDED: [permission::Need; 8] = [
     ("", "namespaces", &["create", "delete", "list"]),
     ("", "nodes", &["create", "delete"]),
@@ -38,44 +38,49 @@ const NEEDED: [permission::Need; 8] = [
     ("", "pods/binding", &["create"]),
 ];
 
-/// A cluster, as long as scenarios are run there. What the runs have made there goes with [`Site::close`].
-pub struct Site {
+/// A cluster on which scenarios run. [`TestCluster::close`] removes everything that the runs have created.
+pub struct TestCluster {
     client: Client,
     runtime: Handle,
     access: Access,
     audit_log: Option<PathBuf>,
-    /// The version of its API server, and its rules if they are known.
+    /// The version of its API server, and the rules of that version, if they are known.
     version: (String, Option<RuleSet>),
     is_own: bool,
     folder: PathBuf,
     id: String,
     _node: Node,
     namespaces: Mutex<Vec<String>>,
-    troubles: Arc<Troubles>,
+    disruptions: Arc<Disruptions>,
 }
 
-impl Site {
-    /// Looks at the cluster, clears what killed runs have left there, and makes the Node of the pods. One that `is_own`
-    /// goes when the runs are over, and nothing needs to be waited for.
+impl TestCluster {
+    /// Connects to the cluster, removes what killed runs have left there, and creates the Node of the pods. If
+    /// `is_own` is true, the caller removes the whole cluster after the runs, so that nothing on it must be
+    /// cleaned up.
     ///
     /// # Errors
     ///
-    /// There is no cluster, or not everything may be done there.
-    pub async fn open(access: Access, audit_log: Option<PathBuf>, is_own: bool) -> Result<Site, Error> {
+    /// The cluster cannot be reached, or the account lacks permissions.
+    pub async fn open(
+        access: Access,
+        audit_log: Option<PathBuf>,
+        is_own: bool,
+    ) -> Result<TestCluster, Error> {
         let home = Home::find()?;
-        leftovers::clear(&home.runs()).await?;
-        let client = access.client().await.map_err(Error::NoCluster)?;
-        let version = version(&client).await.map_err(Error::NoCluster)?;
+        orphan_cleanup::clear(&home.runs()).await?;
+        let client = access.client().await.map_err(AccessError::NoCluster)?;
+        let version = version(&client).await.map_err(AccessError::NoCluster)?;
         let version = (version.clone(), rules(&version).ok());
         if !is_own {
             check_permissions(&client).await?;
         }
         let id = id();
         let folder = home.runs().join(&id);
-        Record::of(&id, &access)?.write(&folder)?;
+        OwnerRecord::of(&id, &access)?.write(&folder)?;
         let node = Node::make(&client, &id).await?;
-        let (runtime, namespaces, troubles) = (Handle::current(), Mutex::default(), Arc::default());
-        Ok(Site {
+        let (runtime, namespaces, disruptions) = (Handle::current(), Mutex::default(), Arc::default());
+        Ok(TestCluster {
             client,
             runtime,
             access,
@@ -86,22 +91,22 @@ impl Site {
             id,
             _node: node,
             namespaces,
-            troubles,
+            disruptions,
         })
     }
 
-    /// The minor version of the API server, if its rules are not known: those of 1.36 take their place.
+    /// The minor version of the API server, if its rules are unknown. The rules of 1.36 are used then.
     #[must_use]
     pub fn of_unknown_version(&self) -> Option<&str> {
         self.version.1.is_none().then_some(&self.version.0)
     }
 
-    /// What the API server accepts.
+    /// The rules of the API server.
     pub(crate) fn rules(&self) -> RuleSet {
         self.version.1.unwrap_or_default()
     }
 
-    /// Whether it was started for the runs.
+    /// Returns true if the cluster was started for the runs.
     pub(crate) fn is_own(&self) -> bool {
         self.is_own
     }
@@ -126,44 +131,44 @@ impl Site {
         &self.folder
     }
 
-    /// Something happens to the cluster from now on, until the value is dropped; the recordings tell of it.
-    pub fn trouble(&self, what: &str) -> Trouble<'_> {
-        self.troubles.begin(what)
+    /// Begins a disruption of the cluster, which lasts until the value is dropped. Recordings show it.
+    pub fn disrupt(&self, description: &str) -> Disruption<'_> {
+        self.disruptions.begin(description)
     }
 
-    pub(crate) fn troubles(&self) -> &Arc<Troubles> {
-        &self.troubles
+    pub(crate) fn disruptions(&self) -> &Arc<Disruptions> {
+        &self.disruptions
     }
 
-    /// Tries something until it goes well, as long as a trouble may explain why it does not. For a thread that may wait.
+    /// Repeats a failed operation as long as a disruption may be the cause. Blocks the thread.
     pub(crate) fn patiently<T>(&self, mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
         loop {
             match attempt() {
-                Err(error) if self.troubles.may_explain(&error) => std::thread::sleep(LOOK),
+                Err(error) if self.disruptions.may_explain(&error) => std::thread::sleep(LOOK),
                 done => return done,
             }
         }
     }
 
-    /// The same where nobody may wait.
+    /// The same for asynchronous operations.
     async fn through<T, F: Future<Output = Result<T, Error>>>(
         &self,
         mut attempt: impl FnMut() -> F,
     ) -> Result<T, Error> {
         loop {
             match attempt().await {
-                Err(error) if self.troubles.may_explain(&error) => sleep(LOOK).await,
+                Err(error) if self.disruptions.may_explain(&error) => sleep(LOOK).await,
                 done => return done,
             }
         }
     }
 
-    /// The Node that pods are bound to.
+    /// The name of the Node to which pods are bound.
     pub(crate) fn node(&self) -> &str {
         self.id.as_str()
     }
 
-    /// Makes a namespace for a run.
+    /// Creates a namespace for a run. Returns its name.
     pub(crate) async fn make_namespace(&self, scenario: &str) -> Result<String, Error> {
         let name = {
             let mut all = self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,14 +181,15 @@ impl Site {
         });
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
         self.through(|| send(&self.client, "POST", "/api/v1/namespaces", &namespace)).await?;
-        // Local clusters, which have an audit log, give pods no account.
+        // Local clusters, which have an audit log, have no service accounts.
         if self.audit_log.is_none() {
             self.service_account(&name).await;
         }
         Ok(name)
     }
 
-    /// Waits for the account that pods of a namespace have, unless none is given to them on this cluster.
+    /// Waits for the default service account of a namespace. Some clusters have none, so that a missing one is no
+    /// error.
     async fn service_account(&self, namespace: &str) {
         let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default");
         let end = Instant::now() + ACCOUNT;
@@ -192,41 +198,42 @@ impl Site {
         }
     }
 
-    /// Removes a namespace, and what could hold it up.
+    /// Removes a namespace, and the finalizers that could delay its removal.
     pub(crate) async fn remove_namespace(&self, namespace: &str) -> Result<(), Error> {
         self.through(|| empty(&self.client, namespace)).await
     }
 
-    /// Removes what is left of the runs, and waits until it is gone.
+    /// Removes the objects of the runs, and waits until they are gone.
     ///
     /// # Errors
     ///
-    /// Something stays, or the API server does not answer.
+    /// An object remains, or the API server does not respond.
     pub async fn close(&self) -> Result<(), Error> {
-        // A cluster of its own goes with all that is there, whether it still answers or not.
+        // The caller removes its own cluster as a whole, also if it does not respond any longer.
         if !self.is_own {
             let node = format!("/api/v1/nodes/{}", self.id);
             send(&self.client, "DELETE", &node, &json!({})).await?;
             gone(&self.client, &self.id).await?;
         }
-        leftovers::forget(&self.folder)
+        orphan_cleanup::forget(&self.folder)
     }
 }
 
-/// Deletes a namespace, and takes the finalizers of its pods and Jobs away, whose controllers may be gone.
+/// Deletes a namespace, and removes the finalizers of its pods and Jobs, whose controllers may have ended.
 pub(crate) async fn empty(client: &Client, namespace: &str) -> Result<(), Error> {
     send(client, "DELETE", &format!("/api/v1/namespaces/{namespace}"), &json!({})).await?;
     let end = Instant::now() + GOES;
     loop {
         let mut left = 0;
-        // Jobs first: whoever records watches meanwhile sees nobody let a pod go whose Job still has to count it.
+        // Jobs are removed first. A recording of watches would otherwise show finalizer removals from pods
+        // that a Job has not counted.
         for path in ["/apis/batch/v1", "/api/v1"].into_iter().zip(["jobs", "pods"]) {
             let path = format!("{}/namespaces/{namespace}/{}", path.0, path.1);
             let list = get(client, &path).await?;
             for object in list["items"].as_array().into_iter().flatten() {
                 left += 1;
                 let name = object["metadata"]["name"].as_str().unwrap_or_default();
-                release(client, &format!("{path}/{name}")).await?;
+                remove_object(client, &format!("{path}/{name}")).await?;
             }
         }
         if left == 0 || Instant::now() >= end {
@@ -236,14 +243,14 @@ pub(crate) async fn empty(client: &Client, namespace: &str) -> Result<(), Error>
     }
 }
 
-/// Removes an object at once, whoever holds it.
-async fn release(client: &Client, path: &str) -> Result<(), Error> {
+/// Removes an object at once, with all its finalizers.
+async fn remove_object(client: &Client, path: &str) -> Result<(), Error> {
     let now = json!({"gracePeriodSeconds": 0, "propagationPolicy": "Background"});
     send(client, "DELETE", path, &now).await?;
     send(client, "PATCH", path, &json!({"metadata": {"finalizers": null}})).await.map(drop)
 }
 
-/// Waits until no namespace with this label is there.
+/// Waits until no namespace with this label exists.
 pub(crate) async fn gone(client: &Client, id: &str) -> Result<(), Error> {
     let end = Instant::now() + GOES;
     loop {
@@ -258,7 +265,7 @@ pub(crate) async fn gone(client: &Client, id: &str) -> Result<(), Error> {
     }
 }
 
-/// Names of the namespaces with this label.
+/// The names of the namespaces with this label.
 pub(crate) async fn labelled(client: &Client, id: &str) -> Result<Vec<String>, Error> {
     let list = get(client, &format!("/api/v1/namespaces?labelSelector={LABEL}%3D{id}")).await?;
     let all = list["items"].as_array().into_iter().flatten();
@@ -266,11 +273,11 @@ pub(crate) async fn labelled(client: &Client, id: &str) -> Result<Vec<String>, E
 }
 
 async fn check_permissions(client: &Client) -> Result<(), Error> {
-    let lacking = permission::lacking(client, &NEEDED, None).await.map_err(Error::Server)?;
+    let lacking = permission::lacking(client, &NEEDED, None).await.map_err(AccessError::Server)?;
     if lacking.is_empty() { Ok(()) } else { Err(Error::Permission(lacking)) }
 }
 
-/// A name that no other process has.
+/// Returns a unique name for this process.
 fn id() -> String {
     let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
     format!("jobcheck-{:x}-{:x}", std::process::id(), nanos & 0xffff_ffff)
@@ -279,11 +286,11 @@ fn id() -> String {
 async fn get(client: &Client, path: &str) -> Result<Value, Error> {
     let request = http::Request::get(path).body(Vec::new());
     let request = request.map_err(|error| Error::Internal(error.to_string()))?;
-    client.request(request).await.map_err(|error| Error::Server(told(&error)))
+    client.request(request).await.map_err(|error| AccessError::Server(with_causes(&error)).into())
 }
 
-/// Sends a request of the harness itself. That there is no such object any more, or that it is being deleted, is fine, and
-/// so is that it is there already: names are those of this process alone.
+/// Sends a request of the harness itself. 404 and 409 are no errors: only this process uses the names, so the object
+/// was removed, is being deleted, or exists already.
 pub(crate) async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Result<Value, Error> {
     let media = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
     let request = http::Request::builder()
@@ -297,6 +304,6 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: &Value
         Err(kube::Error::Api(status)) if status.code == 409 || (status.code == 404 && method != "POST") => {
             Ok(Value::Null)
         }
-        answer => answer.map_err(|error| Error::Server(told(&error))),
+        answer => answer.map_err(|error| AccessError::Server(with_causes(&error)).into()),
     }
 }

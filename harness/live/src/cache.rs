@@ -1,4 +1,4 @@
-//! What the watches of a run have shown so far.
+//! A cache of the Jobs and pods of a run, filled by watches and responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -9,27 +9,27 @@ use jobcheck_scenario::runtime::Created;
 use jobcheck_traces::Resource as Watched;
 use serde_json::Value;
 
-/// Jobs and pods of a namespace, as far as they are known.
+/// The known Jobs and pods of a namespace.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Cache {
     /// Jobs by name.
     pub jobs: BTreeMap<String, Value>,
     /// Pods by name.
     pub pods: BTreeMap<String, Value>,
-    /// The pods that each Job got, by its name, in their order.
+    /// The pods of each Job, by its name, in the order of their creation.
     created: BTreeMap<String, Vec<Created>>,
     known: BTreeSet<String>,
     gone: BTreeSet<String>,
-    /// When pods were seen to be deleted or to have failed, whichever came last, by the Job's name and their UID.
+    /// The time at which each pod was deleted or failed, whichever was later, by the name of its Job and its UID.
     failures: BTreeMap<String, BTreeMap<String, Instant>>,
-    /// When something new was seen last.
+    /// The time of the last change.
     pub changed: Instant,
 }
 
-impl Seen {
-    /// Nothing yet.
-    pub(crate) fn nothing() -> Seen {
-        Seen {
+impl Cache {
+    /// Returns an empty cache.
+    pub(crate) fn new() -> Cache {
+        Cache {
             jobs: BTreeMap::new(),
             pods: BTreeMap::new(),
             created: BTreeMap::new(),
@@ -40,18 +40,18 @@ impl Seen {
         }
     }
 
-    /// The pods that Jobs of this name got, in their order.
+    /// The pods of the Jobs of this name, in the order of their creation.
     pub(crate) fn created(&self, job: &str) -> &[Created] {
         self.created.get(job).map_or(&[], Vec::as_slice)
     }
 
-    /// How many pods of Jobs of this name were deleted or have failed, and when the last was or did.
+    /// The number of deleted or failed pods of the Jobs of this name, and the time of the last one.
     pub(crate) fn failures(&self, job: &str) -> Option<(usize, Instant)> {
         let all = self.failures.get(job)?;
         Some((all.len(), *all.values().max()?))
     }
 
-    /// An object is there, in this version; whether that is news.
+    /// Adds a version of an object. Returns true if it is new.
     pub(crate) fn shown(&mut self, object: Value) -> bool {
         let Some(resource) = resource(&object) else { return false };
         let (name, uid) = (text(&object, "name").to_owned(), text(&object, "uid").to_owned());
@@ -78,7 +78,7 @@ impl Seen {
         true
     }
 
-    /// An object is gone.
+    /// Removes an object.
     pub(crate) fn removed(&mut self, object: &Value) {
         let (name, uid) = (text(object, "name"), text(object, "uid"));
         self.gone.insert(uid.to_owned());
@@ -92,7 +92,7 @@ impl Seen {
         }
     }
 
-    /// Only these objects were there when this list was made. What has come since is known by an answer already.
+    /// Replaces the cached objects by a list. Objects with a newer version are kept: they were created since.
     pub(crate) fn listed(&mut self, resource: Watched, listed: Listed) {
         let Listed { version: made, objects } = listed;
         let made: u64 = made.parse().unwrap_or(0);
@@ -106,7 +106,7 @@ impl Seen {
         }
     }
 
-    /// This version of a pod may be the first that is being deleted, or has failed.
+    /// Records the time if this is the first version of a pod that is being deleted or has failed.
     fn note_failure(&mut self, pod: &Value) {
         let of = |pod: &Value| {
             (!pod["metadata"]["deletionTimestamp"].is_null(), pod["status"]["phase"] == "Failed")
@@ -134,7 +134,7 @@ impl Seen {
     }
 }
 
-/// Of which resource an object is.
+/// The resource of an object.
 fn resource(object: &Value) -> Option<Resource> {
     match object["kind"].as_str() {
         Some("Job") => Some(Resource::Jobs),
@@ -162,30 +162,30 @@ mod tests {
     }
 
     #[test]
-    fn neither_an_older_version_nor_a_pod_that_is_gone_comes_back() {
-        let mut seen = Seen::nothing();
-        assert!(seen.shown(pod("a", 5)));
-        assert!(!seen.shown(pod("a", 4)) && !seen.shown(pod("a", 5)));
-        seen.removed(&pod("a", 6));
-        assert!(!seen.shown(pod("a", 5)) && seen.pods.is_empty());
-        assert_eq!(seen.created("job").len(), 1);
+    fn older_versions_and_removed_pods_are_ignored() {
+        let mut cache = Cache::new();
+        assert!(cache.shown(pod("a", 5)));
+        assert!(!cache.shown(pod("a", 4)) && !cache.shown(pod("a", 5)));
+        cache.removed(&pod("a", 6));
+        assert!(!cache.shown(pod("a", 5)) && cache.pods.is_empty());
+        assert_eq!(cache.created("job").len(), 1);
     }
 
     #[test]
-    fn a_new_list_takes_away_what_it_does_not_hold() {
-        let mut seen = Seen::nothing();
-        seen.shown(pod("a", 5));
-        seen.listed(Watched::Pods, Listed { version: "9".to_owned(), objects: vec![pod("b", 9)] });
-        assert_eq!(seen.pods.keys().collect::<Vec<_>>(), ["b"]);
-        assert_eq!(seen.created("job").iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    fn a_new_list_removes_missing_objects() {
+        let mut cache = Cache::new();
+        cache.shown(pod("a", 5));
+        cache.listed(Watched::Pods, Listed { version: "9".to_owned(), objects: vec![pod("b", 9)] });
+        assert_eq!(cache.pods.keys().collect::<Vec<_>>(), ["b"]);
+        assert_eq!(cache.created("job").iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     }
 
-    /// A list may be heard of after the answer to a creation that came later.
+    /// The response to a later creation may arrive before the list.
     #[test]
-    fn a_new_list_takes_nothing_away_that_has_come_since() {
-        let mut seen = Seen::nothing();
-        seen.shown(pod("a", 5));
-        seen.listed(Watched::Pods, Listed { version: "4".to_owned(), objects: Vec::new() });
-        assert_eq!(seen.pods.keys().collect::<Vec<_>>(), ["a"]);
+    fn a_new_list_keeps_objects_that_were_created_since() {
+        let mut cache = Cache::new();
+        cache.shown(pod("a", 5));
+        cache.listed(Watched::Pods, Listed { version: "4".to_owned(), objects: Vec::new() });
+        assert_eq!(cache.pods.keys().collect::<Vec<_>>(), ["a"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The cache of a controller: what a watch has shown it so far.
+//! The cache of a controller, filled by a list and a watch.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::cluster::NAMESPACE;
 /// An object before and after a change.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
-    /// What the cache showed; `None` where it showed nothing.
+    /// The object before. `None`: the cache had none.
     pub before: Option<Arc<Value>>,
-    /// What it shows now.
+    /// The object after. `None`: it was removed.
     pub after: Option<Arc<Value>>,
 }
 
 impl Change {
-    /// The names of what it is about.
+    /// The names of the changed object and its previous version.
     pub fn names(&self) -> impl Iterator<Item = String> {
         [&self.before, &self.after].into_iter().flatten().map(|object| name(object).to_owned())
     }
@@ -30,29 +30,29 @@ impl Change {
 
 /// A cache of one resource.
 #[derive(Debug)]
-pub struct Store {
+pub struct ObjectCache {
     watch: Option<WatchId>,
-    /// Events that the watch has sent and the cache does not show.
+    /// The events of the watch that the cache does not show yet.
     pending: VecDeque<WatchEvent>,
     objects: BTreeMap<String, Arc<Value>>,
-    seen: u64,
+    shown_version: u64,
 }
 
-impl Store {
-    /// A cache that was just filled by a list, and follows a watch from there.
-    pub fn listed(server: &mut Server, now: Timestamp, resource: Resource) -> Store {
-        let mut store = Store {
+impl ObjectCache {
+    /// Returns a cache that was filled by a list, with a watch from its version.
+    pub fn listed(server: &mut Server, now: Timestamp, resource: Resource) -> ObjectCache {
+        let mut store = ObjectCache {
             watch: None,
             pending: VecDeque::new(),
             objects: BTreeMap::new(),
-            seen: server.revision(),
+            shown_version: server.revision(),
         };
         let prefix = format!("{NAMESPACE}/");
         let objects = server.store().scan(resource, &prefix);
         store.objects = objects.map(|(_, object)| (name(object).to_owned(), Arc::clone(object))).collect();
-        // It never ends: a scenario may let hours pass in one step.
+        // The watch has no timeout, because a scenario can advance the clock by hours in one step.
         let options = WatchOptions {
-            resource_version: Some(store.seen),
+            resource_version: Some(store.shown_version),
             timeout_seconds: Some(u32::MAX),
             ..WatchOptions::default()
         };
@@ -63,11 +63,11 @@ impl Store {
         store
     }
 
-    /// The watch breaks, and a new list takes the place of what the cache shows; what that changes. An object in the place
-    /// of another one of its name is told as the deletion of that, and a new one, as the shipped caches do.
+    /// Replaces the contents by a new list, and returns the changes. A recreated object is returned as a deletion
+    /// and a creation, as in the shipped caches.
     pub fn relist(&mut self, server: &mut Server, now: Timestamp, resource: Resource) -> Vec<Change> {
         self.close(server);
-        let mut former = std::mem::replace(self, Store::listed(server, now, resource)).objects;
+        let mut former = std::mem::replace(self, ObjectCache::listed(server, now, resource)).objects;
         let mut changes = Vec::new();
         for (name, object) in &self.objects {
             let (mut before, after) = (former.remove(name), Some(Arc::clone(object)));
@@ -82,7 +82,7 @@ impl Store {
         changes
     }
 
-    /// Takes in what the watch has sent; how many events the cache is behind.
+    /// Receives the events of the watch. Returns the lag of the cache.
     pub fn lag(&mut self, server: &mut Server, now: Timestamp) -> usize {
         if let Some(watch) = self.watch {
             self.pending.extend(server.take_events(now, watch, usize::MAX).events);
@@ -90,16 +90,16 @@ impl Store {
         self.pending.len()
     }
 
-    /// The version that it will have seen once it has caught up.
+    /// The version that the cache will show without lag.
     pub fn newest(&mut self, server: &mut Server, now: Timestamp) -> u64 {
         self.lag(server, now);
-        self.pending.iter().map(|event| version(&event.object)).fold(self.seen, u64::max)
+        self.pending.iter().map(|event| version(&event.object)).fold(self.shown_version, u64::max)
     }
 
-    /// Shows the next event, if there is one.
+    /// Delivers the next event, if there is one.
     pub fn show(&mut self) -> Option<Change> {
         let event = self.pending.pop_front()?;
-        self.seen = self.seen.max(version(&event.object));
+        self.shown_version = self.shown_version.max(version(&event.object));
         let key = name(&event.object).to_owned();
         match event.kind {
             "ADDED" | "MODIFIED" => {
@@ -113,19 +113,19 @@ impl Store {
         }
     }
 
-    /// The last version that it has seen.
+    /// The version that the cache shows.
     #[must_use]
-    pub fn seen(&self) -> u64 {
-        self.seen
+    pub fn version(&self) -> u64 {
+        self.shown_version
     }
 
-    /// The object of this name.
+    /// The object with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Value>> {
         self.objects.get(name)
     }
 
-    /// All objects, by name.
+    /// All objects, by their names.
     pub fn all(&self) -> impl Iterator<Item = (&String, &Arc<Value>)> {
         self.objects.iter()
     }
@@ -173,14 +173,15 @@ mod tests {
         assert!(cluster.ask(&request).outcome.is_ok());
     }
 
-    /// What came and went is not told, and what took the place of another one is told as both.
+    /// An object that was created and removed meanwhile is not reported. A recreated one is reported as a
+    /// deletion and a creation.
     #[test]
     fn a_new_list_tells_what_it_changes() {
         let mut cluster = Cluster::new(0, RuleSet::default(), false, json!({})).unwrap();
         ["gone", "kept", "replaced"].iter().for_each(|name| create(&mut cluster, name));
         let now = cluster.now();
-        let mut store = Store::listed(&mut cluster.server, now, Resource::Pods);
-        let kept = store.seen();
+        let mut store = ObjectCache::listed(&mut cluster.server, now, Resource::Pods);
+        let kept = store.version();
         ["gone", "replaced"].iter().for_each(|name| delete(&mut cluster, name));
         ["replaced", "passing", "new"].iter().for_each(|name| create(&mut cluster, name));
         delete(&mut cluster, "passing");
@@ -191,7 +192,7 @@ mod tests {
         let expected =
             [(None, some("new")), (some("replaced"), None), (None, some("replaced")), (some("gone"), None)];
         assert_eq!(told, expected);
-        assert!(store.seen() > kept && store.show().is_none());
+        assert!(store.version() > kept && store.show().is_none());
         assert!(store.relist(&mut cluster.server, now, Resource::Pods).is_empty());
     }
 }

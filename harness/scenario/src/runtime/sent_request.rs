@@ -1,4 +1,4 @@
-//! Whether what a controller asks for is what a step waits for.
+//! Comparison of a request of a controller with the request for which a step waits.
 
 use crate::{Request, Resource, Verb};
 use serde_json::Value;
@@ -6,25 +6,25 @@ use serde_json::Value;
 use crate::runtime::cluster::Cluster;
 use crate::runtime::pods::completion_index;
 
-/// A request of a controller, in the words of an audit log.
+/// The attributes of a request, with the names of audit logs.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct SentRequest<'a> {
     /// The verb.
     pub verb: &'a str,
-    /// The resource, in the plural.
+    /// The plural name of the resource.
     pub resource: &'a str,
     /// The subresource, if there is one.
     pub subresource: Option<&'a str>,
-    /// The name of the object; of one that is created there may be none.
+    /// The name of the object. A creation may have none.
     pub name: Option<&'a str>,
-    /// What is to be created, if that is it.
+    /// The body of a creation.
     pub body: Option<&'a Value>,
 }
 
-impl Asked<'_> {
-    /// Whether this is the request that is awaited, about this Job.
+impl SentRequest<'_> {
+    /// Returns true if this is the awaited request about this Job.
     #[must_use]
-    pub fn fits(&self, awaited: &Request, cluster: &impl Cluster, job: &str) -> bool {
+    pub fn matches(&self, awaited: &Request, cluster: &impl Cluster, job: &str) -> bool {
         let is_such = self.verb() == Some(awaited.verb) && self.resource() == awaited.resource;
         is_such && self.is_about(awaited, cluster, job)
     }

@@ -1,4 +1,4 @@
-//! The cluster of a run: users and kubelets over HTTP, and what the watches have shown.
+//! The namespace of a run: requests of users and kubelets over HTTP, and a cache that the watches fill.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,36 +11,36 @@ use jobcheck_record::watch::text;
 use jobcheck_scenario::runtime::{Cluster, Created, is_to_be_removed};
 use serde_json::{Value, json};
 
+use crate::cache::Cache;
 use crate::connection::Connection;
-use crate::seen::Seen;
 
-/// The scheduler that the pods of a run wait for; there is none of this name.
+/// The scheduler name of the pods. There is no such scheduler, so that no other Node runs them.
 const SCHEDULER: &str = "jobcheck";
 
-/// The cluster of a run.
-pub(crate) struct Stage {
+/// The namespace of a run, as the cluster of a scenario.
+pub(crate) struct Namespace {
     /// The API server.
     pub connection: Connection,
-    /// What is known of the namespace.
-    pub seen: Seen,
+    /// The cached objects of the namespace.
+    pub cache: Cache,
     namespace: String,
     kubelet: Kubelet,
     managed_by: Option<String>,
-    /// UIDs of pods that were bound, and of those that were removed.
+    /// The pods that were bound (true) or finished (false), by their UIDs.
     done: BTreeSet<(bool, String)>,
 }
 
-impl Stage {
-    /// A namespace in which nothing has happened.
+impl Namespace {
+    /// Returns a namespace with an empty cache.
     pub(crate) fn new(
         connection: Connection,
         namespace: &str,
         node: &str,
         managed_by: Option<String>,
-    ) -> Stage {
-        Stage {
+    ) -> Namespace {
+        Namespace {
             connection,
-            seen: Seen::nothing(),
+            cache: Cache::new(),
             namespace: namespace.to_owned(),
             kubelet: Kubelet { node: node.to_owned() },
             managed_by,
@@ -48,10 +48,10 @@ impl Stage {
         }
     }
 
-    /// Does what only follows up: new pods are bound to the node, and those that were deleted and have ended go.
+    /// Binds new pods to the node, and finishes the deletion of terminated pods.
     pub(crate) fn follow_up(&mut self) {
-        let new = self.seen.pods.values().filter(|pod| is_new(pod)).map(|pod| (true, pod));
-        let ended = self.seen.pods.values().filter(|pod| is_to_be_removed(pod)).map(|pod| (false, pod));
+        let new = self.cache.pods.values().filter(|pod| is_new(pod)).map(|pod| (true, pod));
+        let ended = self.cache.pods.values().filter(|pod| is_to_be_removed(pod)).map(|pod| (false, pod));
         let duties: Vec<(bool, String, String)> = new
             .chain(ended)
             .map(|(binds, pod)| (binds, text(pod, "uid").to_owned(), text(pod, "name").to_owned()))
@@ -63,27 +63,27 @@ impl Stage {
                 true => it.bind(server, now, &namespace, &name),
                 false => it.finish(server, now, &namespace, &name),
             });
-            // What is refused has been changed meanwhile, which the watch will show.
+            // A refused pod was changed meanwhile, which the watch will show.
             if done.is_ok() {
                 self.done.insert((binds, uid));
             }
         }
     }
 
-    /// Whether no pod waits to be bound.
+    /// Returns true if every pod is bound.
     pub(crate) fn has_bound_all(&self) -> bool {
-        !self.seen.pods.values().any(is_new)
+        !self.cache.pods.values().any(is_new)
     }
 
-    /// Takes in what the answers say.
+    /// Adds the objects in responses to the cache.
     fn read_answers(&mut self) {
         for object in std::mem::take(&mut self.connection.answers) {
-            self.seen.shown(Arc::unwrap_or_clone(object));
+            self.cache.shown(Arc::unwrap_or_clone(object));
         }
     }
 }
 
-/// A pod that is to be bound.
+/// Returns true if a pod must be bound.
 fn is_new(pod: &Value) -> bool {
     !is_bound(pod) && pod["metadata"]["deletionTimestamp"].is_null()
 }
@@ -92,7 +92,8 @@ fn is_bound(pod: &Value) -> bool {
     pod["spec"]["nodeName"].is_string()
 }
 
-/// Nobody ever runs these containers: they can be as the strictest Pod Security Standard wants them, where it is enforced.
+/// Sets the fields that the strictest Pod Security Standard requires, which some clusters enforce. The containers are
+/// never run.
 fn restrict(pod: &mut Value) {
     pod["securityContext"] = json!({"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}});
     for container in pod["containers"].as_array_mut().into_iter().flatten() {
@@ -101,7 +102,7 @@ fn restrict(pod: &mut Value) {
     }
 }
 
-impl Cluster for Stage {
+impl Cluster for Namespace {
     fn namespace(&self) -> String {
         self.namespace.clone()
     }
@@ -111,20 +112,20 @@ impl Cluster for Stage {
     }
 
     fn job(&self, name: &str) -> Option<&Value> {
-        self.seen.jobs.get(name)
+        self.cache.jobs.get(name)
     }
 
-    /// Kubelets know of bound pods alone.
+    /// A kubelet knows only pods that are bound.
     fn pod(&self, name: &str) -> Option<&Value> {
-        self.seen.pods.get(name).filter(|pod| is_bound(pod))
+        self.cache.pods.get(name).filter(|pod| is_bound(pod))
     }
 
     fn pods(&self) -> Vec<&Value> {
-        self.seen.pods.values().collect()
+        self.cache.pods.values().collect()
     }
 
     fn created(&self, job: &str) -> &[Created] {
-        self.seen.created(job)
+        self.cache.created(job)
     }
 
     fn complete(&self, spec: &mut Value) {
@@ -133,7 +134,7 @@ impl Cluster for Stage {
         }
         let pod = &mut spec["template"]["spec"];
         pod["schedulerName"] = json!(SCHEDULER);
-        // The node is tainted, and may be marked by others, too.
+        // The Node has a taint, and controllers may add others.
         pod["tolerations"] = json!([{"operator": "Exists"}]);
         restrict(pod);
     }

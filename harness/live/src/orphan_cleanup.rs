@@ -1,7 +1,7 @@
-//! What is known of the runs of each process, and what a killed one has left behind.
+//! Cleanup of the objects that killed processes have left on clusters.
 //!
-//! As long as runs go on, a folder says of which process they are, on which cluster, and with which label. Where that
-//! process is dead, the next one removes it all: processes, namespaces, the Node, and the folder.
+//! During its runs, each process has a folder with its id, its cluster, and its label. If the process has died, the
+//! next one removes everything: controllers, namespaces, the Node, and the folder.
 
 use std::fs;
 use std::path::Path;
@@ -14,42 +14,42 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::Error;
-use crate::site::{empty, gone, labelled, send};
+use crate::test_cluster::{empty, gone, labelled, send};
 
 const FILE: &str = "run.json";
-/// How long the operating system may take to end processes.
+/// The time in which killed processes must end.
 const ENDS: Duration = Duration::from_secs(20);
-/// How long a cluster may take to answer, which may not be there any more.
+/// The time in which a cluster must respond. It may not exist any longer.
 const ANSWERS: Duration = Duration::from_secs(10);
 
-/// Whose runs they are, and where.
+/// The owner of runs, and their cluster.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Record {
+pub(crate) struct OwnerRecord {
     id: String,
     owner: Process,
     boot: String,
     access: Access,
 }
 
-impl Record {
-    /// Of this process.
-    pub(crate) fn of(id: &str, access: &Access) -> Result<Record, Error> {
+impl OwnerRecord {
+    /// Returns the record of this process.
+    pub(crate) fn of(id: &str, access: &Access) -> Result<OwnerRecord, Error> {
         let mut access = access.clone();
-        // The next process may be started elsewhere.
+        // The next process may have another current folder.
         let absolute = access.kubeconfig.as_ref().map(std::path::absolute).transpose();
         access.kubeconfig = absolute.map_err(Error::file(Path::new(".")))?;
-        Ok(Record { id: id.to_owned(), owner: Process::this()?, boot: boot(), access })
+        Ok(OwnerRecord { id: id.to_owned(), owner: Process::this()?, boot: boot(), access })
     }
 
-    /// Makes the folder.
+    /// Writes the record to a new folder.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Error> {
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
         let text = serde_json::to_vec_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
         fs::write(folder.join(FILE), text).map_err(Error::file(folder))
     }
 
-    fn read(folder: &Path) -> Option<Record> {
+    fn read(folder: &Path) -> Option<OwnerRecord> {
         serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()
     }
 
@@ -58,17 +58,17 @@ impl Record {
     }
 }
 
-/// Removes the folder of runs that are over.
+/// Removes the folder of finished runs.
 pub(crate) fn forget(folder: &Path) -> Result<(), Error> {
     fs::remove_dir_all(folder).map_err(Error::file(folder))
 }
 
-/// Removes what dead processes have left.
+/// Removes the objects of dead processes.
 pub(crate) async fn clear(runs: &Path) -> Result<(), Error> {
     let folders = fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
     for folder in folders {
-        // One without a record that can be read is being made, or of another version.
-        let Some(record) = Record::read(&folder).filter(|record| !record.lives()) else { continue };
+        // A folder without a readable record is being created, or is of another version of this program.
+        let Some(record) = OwnerRecord::read(&folder).filter(|record| !record.lives()) else { continue };
         let processes = marked(&folder);
         processes.iter().for_each(|it| it.signal(Signal::KILL));
         let _ = wait(processes, ENDS);
@@ -79,9 +79,9 @@ pub(crate) async fn clear(runs: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes what is left on the cluster; whether that is done for good: a cluster that gives no answer may come back, one
-/// whose kubeconfig is gone will not.
-async fn on_the_cluster(record: &Record) -> Result<bool, Error> {
+/// Removes the objects on the cluster. Returns true if nothing remains to be done. A cluster that does not respond
+/// may return, but not one whose kubeconfig was removed.
+async fn on_the_cluster(record: &OwnerRecord) -> Result<bool, Error> {
     if record.access.kubeconfig.as_ref().is_some_and(|file| !file.exists()) {
         return Ok(true);
     }

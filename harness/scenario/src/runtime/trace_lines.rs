@@ -5,11 +5,11 @@ use jobcheck_judge::replay::Subject;
 use jobcheck_traces::{FORMAT, VERSION};
 use serde_json::{Map, Value, json};
 
-/// What happened so far, in lines of the native format (`docs/reference/trace-format.md`).
+/// A native trace in memory, as lines (`docs/reference/trace-format.md`).
 #[derive(Clone, Debug)]
-pub struct Lines(Vec<Value>);
+pub struct TraceLines(Vec<Value>);
 
-/// The first line of the trace of a run with this subject.
+/// Returns the header of the trace of a run with this subject.
 #[must_use]
 pub fn header(subject: &Subject, producer: &str) -> Value {
     let kubernetes = format!("1.{}", subject.rules.minor);
@@ -19,23 +19,23 @@ pub fn header(subject: &Subject, producer: &str) -> Value {
     })
 }
 
-/// The gates of the process that takes over, as a mark of the trace says them: each, on or off.
+/// Returns the feature gates of a rollout for the mark in the trace: each gate, on or off.
 #[must_use]
-pub fn gates_told(rollout: &Rollout) -> Value {
+pub fn rollout_gates(rollout: &Rollout) -> Value {
     let off = rollout.gates().off();
     let names = Gate::ALL.iter().map(|gate| format!("{gate:?}"));
-    let told = names.map(|name| {
+    let gates = names.map(|name| {
         let on = !off.contains(&name.as_str());
         (name, json!(on.to_string()))
     });
-    told.collect::<Map<String, Value>>().into()
+    gates.collect::<Map<String, Value>>().into()
 }
 
-impl Lines {
-    /// A trace that begins with this header.
+impl TraceLines {
+    /// Returns a trace with this header.
     #[must_use]
-    pub fn new(header: Value) -> Lines {
-        Lines(vec![header])
+    pub fn new(header: Value) -> TraceLines {
+        TraceLines(vec![header])
     }
 
     /// Adds a line of this kind.
@@ -43,12 +43,12 @@ impl Lines {
         self.0.push(json!({ kind: line }));
     }
 
-    /// Adds what an audit event tells, if a trace holds such things.
-    pub fn heard(&mut self, event: &Value) {
+    /// Adds an audit event, if it is about Jobs or pods.
+    pub fn add_event(&mut self, event: &Value) {
         self.0.extend(request(event));
     }
 
-    /// The request of this agent that was answered last had been on its way since then.
+    /// Sets the time at which the last request of this user agent was received.
     pub fn was_received(&mut self, agent: &str, time: &str) {
         let requests = self.0.iter_mut().rev().filter_map(|line| line.get_mut("request"));
         if let Some(request) = requests.into_iter().find(|request| request["agent"] == agent) {
@@ -56,30 +56,30 @@ impl Lines {
         }
     }
 
-    /// Puts the lines behind the header in the order of their times.
+    /// Sorts the lines after the header by their times.
     pub fn sort(&mut self) {
         let time = |line: &Value| {
-            let (_, told) = line.as_object()?.iter().next()?;
-            let times = [&told["at"], &told["done"]];
+            let (_, fields) = line.as_object()?.iter().next()?;
+            let times = [&fields["at"], &fields["done"]];
             times.into_iter().find_map(Value::as_str).map(str::to_owned)
         };
         self.0.get_mut(1..).unwrap_or_default().sort_by_cached_key(time);
     }
 
-    /// Requests so far.
+    /// The number of requests.
     #[must_use]
     pub fn requests(&self) -> usize {
         self.0.iter().filter(|line| line.get("request").is_some()).count()
     }
 
-    /// Requests, or, of a trace without any, what watches have shown.
+    /// The number of requests and of watch events.
     #[must_use]
     pub fn records(&self) -> usize {
         let watched = self.0.iter().filter(|line| line.get("watched").is_some()).count();
         self.requests() + watched
     }
 
-    /// The trace as a file holds it.
+    /// The bytes of the trace.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let lines = self.0.iter().map(|line| format!("{line}\n"));
@@ -87,7 +87,7 @@ impl Lines {
     }
 }
 
-/// The line of an audit event; `None` for what no trace holds.
+/// The line of an audit event. `None` for events about other resources.
 fn request(event: &Value) -> Option<Value> {
     let about = &event["objectRef"];
     let resource = about["resource"].as_str().filter(|it| matches!(*it, "jobs" | "pods"))?;
@@ -125,17 +125,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_put_in_the_order_of_their_times_behind_the_header() {
-        let mut lines = Lines::new(header(&Subject::default(), "a test"));
+    fn lines_after_the_header_are_sorted_by_time() {
+        let mut lines = TraceLines::new(header(&Subject::default(), "a test"));
         let event = |done: &str| {
             let about = json!({"resource": "pods", "namespace": "ns", "name": "a"});
             json!({"objectRef": about, "stageTimestamp": done, "verb": "delete"})
         };
         lines.note("mark", json!({"at": "2026-01-01T00:00:00.000000Z", "kind": "start"}));
         lines.note("mark", json!({"at": "2026-01-01T00:00:03.000000Z", "kind": "end"}));
-        lines.heard(&event("2026-01-01T00:00:02.000000Z"));
-        lines.heard(&event("2026-01-01T00:00:01.000000Z"));
-        lines.heard(&json!({"objectRef": {"resource": "nodes"}}));
+        lines.add_event(&event("2026-01-01T00:00:02.000000Z"));
+        lines.add_event(&event("2026-01-01T00:00:01.000000Z"));
+        lines.add_event(&json!({"objectRef": {"resource": "nodes"}}));
         lines.sort();
         let text = String::from_utf8(lines.bytes()).unwrap();
         let kinds: Vec<&str> = text.lines().map(|line| line.get(2..8).unwrap_or_default()).collect();

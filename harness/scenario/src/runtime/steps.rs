@@ -1,4 +1,4 @@
-//! What users, kubelets and others do to the cluster, as scenarios name it.
+//! The steps of users, kubelets, and other clients of the API server.
 
 use crate::{Edit, JobEntry, PodBefore, PodTarget, Propagation, Report, SpecExcerpt, Step};
 use jobcheck_apiserver::kubelet::End;
@@ -18,7 +18,7 @@ const POD_GC: (&str, &str) =
     ("system:serviceaccount:kube-system:pod-garbage-collector", "kube-controller-manager");
 const MIRROR: (&str, &str) = ("system:serviceaccount:acme:mirror", "acme-mirror");
 
-/// Does what a step says to a Job, if it is possible now; `None` if the step is of another kind.
+/// Applies a step to a Job. Returns false if it is not possible now, and `None` if it is a step of another kind.
 pub fn act<C: Cluster>(
     cluster: &mut C,
     entry: &JobEntry,
@@ -29,7 +29,7 @@ pub fn act<C: Cluster>(
     let target = |pod: &Option<PodTarget>| *pod;
     let mut on_pod =
         |target: PodTarget, fits: &dyn Fn(&Value) -> bool, act: &dyn Fn(&mut C, &str) -> bool| {
-            let fitting = fitting(cluster, name, target, fits);
+            let fitting = matching(cluster, name, target, fits);
             if let Some(count) = target.count {
                 let count = usize::try_from(count).unwrap_or(usize::MAX);
                 let done = |pod: &&String| act(cluster, pod);
@@ -102,14 +102,14 @@ fn of_job(cluster: &mut impl Cluster, entry: &JobEntry, step: &Step) -> Option<b
     Some(done)
 }
 
-/// Chooses one of so many that are equally fit; 0 is the first.
+/// Chooses one of this number of equivalent objects, from 0.
 pub type Choose<'a> = dyn FnMut(usize) -> usize + 'a;
 
-/// The user creates a Job.
+/// Creates a Job as the user.
 ///
 /// # Errors
 ///
-/// What the API server says against it.
+/// The refusal of the API server.
 pub fn create_job(cluster: &mut impl Cluster, entry: &JobEntry) -> Result<(), String> {
     let mut spec = spec(&entry.spec.value);
     cluster.complete(&mut spec);
@@ -133,11 +133,11 @@ fn spec(excerpt: &SpecExcerpt) -> Value {
     spec
 }
 
-/// A pod that is there before the Job has had a sync.
+/// Creates a pod that exists before the first sync of the Job.
 ///
 /// # Errors
 ///
-/// What the API server says against it.
+/// The refusal of the API server.
 pub fn create_pod(
     cluster: &mut impl Cluster,
     entry: &JobEntry,
@@ -167,8 +167,8 @@ pub fn create_pod(
     if done { Ok(()) } else { Err(format!("pod {name} cannot be made {phase}")) }
 }
 
-/// The pods of the Job that are meant and that fit, by name.
-fn fitting(
+/// The names of the Job's pods that the step names and that satisfy a condition.
+fn matching(
     cluster: &impl Cluster,
     job: &str,
     target: PodTarget,
@@ -187,7 +187,7 @@ fn fitting(
         .collect()
 }
 
-/// A request on an object, or on the collection, in the namespace of the run.
+/// Returns a request about an object or a collection in the namespace of the run.
 fn on(cluster: &impl Cluster, resource: Resource, name: Option<&str>, verb: Verb) -> Request {
     Request::new(resource, Some(&cluster.namespace()), name, verb)
 }
@@ -211,7 +211,7 @@ fn end(cluster: &mut impl Cluster, pod: &str, end: End) -> bool {
     cluster.kubelet(|it, server, now| it.end(server, now, &namespace, pod, end)).is_ok()
 }
 
-/// A container ends and is started again in its place; the first time, it was started before.
+/// Restarts a container in its pod, which is started first if it does not run.
 fn restart(cluster: &mut impl Cluster, pod: &str) -> bool {
     if cluster.pod(pod).is_some_and(|pod| !is_running(pod)) && !run(cluster, pod, false) {
         return false;
@@ -254,7 +254,7 @@ fn delete_pod(cluster: &mut impl Cluster, pod: &str, grace: Option<i64>) -> bool
     delete_as(cluster, pod, grace, None)
 }
 
-/// The status of a pod that is evicted, as a patch.
+/// The patch with the status of an evicted pod.
 pub fn preempted(now: &str) -> Value {
     let condition = json!({
         "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
@@ -263,13 +263,13 @@ pub fn preempted(now: &str) -> Value {
     json!({"status": {"conditions": [condition]}})
 }
 
-/// DisruptionTarget, and a DELETE.
+/// Evicts a pod: sets DisruptionTarget, and deletes the pod.
 fn evict(cluster: &mut impl Cluster, pod: &str) -> bool {
     let body = preempted(&seconds(cluster));
     patch_pod(cluster, pod, body, true, Some(SCHEDULER)) && delete_as(cluster, pod, None, Some(SCHEDULER))
 }
 
-/// The status of a pod that pod GC gives up, as a patch: with DisruptionTarget where the node is lost.
+/// The patch with the status that pod GC writes. It includes DisruptionTarget if the Node was removed.
 pub fn failed_by_pod_gc(lost: bool, now: &str) -> Value {
     let mut status = json!({"phase": "Failed"});
     if lost {
@@ -281,7 +281,7 @@ pub fn failed_by_pod_gc(lost: bool, now: &str) -> Value {
     json!({"status": status})
 }
 
-/// Pod GC: phase Failed, and a DELETE where the node is lost.
+/// Acts as pod GC: sets the phase Failed, and deletes the pod if its Node was removed.
 fn give_up(cluster: &mut impl Cluster, pod: &str, lost: bool) -> bool {
     let body = failed_by_pod_gc(lost, &seconds(cluster));
     let marked = patch_pod(cluster, pod, body, true, Some(POD_GC));
@@ -299,12 +299,12 @@ fn disown(cluster: &mut impl Cluster, pod: &str) -> bool {
     patch_pod(cluster, pod, without_owner(&uid), false, None)
 }
 
-/// A pod without this owner, as a patch.
+/// The patch that removes this owner of a pod.
 pub fn without_owner(uid: &Value) -> Value {
     json!({"metadata": {"ownerReferences": [{"$patch": "delete", "uid": uid}]}})
 }
 
-/// A pod with labels that its Job does not select, as a patch.
+/// The patch with labels that the Job of a pod does not select.
 pub fn with_other_labels() -> Value {
     let labels = json!({"batch.kubernetes.io/controller-uid": "elsewhere", "controller-uid": "elsewhere"});
     json!({"metadata": {"labels": labels}})
@@ -334,13 +334,13 @@ fn patch_status(cluster: &mut impl Cluster, job: &str, body: Value, who: Option<
     cluster.ask(&signed(request, who))
 }
 
-/// Whether a patch sets anything to what it is not.
+/// Returns true if a patch changes a field.
 fn would_change(job: &Value, patch: &Value) -> bool {
     let fields = patch["spec"].as_object();
     fields.into_iter().flatten().any(|(name, value)| job["spec"][name] != *value)
 }
 
-/// Whether a DELETE does anything to the Job: the first one does, and one that says otherwise than the one before.
+/// Returns true if a DELETE changes the Job: it is the first one, or it has another propagation policy.
 fn changes(job: &Value, propagation: Propagation) -> bool {
     let held_by = |finalizer: &str| {
         job["metadata"]["finalizers"].as_array().into_iter().flatten().any(|held| held == finalizer)
@@ -366,13 +366,13 @@ fn delete_job(cluster: &mut impl Cluster, job: &str, propagation: Propagation) -
     is_accepted(&cluster.ask(&signed(request, None)))
 }
 
-/// The manager that `managedBy` names reports what became of its copy of the Job, which fails by its deadline.
+/// Writes the status as the manager that `managedBy` names. Its copy of the Job fails by its deadline.
 fn report(cluster: &mut impl Cluster, job: &str, report: Report) -> Response {
     let started = cluster.job(job).is_some_and(|job| !job["status"]["startTime"].is_null());
     patch_status(cluster, job, mirrored(report, started, &seconds(cluster)), Some(MIRROR))
 }
 
-/// The status that such a manager reports, as a patch.
+/// The patch with the status that such a manager reports.
 pub fn mirrored(report: Report, started: bool, now: &str) -> Value {
     let condition = |kind: &str| {
         json!([{

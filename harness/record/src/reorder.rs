@@ -1,33 +1,34 @@
-//! What has come in, until its turn has come.
+//! A buffer that sorts items from several sources.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Brings what comes from several sources into one order: each thing waits for so long for those before it.
+/// Sorts items from several sources by their keys. Each item waits a fixed time for items with lower keys.
 #[derive(Debug)]
-pub(crate) struct Hold<T> {
+pub(crate) struct ReorderBuffer<T> {
     time: Duration,
-    /// By its key, and in the order in which those of one key came.
+    /// The items, sorted by key and, for equal keys, by arrival.
     held: BTreeMap<(u64, u64), (Instant, T)>,
     count: u64,
-    /// The highest key that was given out.
+    /// The highest key that was returned.
     given: u64,
 }
 
-impl<T> Hold<T> {
-    /// Holds each thing for this time.
-    pub(crate) fn new(time: Duration) -> Hold<T> {
-        Hold { time, held: BTreeMap::new(), count: 0, given: 0 }
+impl<T> ReorderBuffer<T> {
+    /// Returns a buffer that holds each item for this time.
+    pub(crate) fn new(time: Duration) -> ReorderBuffer<T> {
+        ReorderBuffer { time, held: BTreeMap::new(), count: 0, given: 0 }
     }
 
-    /// Takes a thing; whether it comes in time, that is before one of a higher key was given out.
+    /// Adds an item. Returns false if it is late: an item with a higher key was returned before.
     pub(crate) fn push(&mut self, key: u64, thing: T) -> bool {
         self.count += 1;
         self.held.insert((key, self.count), (Instant::now(), thing));
         key >= self.given
     }
 
-    /// The next thing whose time is up, or that is not above `known`, up to which all has come in.
+    /// The next item whose time has passed, or whose key is at most `known`. All items up to `known` have
+    /// arrived.
     pub(crate) fn ripe(&mut self, known: u64) -> Option<T> {
         let first = self.held.first_entry()?;
         let (since, _) = first.get();
@@ -35,13 +36,13 @@ impl<T> Hold<T> {
         is_ripe.then(|| self.next()).flatten()
     }
 
-    /// The next thing, if its key is not above `last`.
+    /// The next item, if its key is at most `last`.
     pub(crate) fn up_to(&mut self, last: u64) -> Option<T> {
         let first = self.held.first_key_value()?;
         (first.0.0 <= last).then(|| self.next()).flatten()
     }
 
-    /// The next thing, whatever its key. Once there is none, keys may begin anew.
+    /// The next item. After the last one, keys may start again at a lower value.
     pub(crate) fn any(&mut self) -> Option<T> {
         let next = self.next();
         if next.is_none() {
@@ -62,8 +63,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn things_are_given_out_by_their_keys_once_their_time_is_up_or_all_before_is_known() {
-        let mut hold = Hold::new(Duration::from_secs(3_600));
+    fn items_are_returned_by_their_keys_after_their_time_or_when_all_before_have_arrived() {
+        let mut hold = ReorderBuffer::new(Duration::from_secs(3_600));
         assert!(hold.push(5, "b") && hold.push(3, "a") && hold.push(5, "c") && hold.push(9, "d"));
         assert_eq!(hold.ripe(2), None);
         assert_eq!(
@@ -74,7 +75,7 @@ mod tests {
         assert_eq!([hold.up_to(8), hold.up_to(8), hold.up_to(9)], [Some("late"), None, Some("d")]);
         assert_eq!([hold.any(), hold.any()], [Some("e"), None]);
         assert!(hold.push(1, "anew"));
-        let mut hold = Hold::new(Duration::ZERO);
+        let mut hold = ReorderBuffer::new(Duration::ZERO);
         hold.push(7, "at once");
         assert_eq!(hold.ripe(0), Some("at once"));
     }

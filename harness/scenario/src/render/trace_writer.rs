@@ -1,4 +1,4 @@
-//! Writes records: who asks, when, and which version the answer has.
+//! The trace writer: actors, times, and versions of record.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,16 +15,16 @@ use serde_json::{Value, json};
 use super::EPOCH;
 use jobcheck_judge::replay::Subject;
 
-/// The first resourceVersion of a trace.
+/// The first resource version of a trace.
 const FIRST_VERSION: u64 = 100;
-/// From one request to the next within a second of the model, in microseconds.
+/// The time between two requests within one second of the model, in microseconds.
 const PAUSE: i64 = 1000;
-/// How long a request takes, in microseconds.
+/// The duration of a request in microseconds.
 const TAKES: i64 = 500;
 
-/// Who makes a request.
+/// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum Sender {
     JobController,
     TtlController,
     GarbageCollector,
@@ -35,83 +35,83 @@ pub(super) enum Who {
     User,
 }
 
-/// The name that marks call the Job controller by.
+/// The name of the Job controller in marks.
 const JOB_CONTROLLER: &str = "job-controller";
 
-impl Who {
+impl Sender {
     fn actor(self) -> Actor<'static> {
         let (user, agent) = match self {
-            Who::JobController => (
+            Sender::JobController => (
                 "system:serviceaccount:kube-system:job-controller",
                 "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/job-controller",
             ),
-            Who::TtlController => (
+            Sender::TtlController => (
                 "system:serviceaccount:kube-system:ttl-after-finished-controller",
                 "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/ttl-after-finished-controller",
             ),
-            Who::GarbageCollector => (
+            Sender::GarbageCollector => (
                 "system:serviceaccount:kube-system:generic-garbage-collector",
                 "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/generic-garbage-collector",
             ),
-            Who::NamespaceController => (
+            Sender::NamespaceController => (
                 "system:serviceaccount:kube-system:namespace-controller",
                 "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/namespace-controller",
             ),
-            Who::PodGc => (
+            Sender::PodGc => (
                 "system:serviceaccount:kube-system:pod-garbage-collector",
                 "kube-controller-manager/v1.36.0 (linux/amd64) kubernetes/pod-garbage-collector",
             ),
-            Who::Scheduler => {
+            Sender::Scheduler => {
                 ("system:kube-scheduler", "kube-scheduler/v1.36.0 (linux/amd64) kubernetes/scheduler")
             }
-            Who::Kubelet => ("system:node:node-1", "kubelet/v1.36.0 (linux/amd64) kubernetes"),
-            Who::User => ("admin", "kubectl/v1.36.0 (linux/amd64) kubernetes"),
+            Sender::Kubelet => ("system:node:node-1", "kubelet/v1.36.0 (linux/amd64) kubernetes"),
+            Sender::User => ("admin", "kubectl/v1.36.0 (linux/amd64) kubernetes"),
         };
         Actor { user, agent }
     }
 }
 
-/// A request, and what became of it.
+/// A request and its response.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
-    pub who: Who,
+pub(super) struct Exchange<'a> {
+    pub sender: Sender,
     pub verb: Verb,
     pub resource: Resource,
     pub is_status: bool,
     pub namespace: &'a str,
-    /// Empty where the server generates it.
+    /// The name of the object. Empty if the server generates it.
     pub name: String,
     pub uid: Option<String>,
     pub propagation: Option<&'static str>,
     pub patch_type: Option<&'static str>,
     pub body: Option<Value>,
-    /// When it was received, where that is not now.
+    /// The time at which it was received. `None`: now.
     pub received: Option<i64>,
-    pub answer: Told,
+    pub response: Response,
 }
 
-/// What the server answered.
+/// The response of the server.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum Response {
     /// 200, with the object.
     Done(Value),
     /// 201, with the object.
     Created(Value),
-    /// A `Status` that says that the object is gone.
+    /// A `Status` of success: the object was removed.
     Gone,
     /// A refusal: code, reason, message.
     Refused(u16, &'static str, String),
 }
 
 /// The writer of one trace.
-pub(super) struct Scribe {
+pub(super) struct TraceWriter {
     out: Writer<Vec<u8>>,
     now: i64,
     version: u64,
 }
 
-impl Scribe {
-    pub(super) fn new(scope: &Scope, expected: Option<&Expected>) -> io::Result<Scribe> {
+impl TraceWriter {
+    pub(super) fn new(scope: &Scope, expected: Option<&Expected>) -> io::Result<TraceWriter> {
         let subject = Subject { rules: scope.rules, constants: scope.constants, gates: scope.gates_after(0) };
         let header = Header {
             kubernetes: Some(format!("1.{}", scope.rules.minor)),
@@ -123,9 +123,9 @@ impl Scribe {
         if let Some(expected) = expected {
             out.write(&Body::Expected(expected))?;
         }
-        let mut scribe = Scribe { out, now: EPOCH * 1_000_000, version: FIRST_VERSION };
-        scribe.mark(MarkKind::Start)?;
-        Ok(scribe)
+        let mut writer = TraceWriter { out, now: EPOCH * 1_000_000, version: FIRST_VERSION };
+        writer.mark(MarkKind::Start)?;
+        Ok(writer)
     }
 
     pub(super) fn finish(mut self) -> io::Result<Vec<u8>> {
@@ -134,22 +134,22 @@ impl Scribe {
         self.out.finish()
     }
 
-    /// A second of the model begins.
+    /// Begins a second of the model.
     pub(super) fn tick(&mut self, now: Time) {
         self.now = self.now.max(now.plus(EPOCH).0 * 1_000_000);
     }
 
-    /// Time passes between two steps.
+    /// Advances the time between two steps.
     pub(super) fn next_moment(&mut self) {
         self.now += PAUSE;
     }
 
-    /// The moment, in microseconds since the Unix epoch.
+    /// The current time, in microseconds since the Unix epoch.
     pub(super) fn moment(&self) -> i64 {
         self.now
     }
 
-    /// The resourceVersion of the next write.
+    /// Returns the resource version of the next write.
     pub(super) fn next_version(&mut self) -> u64 {
         self.version += 1;
         self.version
@@ -160,11 +160,11 @@ impl Scribe {
     }
 
     pub(super) fn restart(&mut self) -> io::Result<()> {
-        self.fault(Who::JobController, FaultKind::Crash, "the process dies and is started again")?;
+        self.fault(Sender::JobController, FaultKind::Crash, "the process dies and is started again")?;
         self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned(), assume: BTreeMap::new() })
     }
 
-    /// A process with other gates takes over.
+    /// Writes the mark of a rollout to other gates.
     pub(super) fn roll_out(&mut self, before: Gates, after: Gates) -> io::Result<()> {
         let (were_off, are_off) = (before.off(), after.off());
         let off = are_off.iter().map(|gate| (*gate, false));
@@ -173,61 +173,61 @@ impl Scribe {
         self.mark(MarkKind::Restart { actor: JOB_CONTROLLER.to_owned(), assume })
     }
 
-    /// Something happens to a request of this controller, or to its process.
-    pub(super) fn fault(&mut self, who: Who, kind: FaultKind, detail: &str) -> io::Result<()> {
-        self.write_fault(who, kind, None, Some(detail.to_owned()))
+    /// Writes a fault of a request of this controller, or of its process.
+    pub(super) fn fault(&mut self, sender: Sender, kind: FaultKind, detail: &str) -> io::Result<()> {
+        self.write_fault(sender, kind, None, Some(detail.to_owned()))
     }
 
-    /// The watch of a resource ends with 410 for the Job controller.
+    /// Writes the fault of a watch that ends with 410 for the Job controller.
     pub(super) fn relist(&mut self, resource: Resource) -> io::Result<()> {
-        self.write_fault(Who::JobController, FaultKind::Relist, Some(resource), None)
+        self.write_fault(Sender::JobController, FaultKind::Relist, Some(resource), None)
     }
 
     fn write_fault(
         &mut self,
-        who: Who,
+        sender: Sender,
         kind: FaultKind,
         resource: Option<Resource>,
         detail: Option<String>,
     ) -> io::Result<()> {
-        let actor = who.actor().user.rsplit(':').next().map(str::to_owned);
+        let actor = sender.actor().user.rsplit(':').next().map(str::to_owned);
         self.out.write(&Body::Fault(&Fault { at: Some(self.now), kind, actor, resource, detail }))
     }
 
-    /// A sync of a Job, `NAMESPACE/NAME`, begins: how far a cache of the Job controller has come.
+    /// Writes the version of a cache at the beginning of a sync of a Job, `NAMESPACE/NAME`.
     pub(super) fn observed(&mut self, job: &str, resource: Resource, version: u64) -> io::Result<()> {
         let (actor, job) = (JOB_CONTROLLER.to_owned(), Some(job.to_owned()));
         self.out.write(&Body::Observed(&Observed { at: Some(self.now), actor, job, resource, version }))
     }
 
-    pub(super) fn request(&mut self, asked: &Asked<'_>) -> io::Result<()> {
-        let (code, response, reason, message) = match &asked.answer {
-            Told::Done(object) => (200, object.to_string(), None, None),
-            Told::Created(object) => (201, object.to_string(), None, None),
-            Told::Gone => (200, status("Success", None, None, 200), None, None),
-            Told::Refused(code, reason, message) => {
+    pub(super) fn request(&mut self, exchange: &Exchange<'_>) -> io::Result<()> {
+        let (code, response, reason, message) = match &exchange.response {
+            Response::Done(object) => (200, object.to_string(), None, None),
+            Response::Created(object) => (201, object.to_string(), None, None),
+            Response::Gone => (200, status("Success", None, None, 200), None, None),
+            Response::Refused(code, reason, message) => {
                 let text = status("Failure", Some(reason), Some(message), *code);
                 (*code, text, Some(*reason), Some(message.as_str()))
             }
         };
-        let body = asked.body.as_ref().map(ToString::to_string);
+        let body = exchange.body.as_ref().map(ToString::to_string);
         let request = Request {
             id: None,
-            interval: Interval { received: asked.received.unwrap_or(self.now), done: self.now + TAKES },
+            interval: Interval { received: exchange.received.unwrap_or(self.now), done: self.now + TAKES },
             level: Level::RequestResponse,
-            actor: asked.who.actor(),
-            verb: asked.verb,
-            resource: asked.resource,
-            subresource: if asked.is_status { Subresource::Status } else { Subresource::None },
-            namespace: asked.namespace,
-            name: &asked.name,
-            uid: asked.uid.as_deref(),
+            actor: exchange.sender.actor(),
+            verb: exchange.verb,
+            resource: exchange.resource,
+            subresource: if exchange.is_status { Subresource::Status } else { Subresource::None },
+            namespace: exchange.namespace,
+            name: &exchange.name,
+            uid: exchange.uid.as_deref(),
             code,
             reason,
             message,
             dry_run: false,
-            patch_type: asked.patch_type,
-            propagation_policy: asked.propagation,
+            patch_type: exchange.patch_type,
+            propagation_policy: exchange.propagation,
             version: None,
             request: body.as_deref().map(Object::new).transpose()?,
             answer: Answer::Absent,
@@ -237,7 +237,7 @@ impl Scribe {
     }
 }
 
-/// A `Status` of the API.
+/// Returns a `Status` of the API.
 fn status(outcome: &str, reason: Option<&str>, message: Option<&str>, code: u16) -> String {
     let mut status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": outcome, "code": code,

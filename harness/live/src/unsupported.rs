@@ -1,31 +1,33 @@
-//! What cannot be run on a real API server, and why.
+//! The scenarios that a real API server cannot run.
 
 use jobcheck_scenario::{Outcome, Scenario, Step};
 use jobcheck_spec::gates::Gates;
 
 use crate::{Manager, Plan};
 
-/// The longest time that is really waited for.
-const LONGEST: i64 = 30_000;
+/// The maximum sum of `advance`, in milliseconds, because a real clock must pass it.
+pub(crate) const MAX_ADVANCE_MS: i64 = 30_000;
 
-/// Why a scenario is not run; none if it can be.
+/// Returns the reasons why a scenario cannot be run, joined by `; `. `None`: it can be run.
 #[must_use]
-pub fn unfit(scenario: &Scenario, plan: &Plan) -> Option<String> {
-    let (mut reasons, mut told) = (Vec::new(), Vec::new());
+pub fn unsupported(scenario: &Scenario, plan: &Plan) -> Option<String> {
+    let (mut reasons, mut reported) = (Vec::new(), Vec::new());
     for step in &scenario.steps {
-        let Some(why) = of_step(&step.value, plan).filter(|why| !told.contains(why)) else { continue };
+        let Some(why) = step_reason(&step.value, plan).filter(|why| !reported.contains(why)) else {
+            continue;
+        };
         let line = step.referenced.line();
-        let happening = step.value.happenings().first().cloned().unwrap_or_default();
-        told.push(why);
+        let happening = step.value.events().first().cloned().unwrap_or_default();
+        reported.push(why);
         reasons.push(format!("{happening} (line {line}) {why}"));
     }
-    reasons.extend(of_settings(scenario, plan));
-    reasons.extend(of_time(scenario));
+    reasons.extend(setting_reasons(scenario, plan));
+    reasons.extend(time_reasons(scenario));
     if reasons.is_empty() { None } else { Some(reasons.join("; ")) }
 }
 
-/// Whether a step is about requests or watches of the controllers.
-fn is_of_requests(step: &Step) -> bool {
+/// Returns true if a step concerns requests or watches of the controllers.
+fn concerns_requests(step: &Step) -> bool {
     step.request.is_some()
         || step.late_request.is_some()
         || step.hold.is_some()
@@ -36,8 +38,8 @@ fn is_of_requests(step: &Step) -> bool {
         || step.crash.is_some_and(|crash| crash.during.is_some())
 }
 
-/// Whether a step is about the processes of the controllers.
-fn is_of_processes(step: &Step) -> bool {
+/// Returns true if a step concerns the processes of the controllers.
+fn concerns_processes(step: &Step) -> bool {
     step.crash.is_some()
         || step.rollout.is_some()
         || step.pause.is_some()
@@ -46,55 +48,53 @@ fn is_of_processes(step: &Step) -> bool {
         || step.resign.is_some()
 }
 
-/// Whether a write of a controller comes to be, and its sender does not know of it. Only where the request is known again
-/// can a judge be told so.
-fn is_unheard(step: &Step) -> bool {
+/// Returns true if a write is carried out and its sender gets no response. The trace can only show this if the
+/// request is identified in an audit log.
+fn loses_the_response(step: &Step) -> bool {
     let outcome = step.request.and_then(|it| it.outcome).or(step.held_request.and_then(|it| it.outcome));
     let is_lost = outcome == Some(Outcome::ResponseLost);
     is_lost || step.late_request.is_some() || step.crash.is_some_and(|crash| crash.during.is_some())
 }
 
-/// Whether a fault proxy has to stand before the controllers.
+/// Returns true if a scenario requires a fault proxy before the controllers.
 pub(crate) fn needs_proxy(scenario: &Scenario) -> bool {
-    scenario.steps.iter().any(|step| is_of_requests(&step.value))
+    scenario.steps.iter().any(|step| concerns_requests(&step.value))
 }
 
-/// Whether the controllers have to be a process of this run alone: because of what happens to them, or because something
-/// is there before them.
+/// Returns true if the run must start the controllers itself: the scenario acts on them, or it has pods that exist
+/// before them.
 #[must_use]
 pub fn needs_process(scenario: &Scenario) -> bool {
     let mut steps = scenario.steps.iter().map(|step| &step.value);
-    let is_apart = !scenario.pods_before.is_empty() || scenario.subject().gates != Gates::ON;
-    is_apart || steps.any(|step| is_of_requests(step) || is_of_processes(step))
+    let needs_own = !scenario.pods_before.is_empty() || scenario.subject().gates != Gates::ON;
+    needs_own || steps.any(|step| concerns_requests(step) || concerns_processes(step))
 }
 
-/// Why this step cannot be made to happen.
-fn of_step(step: &Step, plan: &Plan) -> Option<&'static str> {
+/// The reason why a step is not possible.
+fn step_reason(step: &Step, plan: &Plan) -> Option<&'static str> {
     let turns_off_managed_by =
         step.rollout.as_ref().is_some_and(|it| !it.gates().job_managed_by) && plan.managed_by.is_some();
     let is_started = match plan.manager {
         Manager::Shipped { .. } | Manager::BuiltIn { program: Some(_) } => true,
         Manager::BuiltIn { program: None } | Manager::External => false,
     };
-    if is_of_requests(step) && !is_started {
-        Some("needs a fault proxy before the controllers, and they were started without one, not by the run")
-    } else if is_of_processes(step) && !is_started {
-        Some("is about a process that the run has not started")
-    } else if is_unheard(step) && !plan.has_audit_log {
-        Some(
-            "needs an audit log, in which a request is known again whose sender does not know what became of it",
-        )
+    if concerns_requests(step) && !is_started {
+        Some("requires a fault proxy before the controllers, which the run has not started")
+    } else if concerns_processes(step) && !is_started {
+        Some("concerns a process that the run has not started")
+    } else if loses_the_response(step) && !plan.has_audit_log {
+        Some("requires an audit log that identifies a request whose response is lost")
     } else if step.rollout.as_ref().is_some_and(|it| is_locked(it.gates(), plan)) {
-        Some(LOCKED)
+        Some("changes feature gates that are locked in kube-controller-manager")
     } else if turns_off_managed_by {
-        Some("turns JobManagedBy off, and its Jobs are known by managedBy")
+        Some("turns JobManagedBy off, but the run's controllers select Jobs by managedBy")
     } else {
         None
     }
 }
 
-/// Whether the controllers cannot be started with these gates. kube-controller-manager unlocks two of them where it emulates
-/// an older version.
+/// Returns true if the controllers cannot be started with these gates. kube-controller-manager unlocks two of them when it
+/// emulates an older version.
 fn is_locked(gates: Gates, plan: &Plan) -> bool {
     match plan.manager {
         Manager::Shipped { .. } => false,
@@ -105,54 +105,55 @@ fn is_locked(gates: Gates, plan: &Plan) -> bool {
     }
 }
 
-const LOCKED: &str = "is about feature gates, which kube-controller-manager has locked";
-
-/// What of the settings cannot be had.
-fn of_settings(scenario: &Scenario, plan: &Plan) -> Vec<String> {
+/// The reasons why settings of the scenario are not possible.
+fn setting_reasons(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let mut reasons = Vec::new();
     let mut unless = |fits: bool, why: &str| {
         if !fits {
             reasons.push(why.to_owned());
         }
     };
-    unless(!scenario.unscheduled, "unscheduled: the pods of a run are bound as soon as they are there");
+    unless(!scenario.unscheduled, "unscheduled: the pods of a run are bound at once");
     let server = scenario.api_server.as_ref();
     unless(
         server.is_none_or(|it| it.feature_gates.values().all(|on| *on)),
-        "apiServer.featureGates: those of a real API server cannot be turned off",
+        "apiServer.featureGates: the gates of a real API server cannot be turned off",
     );
     let ahead = scenario.ttl_controller.as_ref().and_then(|it| it.clock_ahead);
-    unless(ahead.unwrap_or_default() == 0, "ttlController.clockAhead: there is one clock");
+    unless(ahead.unwrap_or_default() == 0, "ttlController.clockAhead: all processes have one clock");
     let controller = scenario.controller.clone().unwrap_or_default();
     if matches!(plan.manager, Manager::Shipped { .. }) {
         let needs_managed_by = plan.managed_by.is_some() && !scenario.subject().gates.job_managed_by;
-        unless(!needs_managed_by, "controller.featureGates: its Jobs are known by managedBy");
+        unless(!needs_managed_by, "controller.featureGates: the run's controllers select Jobs by managedBy");
         let are_controlled = scenario.pods_before.iter().any(|pod| pod.controlled);
         unless(
             plan.managed_by.is_none() || !are_controlled,
-            "podsBefore: whoever has created pods is taken for the manager of a Job with managedBy",
+            "podsBefore: the judge treats the creator of pods as the manager of a Job with managedBy",
         );
     } else {
         unless(
             !is_locked(scenario.subject().gates, plan) && controller.max_uncounted_pods.is_none(),
-            "controller: the feature gates and maxUncountedPods are those that the controller has",
+            "controller: the feature gates and maxUncountedPods of this controller cannot be changed",
         );
         let is_started = matches!(plan.manager, Manager::BuiltIn { program: Some(_) });
-        unless(is_started || scenario.pods_before.is_empty(), "podsBefore: the controller runs before them");
+        unless(
+            is_started || scenario.pods_before.is_empty(),
+            "podsBefore: the controller runs before these pods exist",
+        );
     }
     reasons
 }
 
-/// What a real clock does not wait for.
-fn of_time(scenario: &Scenario) -> Vec<String> {
+/// The reasons why the times of the scenario are not possible with a real clock.
+fn time_reasons(scenario: &Scenario) -> Vec<String> {
     let spans = scenario.steps.iter().filter_map(|step| step.value.advance);
     let total: i64 = spans.map(|span| span.0).sum();
     let mut reasons = Vec::new();
-    if total > LONGEST {
+    if total > MAX_ADVANCE_MS {
         reasons.push(format!(
-            "advance: {} s in all, and no more than {} s are waited",
+            "advance: {} s in total, more than the maximum of {} s",
             total / 1000,
-            LONGEST / 1000
+            MAX_ADVANCE_MS / 1000
         ));
     }
     let first = scenario.steps.iter().position(|step| step.value.advance.is_some());
@@ -162,15 +163,13 @@ fn of_time(scenario: &Scenario) -> Vec<String> {
     let moment = between.into_iter().flatten().find(|step| is_moment(&step.value));
     reasons.extend(moment.map(|step| {
         let line = step.referenced.line();
-        format!("settle (line {line}) is about a moment between two advances, for which a real clock does not wait")
+        format!("settle (line {line}) concerns a state between two advances, at which a real clock cannot be stopped")
     }));
     reasons
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use jobcheck_scenario::read;
 
     use super::*;
@@ -183,12 +182,11 @@ mod tests {
 
     fn why(tail: &str, manager: Manager) -> String {
         let managed_by = (manager == Manager::External).then(|| "example.com/x".to_owned());
-        unfit(&scenario(tail), &plan(manager, managed_by, true)).unwrap_or_default()
+        unsupported(&scenario(tail), &plan(manager, managed_by, true)).unwrap_or_default()
     }
 
     fn plan(manager: Manager, managed_by: Option<String>, has_audit_log: bool) -> Plan {
-        let patience = Duration::from_secs(1);
-        Plan { manager, managed_by, at_once: 0, patience, has_audit_log, allow_known: false }
+        Plan { manager, managed_by, at_once: 0, patience: None, has_audit_log, allow_known: false }
     }
 
     fn ours() -> Manager {
@@ -206,12 +204,12 @@ mod tests {
     const DURING: &str = "crash: {during: {verb: create, resource: pods}}";
 
     #[test]
-    fn what_cannot_happen_to_a_controller_that_others_have_started_is_told_with_its_line() {
+    fn a_step_on_a_foreign_controller_is_refused_with_its_line() {
         assert_eq!(why(&steps("fail: {pod: 1}"), shared()), "");
         assert!(why(&steps("crash: {}"), shared()).contains("has not started"));
         for step in ["hold: {watch: pods}", "expire: {watch: jobs}", "catchUp: {}", DURING] {
             let (built_in, external) = (why(&steps(step), shared()), why(&steps(step), Manager::External));
-            assert!(built_in.contains(" (line 9) needs a fault proxy"), "{built_in}");
+            assert!(built_in.contains(" (line 9) requires a fault proxy"), "{built_in}");
             assert_eq!(built_in, external);
             assert!(needs_process(&scenario(&steps(step))) && needs_proxy(&scenario(&steps(step))));
         }
@@ -222,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_a_process_of_the_run_can_be_made_to_happen() {
+    fn a_step_on_a_process_of_the_run_is_possible() {
         let own = Manager::BuiltIn { program: Some("controlplane".into()) };
         for step in ["hold: {watch: pods}", "crash: {}", "secondLeader: {}", DURING] {
             assert_eq!((why(&steps(step), ours()), why(&steps(step), own.clone())), Default::default());
@@ -232,22 +230,22 @@ mod tests {
         let other = steps("rollout: {featureGates: {JobSuccessPolicy: false}}");
         assert!(why(&other, own).contains("locked") && why(&rollout, shared()).contains("not started"));
         let known_by = plan(ours(), Some("example.com/x".to_owned()), true);
-        assert!(unfit(&scenario(&rollout), &known_by).unwrap().contains("managedBy"));
+        assert!(unsupported(&scenario(&rollout), &known_by).unwrap().contains("managedBy"));
     }
 
     #[test]
-    fn without_an_audit_log_no_request_is_known_again() {
-        let told =
-            |step: &str| unfit(&scenario(&steps(step)), &plan(ours(), None, false)).unwrap_or_default();
-        assert!(told(DURING).contains("audit log"));
+    fn without_an_audit_log_no_request_is_identified() {
+        let reason =
+            |step: &str| unsupported(&scenario(&steps(step)), &plan(ours(), None, false)).unwrap_or_default();
+        assert!(reason(DURING).contains("audit log"));
         let request =
-            |outcome: &str| told(&format!("request: {{verb: create, resource: pods, outcome: {outcome}}}"));
+            |outcome: &str| reason(&format!("request: {{verb: create, resource: pods, outcome: {outcome}}}"));
         assert!(request("answerLost").contains("audit log"));
-        assert_eq!((request("fails"), told("hold: {watch: jobs}")), Default::default());
+        assert_eq!((request("fails"), reason("hold: {watch: jobs}")), Default::default());
     }
 
     #[test]
-    fn settings_that_a_target_cannot_have_are_told() {
+    fn impossible_settings_are_reported() {
         assert!(why("controller: {maxUncountedPods: 1}\n", Manager::External).contains("maxUncountedPods"));
         assert_eq!(why("controller: {maxUncountedPods: 1}\n", ours()), "");
         assert_eq!(why("controller: {podFailureBackoff: 0s}\n", shared()), "");
@@ -256,11 +254,11 @@ mod tests {
     }
 
     #[test]
-    fn a_real_clock_waits_for_no_moment_between_two_advances() {
+    fn a_state_between_two_advances_is_refused() {
         let between = "steps:\n- advance: 1s\n- settle: {active: 1}\n- advance: 1s\n";
         assert!(why(between, ours()).contains("settle (line 10)"), "{}", why(between, ours()));
         assert_eq!(why("steps:\n- settle: {active: 1}\n- advance: 1s\n- settle: {active: 1}\n", ours()), "");
         assert_eq!(why("steps:\n- advance: 1s\n- settle: {}\n- advance: 1s\n", ours()), "");
-        assert!(why("steps:\n- advance: 60s\n", ours()).contains("60 s in all"));
+        assert!(why("steps:\n- advance: 60s\n", ours()).contains("60 s in total"));
     }
 }
