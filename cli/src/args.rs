@@ -52,7 +52,7 @@ pub enum Command {
     Explore(ExploreArgs),
     /// Check that every known defect is caught.
     Mutants(MutantsArgs),
-    /// Print a requirement: its text, its reason, and the code, mutants and traces that stand for it.
+    /// Print a requirement: its text, its reason, and the code, mutants and traces that are about it.
     Rule(RuleArgs),
     /// Run scenarios on the model, in simulation, or on real clusters.
     Run(RunArgs),

@@ -8,7 +8,8 @@ use flate2::read::GzDecoder;
 /// A file of the library.
 #[derive(Debug)]
 pub struct Entry {
-    /// The path below its folder, such as `defects/b18.yaml` or `invalid/FT-03--released-before-recorded.audit.jsonl`.
+    /// The path below `tests/scenarios` or `traces/corpus`, with the extension. An example is
+    /// `invalid/FT-03--released-before-recorded.audit.jsonl`.
     pub path: String,
     /// The content.
     pub bytes: Vec<u8>,
@@ -20,7 +21,7 @@ impl Entry {
         self.path.rsplit_once('.').map_or(&self.path, |(name, _)| name)
     }
 
-    /// The content of a scenario.
+    /// The content as text, for a scenario.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
@@ -32,7 +33,7 @@ pub fn scenarios() -> &'static [Entry] {
     ENTRIES.get_or_init(|| unpack(include_bytes!(concat!(env!("OUT_DIR"), "/scenarios.gz"))))
 }
 
-/// The scenario of this name: `backoff-limit`, `defects/b18`, or `b18`.
+/// Returns the scenario with this name: `backoff-limit`, `defects/b18`, or `b18`. Returns the first if several have it.
 pub fn scenario(name: &str) -> Option<&'static Entry> {
     let is_named = |entry: &&Entry| entry.name() == name || entry.name().rsplit('/').next() == Some(name);
     scenarios().iter().find(is_named)
@@ -60,7 +61,7 @@ fn unpack(archive: &[u8]) -> Vec<Entry> {
     entries
 }
 
-/// The first line, and what follows it.
+/// Splits the first line from the rest.
 fn line(bytes: &[u8]) -> (String, &[u8]) {
     let end = bytes.iter().position(|byte| *byte == b'\n').expect("the build script wrote a line");
     (String::from_utf8_lossy(&bytes[..end]).into_owned(), &bytes[end + 1..])

@@ -37,7 +37,7 @@
 //! `controller`, `cluster`, and the targets live, builtin and external. `explore` compiles the HTTP server of `explore`.
 //! `verify` needs neither.
 
-/// The end of the help of a build that leaves out commands.
+/// The end of the help of a build without all commands.
 #[cfg(all(feature = "cluster", feature = "explore"))]
 macro_rules! left_out {
     () => {
@@ -47,7 +47,7 @@ macro_rules! left_out {
 #[cfg(not(all(feature = "cluster", feature = "explore")))]
 macro_rules! left_out {
     () => {
-        "\n\nThis build has not all commands and targets. Build it with the features cluster\n\
+        "\n\nThis build lacks some commands and targets. Build it with the features cluster\n\
          (record, controller, cluster; the targets live, builtin, external) and explore."
     };
 }

@@ -113,7 +113,7 @@ pub fn scenario(
         Ok(scenario) => scenario,
         Err(error) => {
             let file = file.display();
-            output::note(format!("{file} is not written: this counterexample is no scenario: {error}"));
+            output::note(format!("{file} is not written: this counterexample cannot be a scenario: {error}"));
             return true;
         }
     };

@@ -81,7 +81,7 @@ impl Failure {
         }
     }
 
-    /// Whether the write may have happened.
+    /// Returns true if the write may have happened.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
         matches!(self, Failure::Ambiguous(_))

@@ -1,4 +1,4 @@
-//! Collects what this project has for each requirement from its sources.
+//! Collects the evidence for each requirement from the sources: functions, properties, mutants, traces, and scenarios.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,20 +11,21 @@ use jobcheck_spec::{CATALOGUE, Req};
 
 use crate::corpus::root;
 
-/// One item, as `evidence.tsv` lists it.
+/// One line of `evidence.tsv`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Item {
     /// The requirement.
     pub req: Req,
-    /// What it is.
+    /// The kind of the item.
     pub kind: Kind,
-    /// The function, the property, the mutant, the trace, or the scenario.
+    /// The name of the function, property, mutant, trace, or scenario.
     pub name: String,
     /// The file, relative to the workspace.
     pub file: String,
 }
 
-/// Files whose functions decide a rule, and what such a function is. The first that fits is taken.
+/// Path prefixes of sources that decide requirements, each with the kind of their functions. The first matching prefix
+/// applies.
 const CODE: &[(&str, Kind)] = &[
     ("model/spec/src/apiserver/", Kind::ApiServer),
     ("model/spec/src/obligations", Kind::Obligation),
@@ -33,17 +34,21 @@ const CODE: &[(&str, Kind)] = &[
     ("harness/judge/src/", Kind::Judge),
 ];
 
-/// Folders whose comments say which rule a function follows.
+/// Folders in which comments name the requirement that a function implements, each with the kind of these functions.
 const IMPLEMENTATIONS: &[(&str, Kind)] = &[
     ("controller/src", Kind::Controller),
     ("model/explorer/src/process", Kind::Algorithm),
     ("model/explorer/src/reference", Kind::Algorithm),
 ];
 
-/// Tables of ids that decide nothing.
+/// Sources that list ids, but decide no requirement.
 const TABLES: [&str; 2] = ["model/spec/src/catalogue.rs", "model/spec/src/requirement.rs"];
 
-/// Everything that the project has, in order.
+/// Returns the evidence for all requirements, sorted by requirement.
+///
+/// # Panics
+///
+/// The name of an invalid trace does not begin with a requirement and `--`.
 #[must_use]
 pub fn collect() -> BTreeSet<Item> {
     let mut items = BTreeSet::new();
@@ -82,19 +87,19 @@ pub fn collect() -> BTreeSet<Item> {
     items
 }
 
-/// The items as the text of `evidence.tsv`.
+/// Returns the content of `evidence.tsv` for these items.
 #[must_use]
 pub fn text(items: &BTreeSet<Item>) -> String {
     items.iter().map(|it| format!("{}\t{}\t{}\t{}\n", it.req, it.kind.word(), it.name, it.file)).collect()
 }
 
-/// The requirements that are emitted by functions of these kinds.
+/// Returns the requirements with an item of one of these kinds.
 #[must_use]
 pub fn emitted(items: &BTreeSet<Item>, kinds: &[Kind]) -> BTreeSet<Req> {
     items.iter().filter(|it| kinds.contains(&it.kind)).map(|it| it.req).collect()
 }
 
-/// The functions of a source file that name a requirement.
+/// Adds the functions and constants of a source file whose code names a requirement.
 fn code(path: &Path, items: &mut BTreeSet<Item>) {
     let file = relative(path);
     let Some((_, kind)) = CODE.iter().find(|(start, _)| file.starts_with(start)) else { return };
@@ -114,7 +119,7 @@ fn code(path: &Path, items: &mut BTreeSet<Item>) {
             let Some(entry) = CATALOGUE.iter().find(|entry| format!("{:?}", entry.req) == word) else {
                 continue;
             };
-            // In a table of rules the function stands beside the id.
+            // In a table of rules, the name of the function follows the id.
             let beside =
                 rest[word.len()..].strip_prefix(", ").and_then(|it| it.split_once(')')).map(|it| it.0);
             let function = beside
@@ -126,8 +131,8 @@ fn code(path: &Path, items: &mut BTreeSet<Item>) {
     }
 }
 
-/// The functions and types of a source file whose comments name a requirement: documentation is about what follows it,
-/// another comment about the item that it is in.
+/// Adds the functions and types of a source file whose comments name a requirement. A doc comment is about the next
+/// item, and any other comment is about the item that contains it.
 fn implementation(path: &Path, kind: Kind, items: &mut BTreeSet<Item>) {
     let file = relative(path);
     if file.contains("/tests") {
@@ -159,7 +164,7 @@ fn implementation(path: &Path, kind: Kind, items: &mut BTreeSet<Item>) {
     }
 }
 
-/// The name that a line declares with this keyword.
+/// Returns the name that a line declares with this keyword.
 fn declared<'a>(line: &'a str, keyword: &str) -> Option<&'a str> {
     let line = line.trim_start();
     let rest = ["pub(crate) ", "pub(super) ", "pub ", ""].into_iter().find_map(|it| line.strip_prefix(it))?;
@@ -168,7 +173,7 @@ fn declared<'a>(line: &'a str, keyword: &str) -> Option<&'a str> {
     (!name.is_empty() && name != "fn").then_some(name)
 }
 
-/// The ids that a text names.
+/// Returns the requirements whose ids occur in a text.
 fn named(text: &str) -> BTreeSet<Req> {
     text.split(|c: char| !c.is_alphanumeric() && c != '-').filter_map(Req::parse).collect()
 }

@@ -3,13 +3,15 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`corpus`] | the corpus of traces, and the edits that make its invalid traces |
-//! | [`evidence`] | the tests and code that stand for each requirement |
+//! | [`evidence`] | the code, mutants, traces, and scenarios for each requirement |
+//! | [`expected`] | expected outputs in files, and the one way to accept them |
 //! | [`traces`] | reads, edits, and judges traces |
 //! | [`scopes`] | states and random walks of scopes |
 //! | [`library`] | the library of scenarios |
 
 pub mod corpus;
 pub mod evidence;
+pub mod expected;
 pub mod library;
 pub mod scopes;
 pub mod traces;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jobcheck_judge::validate::{Options, Outcome, Summary, Violation};
 use jobcheck_spec::{CATALOGUE, Req};
 use jobcheck_tests::corpus::{Case, cases, folder, make};
+use jobcheck_tests::expected;
 use jobcheck_tests::traces::{broken, validated, violations};
 use jobcheck_traces::Input;
 
@@ -85,19 +86,12 @@ fn a_deviation_is_known_by_its_exact_pattern_and_by_nothing_near_it() {
 
 #[test]
 fn the_invalid_traces_are_what_the_edits_make() {
-    let mut expected = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for case in cases().unwrap() {
-        let path = folder().join("invalid").join(case.file_name());
-        let stored = fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            stored == make(&case).unwrap(),
-            "{} is out of date: run `cargo run -p jobcheck-tests --bin corpus`",
-            case.file_name()
-        );
-        expected.insert(case.file_name());
+        expected::check(&format!("traces/corpus/invalid/{}", case.file_name()), &make(&case).unwrap());
+        names.insert(case.file_name());
     }
-    let found: BTreeSet<String> = files("invalid").iter().map(|path| name(path)).collect();
-    assert_eq!(found, expected, "files without edits, or edits without a file");
+    expected::check_names("traces/corpus/invalid", &names);
 }
 
 /// Only a recording breaks it (`tests/suite/recordings_of_deviations.rs`), since it takes 500 pods.

@@ -1,5 +1,5 @@
-//! What is told of known defects and of the KEPs' invariants is all there, and known anomalies are none of the
-//! algorithm's.
+//! The pages about known defects and about the KEPs' invariants are complete, and the tests that they name exist. Known
+//! anomalies occur in the model, and no requirement forbids them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use jobcheck_spec::Req;
 use jobcheck_spec::pod::Phase;
 use jobcheck_tests::corpus::root;
 
-/// The rows of a table: their ids, and the rest.
+/// Returns the rows of a page's tables that begin with an id: the id, and the other cells.
 fn rows(page: &str) -> Vec<(String, String)> {
     let text = fs::read_to_string(root().join("docs").join(page)).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
@@ -26,7 +26,7 @@ fn rows(page: &str) -> Vec<(String, String)> {
     rows.map(|(id, rest)| (id.to_owned(), rest.to_owned())).collect()
 }
 
-/// The tests that a row names.
+/// Returns the test functions that a row names.
 fn tests_of(row: &str) -> Vec<&str> {
     row.split('`').skip(1).step_by(2).filter(|name| name.matches('_').count() > 3).collect()
 }
@@ -58,12 +58,12 @@ fn every_known_defect_is_a_mutant_or_has_a_reason_why_not() {
     let sources = sources();
     for (id, row) in &rows {
         let tests = tests_of(row);
-        assert!(!tests.is_empty(), "{id}: nothing shows it");
+        assert!(!tests.is_empty(), "{id}: the row names no test");
         assert!(tests.iter().all(|test| sources.contains(&format!("fn {test}()"))), "{id}: {tests:?}");
     }
 }
 
-/// What the issue of the model names: each id has a row.
+/// Each invariant that the issue about the model lists has a row.
 #[test]
 fn every_invariant_of_the_keps_is_a_property_or_a_test() {
     let mut named: BTreeSet<String> = (1..=15).map(|number| format!("UG-{number:02}")).collect();
@@ -79,12 +79,16 @@ fn every_invariant_of_the_keps_is_a_property_or_a_test() {
         assert_eq!(row.starts_with("property"), is_property, "{id}");
         let tests = tests_of(row);
         let retired = row.starts_with("nothing: retired");
-        assert!(is_property || retired || !tests.is_empty(), "{id}: nothing proves it");
+        assert!(
+            is_property || retired || !tests.is_empty(),
+            "{id}: the row names neither a property nor a test"
+        );
         assert!(tests.iter().all(|test| sources.contains(&format!("fn {test}()"))), "{id}: {tests:?}");
     }
 }
 
-/// B17, UG-01: two successes are wanted, and there was one; two more are counted, and none is lost by the rules of today.
+/// B17, UG-01: a Job needs two successes, and one pod succeeded before the upgrade without the finalizer. This success
+/// is not counted, so two more pods succeed.
 #[test]
 fn what_ended_before_the_upgrade_runs_again_and_nobody_is_blamed() {
     let scope = run_by_the_algorithm(named("legacy-pods").unwrap(), 0);
@@ -99,7 +103,7 @@ fn what_ended_before_the_upgrade_runs_again_and_nobody_is_blamed() {
     assert!(again > 0);
 }
 
-/// Creations less than the delay of one second after a failure.
+/// Returns the number of creations less than one second after a failure, although the backoff delay is one second.
 fn hasty_creations(crashes: u8) -> usize {
     let base = run_by_the_algorithm(named("crash-backoff").unwrap(), 1);
     let scope = Scope { faults: Faults { crashes, ..Faults::default() }, ..base };

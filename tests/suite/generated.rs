@@ -81,10 +81,12 @@ const WITHOUT_EFFECT: &[&str] = &[
 /// A defect has an effect on the paths of its own scope without the defect.
 #[test]
 fn a_plan_with_a_defect_leaves_the_paths() {
+    // The model leaves out the creation time of a pod while it does not matter. A path with a pod that was created at
+    // another time can stand for one with a delay (BO-07), so that several orders of steps are tried.
     let has_no_effect = |mutant: &&Mutant| {
         let scope = of_the_controller(mutant.sound_scope());
-        let rig = Rig::with(Mutations::of(mutant.mutations));
-        walked(&scope, 20_000, rig).difference.is_none()
+        let mutations = || Rig::with(Mutations::of(mutant.mutations));
+        (1..=4).all(|seed| walk(&scope, seed, 20_000, mutations(), &|| false).unwrap().difference.is_none())
     };
     // Scopes with a server rule switched off are left out, because the embedded server applies all rules.
     let of_the_plan = MUTANTS.iter().filter(|it| is_of_the_plan(it) && it.sound_scope().without.is_empty());

@@ -1,11 +1,16 @@
 //! Golden verdicts: the verdicts on a few thousand traces, one line each, are compared with `tests/suite/golden/`.
 //!
 //! The corpus states which traces must be rejected. These files record every decision, wrong ones included, so that a
-//! change of the judge shows each verdict that it moves. A line contains the facts that a program reads from the report:
-//! exit code, profile, ids with labels and lines, and numbers of reasons, warnings, and pending obligations. It contains
-//! no other text.
+//! change of the judge shows each verdict that it changes. A line contains only facts that a program reads from the
+//! report:
+//!
+//! - the exit code, and the number of judged writes
+//! - the lines that cannot be read
+//! - the profile and the verdict of each Job
+//! - the ids of violations with labels and lines, and the ids of pending obligations
+//! - the numbers of reasons and warnings
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -20,6 +25,7 @@ use jobcheck_scenario::read;
 use jobcheck_scenario::render::native;
 use jobcheck_sim::fuzz::{Draft, Menu};
 use jobcheck_tests::corpus::{folder, root};
+use jobcheck_tests::expected;
 use jobcheck_tests::scopes::walked;
 use jobcheck_tests::traces::{joined, parsed, watch_of};
 use jobcheck_traces::Input;
@@ -65,7 +71,7 @@ fn digest(report: &Value) -> String {
     line
 }
 
-/// Compares with the file of this name; with `JOBCHECK_BLESS` writes it. Neighbours with the same verdict share a line.
+/// Compares the verdicts with the file of this name. Neighbours with the same verdict share a line.
 fn compare(file: &str, verdicts: &[(String, String)]) {
     let mut text = String::new();
     let mut at = 0;
@@ -81,20 +87,7 @@ fn compare(file: &str, verdicts: &[(String, String)]) {
         writeln!(text, "{name}{to}: {verdict}").unwrap();
         at += run;
     }
-    let path = root().join("tests/suite/golden").join(file);
-    if std::env::var_os("JOBCHECK_BLESS").is_some() {
-        fs::write(&path, &text).unwrap();
-    }
-    let stored = fs::read_to_string(&path).unwrap_or_default();
-    let [before, after] = [&stored, &text].map(|text| text.lines().collect::<BTreeSet<&str>>());
-    let gone = before.difference(&after).map(|line| format!("- {line}"));
-    let changed: Vec<String> =
-        gone.chain(after.difference(&before).map(|line| format!("+ {line}"))).collect();
-    assert!(
-        stored == text,
-        "{file} has other verdicts; JOBCHECK_BLESS=1 accepts them:\n{}",
-        changed.join("\n")
-    );
+    expected::check(&format!("tests/suite/golden/{file}"), &text);
 }
 
 fn traces_of(part: &str) -> Vec<(String, PathBuf)> {

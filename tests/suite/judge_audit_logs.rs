@@ -70,7 +70,7 @@ fn a_missing_line_is_no_violation_if_a_later_line_shows_its_effect() {
             );
         }
     }
-    assert_eq!(removed, 0);
+    assert_eq!(removed, 186);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_deletion_without_effect_may_get_a_late_response() {
             }
         }
     }
-    assert_eq!(deletions, 0);
+    assert_eq!(deletions, 11);
 }
 
 /// A Job is gone, and its pods lose their finalizers and are removed, before its user gets the response
@@ -193,7 +193,7 @@ fn without_user_agents_a_shared_account_is_recognised_by_its_requests() {
         assert_eq!(summary.outcome(), Outcome::Conforms, "{scenario}: {:?}", broken(&summary));
         judged += summary.judged;
     }
-    assert_eq!(judged, 0);
+    assert_eq!(judged, 296);
 }
 
 #[test]

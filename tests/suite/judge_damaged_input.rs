@@ -320,7 +320,7 @@ fn one_odd_value_is_reported_at_its_line() {
         assert!(errors.iter().all(|line| *line == damaged), "line {damaged:?} was damaged: {errors:?}");
         reported += usize::from(!errors.is_empty());
     }
-    assert_eq!(reported, 0);
+    assert_eq!(reported, 423);
 }
 
 /// A broken writer may write the same odd value in the same field of every line.
@@ -436,7 +436,7 @@ fn deep_nesting_is_reported_at_its_line() {
         damaged[3] = "[".repeat(depth);
         assert_eq!(replay(joined(&damaged)).errors, [Some(4)], "a line of {depth} open brackets");
     }
-    assert_eq!(reported, 0);
+    assert_eq!(reported, 20);
 }
 
 #[test]

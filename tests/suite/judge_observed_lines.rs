@@ -91,12 +91,12 @@ fn edited(version: fn(&[Value]) -> u64) -> (usize, usize) {
 /// The other edits change a line that no decision depends on.
 #[test]
 fn a_decision_from_a_cache_that_lagged_is_wrong_from_one_that_did_not() {
-    assert_eq!(edited(latest), (0, 0));
+    assert_eq!(edited(latest), (24, 83));
 }
 
 #[test]
 fn a_decision_from_a_full_cache_is_wrong_from_an_empty_one() {
-    assert_eq!(edited(|_| 0), (0, 0));
+    assert_eq!(edited(|_| 0), (220, 426));
 }
 
 /// Without the gates that a trace assumes, a conforming trace violates, and a violating one conforms.
@@ -122,7 +122,7 @@ fn a_write_is_judged_by_the_gates_of_its_process() {
             walks += 1;
         }
     }
-    assert_eq!((violations, walks), (0, 0));
+    assert_eq!((violations, walks), (22, 48));
     for id in ["UG-05", "UG-09"] {
         let trace = counterexample(id);
         assert_eq!((exit_of(&trace), exit_of(&unassumed(&trace))), (Exit::Violates, Exit::Conforms), "{id}");
@@ -152,5 +152,5 @@ fn a_write_that_a_watch_shows_before_its_response_is_judged_as_a_request() {
         shown_first += shown.len() - trace.len();
         assert_eq!(exit_of(&shown), exit_of(&trace), "{}", scope.name);
     }
-    assert_eq!(shown_first, 0);
+    assert_eq!(shown_first, 1040);
 }

@@ -37,16 +37,19 @@ fn judged_with(backoff_ms: i64, scope: &Scope, lines: &[Value]) -> ReplayReport 
     replayed(lines, &Judging { assume, ..Judging::default() })
 }
 
-/// Returns `true` for a finalizer removal. Most pods are never seen again after it, so a missing one is not visible, and
-/// the pod then seems to be counted with its finalizer.
+/// Returns `true` for a finalizer removal. Most pods do not occur again after it, so nothing shows that a removal is
+/// missing. The pod then seems to be counted while it has the finalizer.
 fn removes_a_finalizer(line: &Value) -> bool {
     let request = &line["request"];
     request["resource"] == "pods"
         && request["request"].to_string().contains("$deleteFromPrimitiveList/finalizers")
 }
 
-/// Returns `true` if no other line shows the effect of this one: a refusal, a request without effect, the last event of a
-/// pod, a status write without a later one, and the end of the Job.
+/// Returns `true` if no other line shows the effect of this one. The request is one of these:
+///
+/// - a refused request, or a request without effect
+/// - the last request about its object
+/// - a deletion of the Job, or a request about a Job that is being deleted
 fn is_shown_once(whole: &[Value], number: usize) -> bool {
     let request = &whole[number]["request"];
     let version = &request["response"]["metadata"]["resourceVersion"];
@@ -85,7 +88,7 @@ fn a_missing_record_is_no_violation() {
             }
         }
     }
-    assert_eq!((wrong, traces), (String::new(), 0));
+    assert_eq!((wrong, traces), (String::new(), 5022));
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn the_watch_of_a_conforming_walk_conforms() {
             }
         }
     }
-    assert_eq!((wrong, traces), (String::new(), 0));
+    assert_eq!((wrong, traces), (String::new(), 1660));
 }
 
 /// BO-01, BO-09: a failure at 23.6 s with a replacement at 24.6 s looks like one at 23 s with a replacement at 24 s.
@@ -117,5 +120,5 @@ fn a_fraction_of_a_second_in_a_delay_is_not_visible() {
         assert_eq!(exit(1001), exit(1000), "seed {seed}");
         early += usize::from(exit(2000) == Exit::Violates);
     }
-    assert_eq!(early, 0);
+    assert_eq!(early, 8);
 }

@@ -25,7 +25,8 @@ fn judged(scope: &Scope, path: &[Step]) -> ReplayReport {
     replayed(&rendered(scope, path), &Judging::default())
 }
 
-/// A trace has the times of one clock. By these a controller with a fast clock deletes Jobs too early (EN-08).
+/// Returns `true` if the clock of the TTL-after-finished controller is not ahead. A trace has the times of one clock,
+/// by which a controller with a fast clock deletes Jobs too early (EN-08).
 fn has_one_clock(scope: &Scope) -> bool {
     scope.ttl_clock(Time(0)) <= Time(0)
 }
@@ -52,7 +53,7 @@ fn walks_of_the_reference_algorithm_conform() {
             }
         }
     }
-    assert_eq!((wrong, traces), (String::new(), 0));
+    assert_eq!((wrong, traces), (String::new(), 4520));
 }
 
 /// Defects for which the judge may report another requirement than the model, with that requirement.
@@ -82,8 +83,8 @@ fn is_same(found: Req, expected: Req) -> bool {
     found == expected || found.also().contains(&expected) || expected.also().contains(&found)
 }
 
-/// The requirements that the model breaks on a path: of the first write that it does not admit, of a refused write, and of
-/// the mutant.
+/// Returns the requirements that the model breaks on a path. They are those of the first write that is not admitted,
+/// of a refused write, and of the mutant.
 fn broken_in_the_model(mutant: &Mutant, path: &[Step]) -> Vec<Req> {
     let scope = mutant.scope();
     let end = path.iter().fold(initial(&scope), |world, step| world.apply(step, &scope));
@@ -118,7 +119,7 @@ fn replay_finds_each_defect_in_its_trace() {
             writeln!(wrong, "{id}: {shows:?}: {:?} {:#?}", report.exit_code, described(&report)).unwrap();
         }
     }
-    assert_eq!((wrong, agree), (String::new(), 0));
+    assert_eq!((wrong, agree), (String::new(), 64));
 }
 
 /// The Job without the digests of its template, which the model lacks.
@@ -241,7 +242,7 @@ fn objects_of_a_trace_are_the_objects_of_the_model() {
             (jobs_met, pods_met) = (jobs_met + jobs.len(), pods_met + pods.len());
         }
     }
-    assert_eq!((jobs_met, pods_met), (0, 0));
+    assert_eq!((jobs_met, pods_met), (3184, 3714));
 }
 
 /// Returns `true` if the manager deletes a terminated pod that its cache shows as running. The model then lets it learn the
@@ -282,5 +283,5 @@ fn walks_of_the_specification_conform() {
             }
         }
     }
-    assert_eq!((wrong, traces), (String::new(), 0));
+    assert_eq!((wrong, traces), (String::new(), 1202));
 }

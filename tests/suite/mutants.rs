@@ -12,6 +12,7 @@ use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::Step;
 use jobcheck_spec::Req;
 use jobcheck_spec::catalogue::CATALOGUE;
+use jobcheck_tests::expected;
 
 #[test]
 fn every_known_defect_has_its_pinned_counterexample() {
@@ -35,6 +36,9 @@ fn without_the_defect_the_same_scope_satisfies_every_property() {
     }
 }
 
+/// The reviewed counterexamples of the defects.
+const NARRATIVES: &str = "tests/suite/mutants";
+
 #[test]
 fn the_narrative_of_each_defect_is_as_reviewed() {
     for mutant in MUTANTS {
@@ -42,10 +46,10 @@ fn the_narrative_of_each_defect_is_as_reviewed() {
         let found = hunt.found().unwrap();
         let narrative = Narrative::of(&mutant.scope(), found, Some(mutant.requirement()));
         let text = format!("{}: {}\n{}", mutant.id, mutant.title, plain(&narrative));
-        insta::with_settings!({ snapshot_path => "mutants", prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!(mutant.id, text);
-        });
+        expected::check(&format!("{NARRATIVES}/{}.txt", mutant.id), &text);
     }
+    let files = MUTANTS.iter().map(|mutant| format!("{}.txt", mutant.id));
+    expected::check_names(NARRATIVES, &files.collect());
 }
 
 /// The narrative as `jobcheck mutants` prints it, without colours.

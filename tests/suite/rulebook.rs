@@ -1,7 +1,8 @@
-//! The rulebook is true: the pages name what decides each requirement, and how it is decided is how it is reported.
+//! The rulebook agrees with the code. The pages list the evidence for each requirement. Each requirement is reported
+//! in the way that the catalogue states.
 //!
-//! `model/rulebook/evidence.tsv`, the facts in `docs/reference/requirements/*.md` and `docs/reference/coverage.md` are
-//! generated here. `JOBCHECK_BLESS=1` writes them; without it they are compared.
+//! This file generates `model/rulebook/evidence.tsv`, `docs/reference/coverage.md`, and the facts in
+//! `docs/reference/requirements/*.md`. `JOBCHECK_BLESS=1` writes them. Without it, the tests compare them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,6 +12,7 @@ use jobcheck_rulebook::{FACTS, Kind, page, pages, reported_as};
 use jobcheck_spec::{Binds, CATALOGUE, Judged, Level, Req, Requirement};
 use jobcheck_tests::corpus::root;
 use jobcheck_tests::evidence::{Item, collect, emitted, text};
+use jobcheck_tests::expected;
 
 const EVIDENCE: &str = "model/rulebook/evidence.tsv";
 const COVERAGE: &str = "docs/reference/coverage.md";
@@ -19,29 +21,16 @@ const PAGES: &str = "docs/reference/requirements";
 #[test]
 fn evidence_and_pages_are_up_to_date() {
     let items = collect();
-    bless_or_compare(EVIDENCE, &text(&items));
+    expected::check(EVIDENCE, &text(&items));
     for (family, _) in pages() {
         let path = format!("{PAGES}/{family}.md");
         let page = fs::read_to_string(root().join(&path)).unwrap();
-        bless_or_compare(&path, &with_facts(&page, &items));
+        expected::check(&path, &with_facts(&page, &items));
     }
-    bless_or_compare(COVERAGE, &coverage(&items));
+    expected::check(COVERAGE, &coverage(&items));
 }
 
-/// Compares a generated file with what is checked in, or writes it where `JOBCHECK_BLESS` is set.
-fn bless_or_compare(path: &str, text: &str) {
-    let file = root().join(path);
-    if std::env::var_os("JOBCHECK_BLESS").is_some() {
-        fs::write(&file, text).unwrap();
-    }
-    let stored = fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        stored == text,
-        "{path} is out of date: run `JOBCHECK_BLESS=1 cargo test -p jobcheck-tests rulebook`"
-    );
-}
-
-/// A page with the facts of each section as they are now.
+/// Returns a page with the current facts in each section.
 fn with_facts(page: &str, items: &BTreeSet<Item>) -> String {
     let mut parts = page.split("\n## ");
     let mut out = parts.next().unwrap_or_default().trim_end().to_owned();
@@ -79,7 +68,7 @@ fn facts(req: Req, items: &BTreeSet<Item>) -> String {
     out.trim_end().to_owned()
 }
 
-/// Links to these items.
+/// Returns links to the items of a requirement that have one of the wanted kinds.
 fn linked(req: Req, items: &BTreeSet<Item>, wanted: &dyn Fn(Kind) -> bool) -> String {
     let of_req = items.iter().filter(|it| it.req == req && wanted(it.kind));
     let links = of_req.map(|it| match it.kind {
@@ -176,9 +165,9 @@ fn coverage(items: &BTreeSet<Item>) -> String {
     out
 }
 
-/// How the catalogue calls the way in which a rule is decided is how it is reported: a rule about an outstanding write by
-/// a function that lists obligations, any other by a guard, a rule of the API server, or the judge. A rule that nothing
-/// reports by itself is named by the reports of another.
+/// A requirement is reported by code of the kind that its entry in the catalogue states. Functions that list
+/// obligations report requirements about outstanding writes. Guards, rules of the API server, and the judge report all
+/// others. A report under the id of another requirement counts, too.
 #[test]
 fn a_requirement_is_reported_in_the_way_that_the_catalogue_says() {
     let items = collect();
@@ -190,24 +179,23 @@ fn a_requirement_is_reported_in_the_way_that_the_catalogue_says() {
             set.contains(&entry.req) || reported_as(entry.req).iter().any(|other| set.contains(other))
         };
         let fits = match entry.judged {
-            // A known deviation of this kind is a label that the judge puts on an obligation.
+            // A known deviation (J) is a label, which the judge adds to an obligation.
             Judged::Pending => is_in(&outstanding) || (entry.id.starts_with('J') && is_in(&judged)),
             Judged::Truth | Judged::View | Judged::Audit => is_in(&judged),
             Judged::Explored(_) | Judged::Not(_) => true,
         };
         if !fits {
             wrong.push(format!(
-                "{} is decided by {}, but nothing reports it so",
-                entry.id,
-                way(entry.judged)
+                "the catalogue says {} for {}, but no code of this kind reports it",
+                way(entry.judged),
+                entry.id
             ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// From the id to the code: every rule that a trace can break leads to a function, its own or that of the id under which it
-/// is reported.
+/// For every requirement that a trace can break there is a function that reports it, under its own id or another id.
 #[test]
 fn every_rule_that_a_trace_can_break_leads_to_a_function() {
     let items = collect();
@@ -222,14 +210,14 @@ fn every_rule_that_a_trace_can_break_leads_to_a_function() {
     assert_eq!(lost, [""; 0]);
 }
 
-/// The reason why something is never reported stands in the catalogue; what is reported all the same is listed here.
+/// For a requirement that no trace can break, the catalogue has the reason. The guards report only these of them.
 #[test]
-fn what_is_explored_only_is_reported_by_these_alone() {
+fn few_requirements_that_no_trace_can_break_are_reported() {
     let items = collect();
     let reported = emitted(&items, &[Kind::Guard, Kind::ApiServer, Kind::Judge, Kind::Obligation]);
     let never = |entry: &&Requirement| matches!(entry.judged, Judged::Explored(_) | Judged::Not(_));
     let found = CATALOGUE.iter().filter(never).filter(|entry| reported.contains(&entry.req));
     let found: Vec<&str> = found.map(|entry| entry.id).collect();
-    // Gates that are off in no supported version, and rules that the explorer alone asks about.
+    // They concern feature gates that are on in all supported versions, or only the explorer calls their guards.
     assert_eq!(found, ["PC-27", "SU-13", "SP-09", "UG-04", "UG-05", "UG-07", "UG-08", "UG-13"]);
 }

@@ -1,4 +1,4 @@
-//! The library of scenarios: each is understood, holds on the model, and each of its expectations can fail.
+//! The library of scenarios: each scenario is valid and holds on the model, and each of its expectations can fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +30,7 @@ fn every_scenario_of_the_library_holds() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The opposite of a claim.
+/// Returns a claim that contradicts this one.
 fn negated(claim: &Claim) -> Claim {
     match claim {
         Claim::Number(number, Count::Exactly(count)) => Claim::Number(*number, Count::Exactly(count + 1)),
@@ -45,7 +45,7 @@ fn negated(claim: &Claim) -> Claim {
     }
 }
 
-/// The scripts in which one claim that has to hold says the opposite.
+/// Returns a copy of the script for each claim that must hold, with this claim negated.
 fn with_one_opposite(script: &Script) -> Vec<Script> {
     let mut all = Vec::new();
     for (number, expected) in script.expectations.iter().enumerate() {
@@ -81,12 +81,12 @@ fn each_expectation_of_the_library_can_fail() {
     assert!(count > 150, "{count}");
 }
 
-/// Defects whose counterexamples are no scenarios, and why.
+/// Defects whose counterexamples cannot be written as scenarios, each with the message.
 const NO_SCENARIO: &[(&str, &str)] = &[
-    ("B23", "the format has no word for an API server of another version"),
-    ("B16b", "the format has no word for requests that are refused for ever"),
-    ("PC-13", "the format has no word for requests that are refused for ever"),
-    ("TC-08", "the format has no word for requests that are refused for ever"),
+    ("B23", "the format has no step for an API server of another version"),
+    ("B16b", "the format has no step for requests that are always refused"),
+    ("PC-13", "the format has no step for requests that are always refused"),
+    ("TC-08", "the format has no step for requests that are always refused"),
 ];
 
 #[test]
@@ -110,7 +110,7 @@ fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
         let file = root().join(format!("tests/scenarios/defects/{}.yaml", mutant.id.to_ascii_lowercase()));
         if fs::read_to_string(&file).ok().as_ref() != Some(&text) {
             wrong.push(format!(
-                "{} is not as `jobcheck mutants --scenario tests/scenarios/defects` writes it",
+                "{} differs from the output of `jobcheck mutants --scenario tests/scenarios/defects`",
                 file.display()
             ));
         }
@@ -123,7 +123,7 @@ fn each_defect_is_a_scenario_that_breaks_with_it_and_holds_without() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Steps that no scenario of the library has: with two leaders no controller is right (SY-01).
+/// Steps that no scenario of the library has, because no controller can hold with two leaders (SY-01).
 const NOT_IN_THE_LIBRARY: &[&str] = &["resign", "secondLeader"];
 
 #[test]
@@ -134,7 +134,7 @@ fn the_library_has_every_kind_of_step() {
     assert_eq!(missing, NOT_IN_THE_LIBRARY);
 }
 
-/// What may happen in a step, as the schema names it.
+/// Returns the events that a step may have, from the schema.
 fn known_steps() -> BTreeSet<String> {
     let schema = fs::read_to_string(root().join("docs/reference/schemas/scenario.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();

@@ -1,4 +1,4 @@
-//! The library of scenarios with the shipped controllers' decisions on the embedded API server.
+//! The library of scenarios on the target `sim`: the shipped controllers' decisions on the embedded API server.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use jobcheck_tests::library::library;
 use jobcheck_traces::Input;
 use serde_json::Value;
 
-/// Step by step, and in orders that chance chooses, every scenario goes as it says, and its trace conforms.
+/// Every scenario holds and its trace conforms, with steps at quiescence (seed 0) and in random orders (other seeds).
 #[test]
 fn the_library_holds_with_every_seed() {
     let mut wrong = Vec::new();
@@ -27,7 +27,7 @@ fn the_library_holds_with_every_seed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The shipped controllers need nothing of 1.36; the trace says what it is to be judged by.
+/// The shipped controllers need no feature that only 1.36 has. The trace records the version by which it is judged.
 #[test]
 fn the_library_holds_on_the_api_server_of_1_35() {
     for (_, scenario) in library(TargetName::Sim) {
@@ -61,9 +61,10 @@ fn requests_fail_for_a_while_and_a_step_happens_to_many_pods() {
     assert!(failed > 16, "{failed}");
 }
 
-/// What `jobcheck fuzz` found, by its seed: a mistake of the controllers, or of the judge.
+/// The scenarios in `tests/suite/fuzzed` showed defects of the controllers or of the judge. `jobcheck fuzz` found them,
+/// and each file has the name of its seed.
 #[test]
-fn what_was_found_by_chance_holds() {
+fn scenarios_that_fuzzing_found_hold() {
     for entry in fs::read_dir(root().join("tests/suite/fuzzed")).unwrap() {
         let path = entry.unwrap().path();
         let seed: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
@@ -80,7 +81,7 @@ fn what_was_found_by_chance_holds() {
     }
 }
 
-/// A seed decides everything.
+/// A run depends only on its scenario and its seed.
 #[test]
 fn a_seed_gives_the_same_trace_to_the_byte() {
     for (_, scenario) in library(TargetName::Sim).into_iter().take(12) {
@@ -91,9 +92,10 @@ fn a_seed_gives_the_same_trace_to_the_byte() {
     }
 }
 
-/// A scheduler may be answered before whoever created the pod, and stand before the creation in an audit log.
+/// The scheduler may get its response before the creator of the pod gets one. An audit log then has the binding before
+/// the creation.
 #[test]
-fn a_binding_that_is_told_before_its_pod_is_one_of_that_pod() {
+fn a_binding_that_is_logged_before_the_creation_belongs_to_the_pod() {
     let file = fs::read_to_string(root().join("tests/scenarios/defects/h1.yaml")).unwrap();
     let outcome = jobcheck_sim::run(&read(&file).unwrap(), 0, &Mutations::default()).unwrap();
     let lines: Vec<Value> =
@@ -103,7 +105,7 @@ fn a_binding_that_is_told_before_its_pod_is_one_of_that_pod() {
     assert_eq!(bindings.len(), 3);
     for at in bindings {
         let mut told = lines.clone();
-        // Both requests overlap: the binding begins and ends while the creation is on its way.
+        // Both requests overlap: the binding begins and ends while the creation is in flight.
         let (created, bound) = (told[at - 1]["request"].clone(), told[at]["request"].clone());
         assert_eq!((&created["verb"], &created["name"]), (&"create".into(), &bound["name"]));
         told[at - 1]["request"]["done"] = bound["done"].clone();

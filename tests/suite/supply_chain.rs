@@ -1,4 +1,4 @@
-//! Every dependency has a licence that `deny.toml` allows, and comes from the registry.
+//! Every dependency is from the registry, and has a licence that `deny.toml` allows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,14 +7,15 @@ use jobcheck_tests::corpus::root;
 
 use crate::tidy::metadata;
 
-/// The strings of a list in `deny.toml`.
+/// Returns the strings of a list in `deny.toml`.
 fn listed(text: &str, key: &str) -> BTreeSet<String> {
     let start = text.find(&format!("\n{key} = [")).expect("deny.toml has the list");
     let list = text[start..].split(']').next().unwrap_or_default();
     list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Whether a licence expression can be met with these licences: of alternatives one, of a conjunction all.
+/// Returns true if the allowed licences satisfy an SPDX expression: all parts of an `AND`, and one part of each `OR`.
+/// Parentheses and exceptions (`WITH`) are ignored.
 fn is_met(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let expression = expression.replace('/', " OR ");
     let one = |name: &str| {
@@ -45,7 +46,7 @@ fn every_dependency_has_an_allowed_licence_and_comes_from_the_registry() {
     assert!(wrong.is_empty() && foreign > 100, "of {foreign}: {wrong:#?}");
 }
 
-/// A licence that nothing needs is taken off the list.
+/// A licence that no dependency has must not be on the list.
 #[test]
 fn every_allowed_licence_is_needed() {
     let allowed = listed(&fs::read_to_string(root().join("deny.toml")).unwrap(), "allow");

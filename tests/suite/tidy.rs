@@ -1,4 +1,4 @@
-//! Style as a test: the dependency fence, file sizes, and words that must not be committed.
+//! Tests of style: dependencies between crates, sizes of files, and words that must not be committed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::process::Command;
 use jobcheck_tests::corpus::root;
 use serde_json::Value;
 
-/// Lines that a source file may have without its tests.
+/// The maximum number of lines of a source file, without its tests.
 const FILE_LINES: usize = 500;
 
 pub(crate) fn metadata() -> Value {
-    // Only what this platform builds: the rest need not be on this machine.
+    // Dependencies of other platforms may be missing from this machine, so only those of the host are read.
     let version = Command::new("rustc").arg("-vV").output().unwrap();
     let version = String::from_utf8(version.stdout).unwrap();
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
@@ -24,7 +24,8 @@ pub(crate) fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Names of all packages that a package needs to be built, tests apart.
+/// Returns the names of all packages on which a package depends, directly or indirectly. Dependencies of tests do not
+/// count.
 fn needs(metadata: &Value, package: &str) -> Vec<String> {
     let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
     let name_of = |id: &Value| {
@@ -47,9 +48,9 @@ fn needs(metadata: &Value, package: &str) -> Vec<String> {
     found[1..].iter().map(name_of).collect()
 }
 
-/// What each crate must not need, however far away.
+/// Packages on which a crate must not depend, directly or indirectly.
 const FENCES: &[(&str, &[&str])] = &[
-    // The specification is pure: it can be used from any test of any controller.
+    // The specification is pure, so that the tests of any controller can use it.
     (
         "jobcheck-spec",
         &[
@@ -68,7 +69,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ),
     ("jobcheck-traces", &["jobcheck-spec", "jobcheck-explorer", "jobcheck-judge", "kube", "k8s-openapi"]),
     ("jobcheck-projection", &["jobcheck-explorer", "jobcheck-judge", "jobcheck-controller", "kube"]),
-    // A verdict needs no search through scopes, and no cluster.
+    // The judge needs neither an exploration nor a cluster.
     (
         "jobcheck-judge",
         &[
@@ -82,21 +83,21 @@ const FENCES: &[(&str, &[&str])] = &[
     ),
     ("jobcheck-scenario", &["jobcheck-controller", "jobcheck-adapter", "kube"]),
     ("jobcheck-apiserver", &["jobcheck-explorer", "jobcheck-judge", "jobcheck-controller"]),
-    // Any program can serve HTTP with it.
+    // Any program can serve HTTP with this crate.
     (
         "jobcheck-serve",
         &["jobcheck-spec", "jobcheck-traces", "jobcheck-apiserver", "jobcheck-cluster", "kube"],
     ),
     ("jobcheck-cluster", &["jobcheck-explorer", "jobcheck-judge", "jobcheck-controller"]),
     ("jobcheck-record", &["jobcheck-explorer", "jobcheck-controller", "jobcheck-live"]),
-    // The shipped controllers are a process to it, like any other.
+    // The target `live` starts the shipped controllers as a process, like any other controller.
     ("jobcheck-live", &["jobcheck-controller", "jobcheck-adapter"]),
     ("jobcheck-controller", &["jobcheck-spec", "jobcheck-explorer", "jobcheck-apiserver", "jobcheck-judge"]),
     ("jobcheck-adapter", &["jobcheck-judge", "jobcheck-scenario", "jobcheck-apiserver"]),
 ];
 
 #[test]
-fn no_crate_needs_what_its_fence_keeps_out() {
+fn no_crate_depends_on_a_package_that_its_fence_forbids() {
     let metadata = metadata();
     for (package, foreign) in FENCES {
         let needed = needs(&metadata, package);
@@ -106,10 +107,10 @@ fn no_crate_needs_what_its_fence_keeps_out() {
     }
 }
 
-/// The crates of the library that see both the model and the shipped controllers: the adapter, through which the
-/// controllers' decisions are explored, and the simulation, which runs them.
+/// Two libraries depend on both the explorer and the shipped controllers. The adapter lets the explorer explore the
+/// controllers' decisions, and the simulation runs them. The command line and these tests use both libraries.
 #[test]
-fn nothing_but_adapter_and_simulation_knows_the_model_and_the_controllers() {
+fn only_adapter_and_simulation_depend_on_the_explorer_and_the_controllers() {
     let metadata = metadata();
     let members = metadata["packages"].as_array().unwrap().iter();
     let own = members.filter(|it| it["source"].is_null()).map(|it| it["name"].as_str().unwrap());
@@ -143,7 +144,7 @@ fn all_sources() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The text of a file before its test module.
+/// Returns the text of a file before its test module.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
@@ -151,7 +152,7 @@ fn code(path: &Path) -> String {
 
 #[test]
 fn files_stay_small() {
-    // The catalogue is one table.
+    // The catalogue is exempt, because it is one table.
     let long: Vec<String> = all_sources()
         .iter()
         .filter(|path| !path.ends_with("catalogue.rs"))
@@ -164,7 +165,7 @@ fn files_stay_small() {
 
 #[test]
 fn nothing_is_left_open_or_ignored() {
-    // Put together here, so that this file does not name them.
+    // The words are in two parts, so that this file does not contain them.
     let words = ["TO", "FIX", "todo", "dbg", "#[ign"];
     let ends = ["DO", "ME", "!(", "!(", "ore"];
     for path in all_sources() {
@@ -175,7 +176,8 @@ fn nothing_is_left_open_or_ignored() {
     }
 }
 
-/// Symmetry is sound as long as names of pods mean nothing: who came first is told by times and counts.
+/// Symmetry reduction is sound only if the names of pods have no meaning. The order of pods follows from times and
+/// counters.
 #[test]
 fn the_model_does_not_compare_pods_by_their_names() {
     for path in sources("model") {

@@ -17,7 +17,7 @@ use jobcheck_traces::parse_duration;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct CheckArgs {
-    /// Scopes or families of scopes to explore, such as ttl or crash. Without any, --scope chooses.
+    /// Scopes or families of scopes to explore, such as ttl or crash. By default, the scopes of --scope.
     #[arg(value_name = "SCOPE")]
     pub scopes: Vec<String>,
     /// Explore the scopes of this size.
@@ -58,7 +58,7 @@ pub struct CheckArgs {
     /// Deliver watch events only when a sync reads the caches (partial-order reduction). No verdict changes.
     ///
     /// With the reduction, a counterexample can be shorter. Events are part of the sync that reads them, and events that
-    /// no sync reads are left out.
+    /// no sync reads are omitted.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = PartialOrder::On)]
     pub partial_order: PartialOrder,
     /// Take this many random walks in each scope instead of exploring it. Walks prove nothing.

@@ -100,8 +100,7 @@ fn note_without(report: &Report, args: &CheckArgs) {
         return;
     }
     output::note(format!(
-        "without the guards of {}, no other property is broken: in these scopes they forbid nothing that a property \
-         would miss",
+        "without the guards of {}, no other property is broken: in these scopes, no property depends on the guards",
         text::ids(&args.without)
     ));
     let Some(run) = report.runs.iter().find(|run| has_controllers(&run.scope)) else { return };

@@ -60,7 +60,7 @@ pub fn bounds(scope: &Scope) -> String {
     add(!actions.is_empty(), format!("user: {}", actions.join(", ")));
     let others: Vec<String> = scope.disruptions.iter().map(|step| format!("{step:?}")).collect();
     add(!others.is_empty(), format!("others: {}", others.join(", ")));
-    add(!scope.found.is_empty(), format!("{} of them there before", scope.found.len()));
+    add(!scope.found.is_empty(), format!("{} of them before the first sync", scope.found.len()));
     let faults = &scope.faults;
     add(faults.failures > 0, count(faults.failures, "failed request"));
     add(faults.losses > 0, count(faults.losses, "lost response"));
@@ -144,7 +144,7 @@ pub fn render(report: &Report, global: &Global) -> String {
     }
     summary(report, &mut out);
     if report.runs.iter().any(|run| run.scope.faults.second_leaders > 0 && run.found().is_some()) {
-        let _ = writeln!(out, "{TWO_LEADERS}: what breaks there is a consequence");
+        let _ = writeln!(out, "{TWO_LEADERS}: the broken properties are consequences");
     }
     out
 }
@@ -284,7 +284,7 @@ fn summary(report: &Report, out: &mut String) {
             let _ = write!(out, "{GOOD}every property holds{GOOD:#}, {tested} of {all} were put to the test");
             let _ = match report.with_progress() {
                 0 => Ok(()),
-                scopes => write!(out, "; in {scopes} scopes every Job comes to its end"),
+                scopes => write!(out, "; in {scopes} scopes every Job finishes on every fair path"),
             };
             writeln!(out)
         }

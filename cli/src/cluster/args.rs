@@ -145,7 +145,7 @@ They are built once from their published Go modules, which needs Go 1.26 or
 newer and takes minutes. There is no kubelet and no scheduler: set the status of
 a pod to make it run.
 
-A ready cluster of this name with the same settings stays as it is. A cluster
+A ready cluster of this name with the same settings is not changed. A cluster
 that has lost a process, or whose starter was killed, is removed first.
 
 Examples:

@@ -84,7 +84,7 @@ async fn start(args: &UpArgs, global: &Global) -> Result<Exit, Error> {
             stay(cluster, stop.cancelled()).await
         }
         (Up::Running(_), false) => {
-            output::note(format!("cluster {} runs already, and stays as it is", args.name));
+            output::note(format!("cluster {} already runs and is not changed", args.name));
             Ok(announce(&home, &args.name, false).await)
         }
         (Up::Running(state), true) => {
@@ -97,7 +97,9 @@ async fn start(args: &UpArgs, global: &Global) -> Result<Exit, Error> {
 /// Removes the clusters that have no process, or whose owner is gone.
 fn remove_orphans(home: &Home) -> Result<(), Error> {
     for name in sweep(home)? {
-        output::note(format!("cluster {name} was removed: it did not run any more, or its owner is gone"));
+        output::note(format!(
+            "cluster {name} was removed: it no longer ran, or the process that started it has ended"
+        ));
     }
     Ok(())
 }

@@ -374,7 +374,7 @@ mod tests {
             (&["--sync-batch-period=-1s"], "expected a duration"),
             (&["--feature-gates=Nope=true"], "unknown feature gate"),
             (&["--controllers=cron"], "possible values"),
-            (&["--metrics-bind-address=8080"], "no address"),
+            (&["--metrics-bind-address=8080"], "not a listen address"),
             (&["--namespace=../x"], "lower-case letters"),
             (&["--pod-failure-backoff=1h"], "longer than"),
             (&["--leader-elect-renew-deadline=15s"], "two replicas"),

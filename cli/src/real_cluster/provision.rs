@@ -57,12 +57,17 @@ async fn named(target: Target, name: &Name) -> Result<Provisioned, Error> {
     let Some((status, state)) = ready.and_then(|it| it.state.clone().map(|state| (it, state))) else {
         let with = if target == Target::BuiltIn { "--with built-in " } else { "" };
         let up = format!("start it with jobcheck cluster up {with}--name {name}");
-        return Err(AccessError::NoCluster(format!("cluster {name} does not exist or is not ready: {up}")).into());
+        return Err(
+            AccessError::NoCluster(format!("cluster {name} does not exist or is not ready: {up}")).into()
+        );
     };
     if target == Target::BuiltIn && state.kind != Kind::BuiltIn {
         let up = format!("jobcheck cluster up --with built-in --name {name}");
         let kind = state.kind;
-        return Err(AccessError::NoCluster(format!("cluster {name} is a {kind} without the Job controller: {up}")).into());
+        return Err(AccessError::NoCluster(format!(
+            "cluster {name} is a {kind} without the Job controller: {up}"
+        ))
+        .into());
     }
     let access = Access { kubeconfig: Some(status.kubeconfig), context: None };
     let audit_log = Some(audit_log(&status.folder)).filter(|file| file.is_file());
@@ -75,7 +80,7 @@ async fn started(request: &Request<'_>, progress: &Progress) -> Result<Provision
     let Request { target, controllers, version, .. } = *request;
     let home = Home::find()?;
     for name in sweep(&home)? {
-        output::note(format!("cluster {name} was removed: the process that had started it is gone"));
+        output::note(format!("cluster {name} was removed: the process that started it has ended"));
     }
     let program = program::built(&home.builds(), version, &mut |message| progress.note(message)).await?;
     progress.show(&format!("{}: starting a control plane", target.name()));

@@ -106,7 +106,7 @@ Exit codes:
   0  everything that was judged conforms
   1  a requirement is violated
   2  wrong usage, or an unreadable input; the message names file and line, and
-     the readable part is judged all the same
+     the readable part is still judged
   3  inconclusive: nothing to judge, a gap, a level of recording that shows too
      little, or a premise that was never met
   4  the output cannot be written

@@ -222,7 +222,8 @@ impl Text {
             ("rule", finding.sentence.to_owned()),
             ("source", finding.source.to_owned()),
         ];
-        for (name, value) in sides {
+        let more = finding.known.or(finding.requirement).map(|it| ("more", format!("jobcheck rule {it}")));
+        for (name, value) in sides.into_iter().chain(more) {
             self.line(&format!("      {DIM}{name:<8}{DIM:#}  {value}"));
         }
         if self.style.explain {
@@ -269,22 +270,33 @@ impl Text {
     }
 
     fn summary(&mut self, report: &ReplayReport) {
-        let requirements = &report.requirements;
-        let judged = requirements.judged.keys().copied();
-        self.ids("judged", judged.len(), &ids::compact(judged));
-        let never = requirements.premise_never_met.iter().copied();
-        if self.style.verbose {
-            self.ids("no premise", never.len(), &ids::compact(never));
-        } else {
-            self.ids("no premise", never.len(), &ids::by_family(never));
-        }
-        let hidden = requirements.not_decidable.iter().copied();
-        self.ids("not shown", hidden.len(), &ids::compact(hidden));
+        self.requirements(report);
         self.pending(report);
         let warnings: usize = report.jobs.iter().map(|job| job.warnings.len()).sum();
         if warnings > 0 && !self.style.verbose {
             self.line(&format!("{:<12}  {warnings}; -v shows them, --strict counts them", "warnings"));
         }
+    }
+
+    /// The requirements by how the traces concern them: with `-v` their ids, otherwise their number.
+    fn requirements(&mut self, report: &ReplayReport) {
+        let requirements = &report.requirements;
+        let judged = requirements.judged.keys().copied();
+        let never = requirements.premise_never_met.iter().copied();
+        let hidden = requirements.not_decidable.iter().copied();
+        if self.style.verbose {
+            self.ids("judged", judged.len(), &ids::compact(judged));
+            self.ids("no premise", never.len(), &ids::compact(never));
+            self.ids("not shown", hidden.len(), &ids::compact(hidden));
+            return;
+        }
+        let mut line = format!("{:<12}  {}", "judged", count(judged.len(), "requirement"));
+        for (number, what) in [(never.len(), "had no premise here"), (hidden.len(), "need a fuller log")] {
+            if number > 0 {
+                let _ = write!(line, ", {number} {what}");
+            }
+        }
+        self.line(&format!("{line}; -v lists them"));
     }
 
     /// A list of ids, in lines of readable length.

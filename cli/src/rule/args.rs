@@ -8,7 +8,8 @@ use crate::format::Format;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct RuleArgs {
-    /// Ids of requirements, such as FT-03, or letters of a family, such as FT. Without any, list all requirements.
+    /// Ids of requirements, such as FT-03, or the letters of a family, such as FT. Without an id, list all
+    /// requirements.
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     /// Form of the report. Schema: rule.schema.json in docs/reference/schemas.
@@ -21,11 +22,11 @@ Examples:
   jobcheck rule                         lists all requirements
   jobcheck rule BI                      lists a family
   jobcheck rule FT-03                   prints a requirement
-  jobcheck rule ft03 tc4 kd5            prints several; ids are found as people write them
+  jobcheck rule ft03 tc4 kd5            prints several; case, hyphen, and leading zero are optional
   jobcheck rule 123775                  prints the requirements that an upstream issue concerns
 
 Exit codes:
   0  the rules are printed
-  2  wrong usage, or no such requirement
+  2  wrong usage, or an unknown requirement
   4  the output cannot be written
   5  internal error: please report it";

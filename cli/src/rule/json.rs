@@ -1,4 +1,4 @@
-//! Rules for machines (docs/reference/schemas/rule.schema.json).
+//! The JSON report of `jobcheck rule` (docs/reference/schemas/rule.schema.json).
 
 use jobcheck_judge::report::{API_VERSION, Id, aliases};
 use jobcheck_rulebook::{Rule, rule};
@@ -42,7 +42,7 @@ struct Item {
     file: &'static str,
 }
 
-/// The report for programs.
+/// Returns the JSON report about these requirements.
 pub fn report(reqs: &[Req]) -> Rules {
     let rules = reqs.iter().map(|req| one(&rule(*req))).collect();
     Rules { api_version: API_VERSION, kind: "RuleList", rules }

@@ -1,4 +1,4 @@
-//! `jobcheck rule`: one requirement, with its text, its reason, and the way to the code that decides it.
+//! `jobcheck rule`: prints requirements, each with its text, its reason, and the code that decides it.
 
 mod args;
 mod json;
@@ -12,7 +12,7 @@ use jobcheck_spec::{CATALOGUE, Req};
 
 use crate::{output, parse};
 
-/// Prints the requirements that are asked for.
+/// Prints the requirements that the arguments name.
 pub fn run(args: &RuleArgs) -> Exit {
     let reqs = match wanted(args) {
         Ok(reqs) => reqs,
@@ -33,7 +33,12 @@ pub fn run(args: &RuleArgs) -> Exit {
     output::print_report(rendered, args.output, Exit::Conforms)
 }
 
-/// The requirements of the arguments: all without any, and those of a family by its letters.
+/// Returns the requirements that the arguments name. Without an argument, returns all requirements. The letters of a
+/// family name all its members.
+///
+/// # Errors
+///
+/// No requirement has this id.
 fn wanted(args: &RuleArgs) -> Result<Vec<Req>, String> {
     if args.ids.is_empty() {
         return Ok(CATALOGUE.iter().map(|entry| entry.req).collect());
@@ -54,7 +59,8 @@ fn wanted(args: &RuleArgs) -> Result<Vec<Req>, String> {
     Ok(reqs)
 }
 
-/// The requirements whose ids begin with these letters and a number; none where no family is called so.
+/// Returns the requirements whose id consists of these letters and a number, such as FT-03 for `FT` and `ft`. Returns
+/// none if there is no such family.
 fn family(letters: &str) -> Vec<Req> {
     let is_member = |id: &str| {
         let rest = id.get(letters.len()..).unwrap_or_default().trim_start_matches('-');

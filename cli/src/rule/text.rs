@@ -1,4 +1,4 @@
-//! Rules as text.
+//! The text report of `jobcheck rule`.
 
 use std::fmt::Write as _;
 
@@ -8,20 +8,20 @@ use jobcheck_spec::{Binds, Judged, Level, Req, Requirement};
 
 use crate::styles::{BOLD, DIM};
 
-/// Columns of a line.
+/// The maximum number of columns of a line.
 const WIDTH: usize = 100;
-/// Columns before the text of a labelled part.
+/// The number of columns before the text of a labelled part.
 const INDENT: usize = 11;
-/// Invalid traces and scenarios that are listed; the page has all of them.
+/// The maximum number of functions, mutants, traces, and scenarios in a list. The requirement's page lists all of them.
 const SHOWN: usize = 4;
 
-/// A line for each requirement.
+/// Returns the id and the sentence of each requirement, one requirement per line.
 pub fn list(reqs: &[Req]) -> String {
     let line = |req: &Req| wrapped(req.entry().sentence, &format!("{:<8}", req.id()), 8);
     reqs.iter().map(line).collect()
 }
 
-/// Everything about one requirement.
+/// Returns the full text about one requirement.
 pub fn one(rule: &Rule) -> String {
     let entry = rule.requirement;
     let mut out = String::new();
@@ -79,7 +79,7 @@ fn evidence(rule: &Rule) -> String {
     out
 }
 
-/// A label with an item a line.
+/// Returns one line per item, the first line with the label, and the number of items beyond `shown`.
 fn items(label: &str, all: &[Evidence], shown: usize, line: impl Fn(&Evidence) -> String) -> String {
     let mut out = String::new();
     for (number, it) in all.iter().take(shown).enumerate() {
@@ -96,7 +96,7 @@ fn labelled(label: &str, text: &str) -> String {
     wrapped(text, &format!("{label:<INDENT$}"), INDENT)
 }
 
-/// Tables and lists keep their lines.
+/// Returns a Markdown paragraph as plain text. Tables and lists keep their lines; other text is wrapped.
 fn paragraph_text(paragraph: &str) -> String {
     let keeps = paragraph
         .lines()
@@ -109,7 +109,7 @@ fn paragraph_text(paragraph: &str) -> String {
     }
 }
 
-/// Markdown as plain text: links are their text, code has no backticks, emphasis no stars.
+/// Returns Markdown without its syntax: no link targets, no backticks, and no stars.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -123,7 +123,8 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// The text in lines of at most [`WIDTH`] columns, after a head that is `indent` columns wide.
+/// Returns the head and the text in lines of at most [`WIDTH`] columns. The head is `indent` columns wide, and all
+/// later lines are indented by as many.
 fn wrapped(text: &str, head: &str, indent: usize) -> String {
     let mut out = head.to_owned();
     let mut column = indent;
@@ -144,7 +145,7 @@ fn wrapped(text: &str, head: &str, indent: usize) -> String {
     out
 }
 
-/// Whom a requirement binds, and how strongly.
+/// Returns the components that a requirement binds, and its level.
 pub fn bound(entry: &Requirement) -> String {
     let who = match entry.binds {
         Binds::Api => "the API server",
@@ -159,7 +160,7 @@ pub fn bound(entry: &Requirement) -> String {
     format!("{who} ({level})")
 }
 
-/// How a requirement is decided.
+/// Returns the evidence by which `jobcheck` decides a requirement, or the reason why no trace decides it.
 pub fn decided(entry: &Requirement) -> String {
     match entry.judged {
         Judged::Truth => "from what etcd held; a stale cache is no excuse".to_owned(),

@@ -36,7 +36,7 @@ pub struct RunArgs {
     pub runs: u64,
     /// On sim: the first seed. On clusters: the steps that happen as soon as possible, as a bit mask.
     ///
-    /// On sim, seed 0 goes step by step. Any other seed chooses the order of events at random.
+    /// On sim, seed 0 runs step by step. Any other seed chooses the order of events at random.
     ///
     /// On live, builtin and external, the seed is a bit mask: 1 for the first step, 2 for the second, 3 for both. A step
     /// whose bit is set happens as soon as it is possible. The other steps wait for quiescence.

@@ -154,7 +154,13 @@ impl Many {
     }
 }
 
-async fn one(target: Target, named: Named, site: &Arc<TestCluster>, plan: &Plan, stop: &CancellationToken) -> Run {
+async fn one(
+    target: Target,
+    named: Named,
+    site: &Arc<TestCluster>,
+    plan: &Plan,
+    stop: &CancellationToken,
+) -> Run {
     let begun = Instant::now();
     let execution = match real_cluster::play(site, &named.1, plan, stop).await {
         Attempt::Ran(outcome) => Execution::Cluster(Box::new(recorded(*outcome))),

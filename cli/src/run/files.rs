@@ -97,7 +97,10 @@ fn text_of(file: &Path) -> Result<Source, InputProblem> {
     };
     let text = text.map_err(unreadable)?;
     if text.len() as u64 > LONGEST {
-        return Err(InputProblem::whole(file, &format!("longer than {LONGEST} bytes, which no scenario is")));
+        return Err(InputProblem::whole(
+            file,
+            &format!("longer than {LONGEST} bytes, the maximum for a scenario"),
+        ));
     }
     Ok(Source { name, text })
 }

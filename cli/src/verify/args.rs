@@ -58,6 +58,6 @@ Exit codes:
   0  every part holds
   1  a part does not hold; the summary names the reasons
   2  wrong usage, or an unreadable file
-  3  a part was not run or was interrupted, which is no pass
+  3  a part was not run or was interrupted, which is not a pass
   4  the report cannot be written
   5  internal error: please report it";

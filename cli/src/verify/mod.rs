@@ -156,7 +156,10 @@ fn of_scopes(
 fn of_scenarios(args: &VerifyArgs, directory: &Path, interrupt: &Interrupt) -> Part {
     let name = "scenarios";
     if let Some(scenarios) = args.scenarios.as_ref().filter(|it| !it.is_dir()) {
-        return Part::not_run(name, format!("{} is no directory: --scenarios DIR", scenarios.display()));
+        return Part::not_run(
+            name,
+            format!("{} is not a directory: pass --scenarios DIR", scenarios.display()),
+        );
     }
     let scenarios: Option<PathBuf> = args.scenarios.clone();
     let all = crate::run::on_sim(scenarios, args.runs, directory, interrupt);

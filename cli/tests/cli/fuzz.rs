@@ -106,7 +106,7 @@ fn replayed_paths_are_reported_with_their_steps_and_differences() {
         part.out
     );
     let listed = |name: &str| part.json()["notTaken"].as_array().unwrap().contains(&name.into());
-    assert!(listed("TTL deletion") && !listed("status written"), "{}", part.out);
+    assert!(listed("TTL sync deleted the Job") && !listed("status written"), "{}", part.out);
     let defect = generated(&["--steps", "3000", "--mutant", "B12"]);
     assert_eq!(defect.code, 1, "{defect:?}");
     schema::check(&defect.json());

@@ -157,7 +157,7 @@ fn files_that_are_not_there_or_no_files_are_named() {
     assert!(run.err.contains("expected a file, found a directory; name the files in it"), "{}", run.err);
     let run = finish(binary().args(["replay", "-", "-"]), b"");
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("standard input was named twice"), "{}", run.err);
+    assert!(run.err.contains("standard input is named twice"), "{}", run.err);
 }
 
 #[test]

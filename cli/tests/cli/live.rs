@@ -23,7 +23,7 @@ use crate::support::controller;
 /// Starts a control plane.
 fn up(clusters: &Clusters, arguments: &[&str]) {
     let run = clusters.run(&[&["up"], arguments].concat());
-    assert_eq!(run.code, 0, "{}\nLive tests can be left out: cargo test -- --skip live::", run.err);
+    assert_eq!(run.code, 0, "{}\nTo skip live tests: cargo test -- --skip live::", run.err);
 }
 
 /// Creates a Job, and waits for its pods.

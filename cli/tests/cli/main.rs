@@ -16,6 +16,7 @@ mod readme;
 mod record;
 mod rule;
 mod run;
+mod scenario_format;
 mod schema;
 mod support;
 mod verdicts;

@@ -62,7 +62,7 @@ fn wrong_usage_exits_with_2() {
     assert_eq!(jobcheck(["replai"]).code, 2);
     assert_eq!(jobcheck(["replay"]).code, 2);
     for (flags, part) in [
-        (["--requirement", "FT-99"], "no requirement has this id"),
+        (["--requirement", "FT-99"], "there is no requirement \"FT-99\"; the nearest are FT-32"),
         (["--kubernetes", "1.33"], "expected 1.34, 1.35, 1.36 or 1.37"),
         (["--kubernetes", "latest"], "expected 1.34"),
         (["--assume", "retries=3"], "expected one of pod-failure-backoff"),
@@ -93,7 +93,7 @@ fn a_requirement_filters_violations_and_the_exit_code() {
     let same_fact = with(&["--requirement=ft-03"], &file);
     assert!(same_fact.code == 1 && same_fact.out.contains("FT-02 (also FT-03"), "{same_fact:?}");
     let other = with(&["--requirement=TC-05"], &file);
-    assert!(other.code == 0 && other.out.contains("judged        1: TC-05"), "{other:?}");
+    assert!(other.code == 0 && other.out.contains("judged        1 requirement; "), "{other:?}");
     assert_eq!(with(&["--requirement=TC-05", "--requirement=FT-02"], &file).code, 1);
 }
 

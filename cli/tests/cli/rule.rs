@@ -5,8 +5,14 @@ use std::path::Path;
 use crate::schema;
 use crate::support::jobcheck;
 
-/// Rules of every kind: decided by a guard, by the absence of others, by the API server, by an obligation, under the id of
-/// another, and by exploration alone.
+/// Requirements of every kind. They are decided by:
+///
+/// - a guard
+/// - the absence of other violations
+/// - the API server
+/// - an obligation
+/// - a guard that reports another id
+/// - exploration alone
 const ASKED: [&str; 12] = [
     "TC-04", "FT-03", "BI-08", "RP-03", "SX-03", "TT-05", "MB-02", "BO-06", "PC-06", "SU-08", "PF-06",
     "SS-32",
@@ -28,7 +34,6 @@ fn a_rule_is_printed_with_its_reason_an_example_and_the_way_to_its_code() {
     }
 }
 
-/// Whatever a rule names is there.
 #[test]
 fn every_file_that_a_rule_names_is_in_the_repository() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -36,7 +36,12 @@ static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
 /// The `kind` of the documents of a schema, which may be a reference to one of its definitions.
 fn kind(schema: &Value) -> Option<&str> {
     let pointer = schema["$ref"].as_str().and_then(|it| it.strip_prefix('#')).unwrap_or_default();
-    schema.pointer(pointer)?["properties"]["kind"]["const"].as_str()
+    let kind = &schema.pointer(pointer)?["properties"]["kind"];
+    let kind = match kind["$ref"].as_str().and_then(|it| it.strip_prefix('#')) {
+        Some(pointer) => schema.pointer(pointer)?,
+        None => kind,
+    };
+    kind["const"].as_str().or_else(|| kind["enum"][0].as_str())
 }
 
 /// Panics if a document does not fit the schema of its kind.

@@ -67,7 +67,7 @@ impl Connection {
         if (200..300).contains(&code) {
             return Ok(Reply::Object { code, object: Arc::new(object) });
         }
-        let message = object["message"].as_str().unwrap_or("it says no more than that");
+        let message = object["message"].as_str().unwrap_or("the response has no message");
         Err(refusal(code, message.to_owned()))
     }
 }

@@ -12,7 +12,7 @@ pub enum Error {
     #[error(transparent)]
     Access(#[from] AccessError),
     /// The account lacks permissions.
-    #[error("not allowed on this cluster: {}; a run needs it all", .0.join(", "))]
+    #[error("not allowed on this cluster: {}; a run needs all these permissions", .0.join(", "))]
     Permission(Vec<String>),
     /// The API server refuses an initial object of the scenario.
     #[error("the API server refuses an object of the scenario: {0}")]

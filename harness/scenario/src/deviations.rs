@@ -1,4 +1,5 @@
-//! Deviations that a scenario expects of a target: documented ones of the built-in, and requirements that it breaks.
+//! Deviations that a scenario expects of a target: documented deviations of the built-in controller, and requirements
+//! that the target breaks.
 
 use std::fmt;
 
@@ -11,29 +12,31 @@ use super::claims::Claims;
 use super::format::Scenario;
 use super::values::{Id, TargetName};
 
-/// A deviation that a target is expected to show. Of `known`, `breaks` and `warns` one is set at most; where none is, no rule
-/// forbids what the target does, and `instead` says how it differs.
+/// A deviation that a target is expected to show.
+///
+/// At most one of `known`, `breaks` and `warns` is set. If none is set, no requirement forbids the behaviour of the
+/// target, and `instead` describes the difference.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Deviation {
     /// The target.
     pub on: TargetName,
-    /// The documented deviation of the built-in, by which the judge names it.
+    /// The known deviation of the built-in controller, which the judge reports as the label of a violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<Id>,
-    /// The requirement that is broken, where the recording shows too little to name the deviation.
+    /// The broken requirement, if the recording lacks the evidence for the label of a known deviation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breaks: Option<Id>,
-    /// The requirement of which the judge warns.
+    /// The requirement that a warning of the judge names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warns: Option<Id>,
-    /// What holds there at the end in the place of `expect`. Where it is left out, `expect` is waited for all the same, as
-    /// long as it takes until what does not come is overdue.
+    /// The claims that hold at the end on this target, in place of `expect`. If the field is absent, the run still
+    /// waits for `expect`, until its patience ends or an obligation is overdue. The wait makes the deviation show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead: Option<Vec<Claims>>,
 }
 
-/// What the judge says where a deviation shows.
+/// The evidence of a deviation in the report of the judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// A violation with this label.
@@ -55,19 +58,19 @@ impl fmt::Display for Shown {
 }
 
 impl Deviation {
-    /// What the judge says where it shows.
+    /// Returns the evidence that the report must have: one item for each of `known`, `breaks` and `warns` that is set.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         let known = self.known.map(|id| Shown::Known(id.0));
         let breaks = self.breaks.map(|id| Shown::Breaks(id.0));
         known.into_iter().chain(breaks).chain(self.warns.map(|id| Shown::Warns(id.0)))
     }
 
-    /// What is wrong with it, if anything.
+    /// Returns the reason why the deviation is invalid, or `None` if it is valid.
     pub(super) fn objection(&self) -> Option<&'static str> {
         match (self.shown().count(), &self.instead) {
             (0, None) => Some("write one of `known`, `breaks` and `warns`, or what holds `instead`"),
             (0 | 1, _) => None,
-            _ => Some("write one of `known`, `breaks` and `warns`, and a deviation for each"),
+            _ => Some("write only one of `known`, `breaks` and `warns`; write a deviation for each"),
         }
     }
 }
@@ -85,12 +88,12 @@ impl Shown {
     }
 }
 
-/// The label of each violation, or its requirement where it has none; and whether it has a label.
+/// Returns the label of each violation and true, or the requirement and false if the violation has no label.
 fn violations(report: &ReplayReport) -> impl Iterator<Item = (Option<Req>, bool)> {
     report.jobs.iter().flat_map(|job| &job.violations).map(told)
 }
 
-/// The same of the first of each Job.
+/// Returns the same for the first violation of each Job.
 fn first_violations(report: &ReplayReport) -> impl Iterator<Item = (Option<Req>, bool)> {
     report.jobs.iter().filter_map(|job| job.violations.first()).map(told)
 }
@@ -99,24 +102,25 @@ fn told(it: &Finding) -> (Option<Req>, bool) {
     (it.known.or(it.requirement).map(|id| id.0), it.known.is_some())
 }
 
-/// What became of the deviations that were expected of a target.
+/// The comparison of the expected deviations of a target with a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// All of them show, and nothing else is wrong.
+    /// The report has all of them, and the first violation of each Job is one of them.
     Shown(Vec<Shown>),
-    /// These do not show.
+    /// The report lacks these.
     Missing(Vec<Shown>),
-    /// Something else is wrong, too.
+    /// The first violation of a Job is none of the expected deviations.
     Others,
 }
 
 impl Scenario {
-    /// The deviations that are expected of a target.
+    /// Returns the deviations that are expected of a target.
     pub fn deviations_on(&self, target: TargetName) -> impl Iterator<Item = &Deviation> {
         self.deviations.iter().map(|it| &it.value).filter(move |it| it.on == target)
     }
 
-    /// What holds at the end on a target.
+    /// Returns the claims that must hold at the end on a target: those of `instead` if a deviation has them, otherwise
+    /// `expect`.
     #[must_use]
     pub fn expected_on(&self, target: TargetName) -> Vec<&Claims> {
         let instead: Vec<&Claims> =
@@ -125,7 +129,7 @@ impl Scenario {
         if deviates { instead } else { self.expect.iter().map(|it: &Spanned<Claims>| &it.value).collect() }
     }
 
-    /// What became of the deviations that are expected of a target; none where it is to hold.
+    /// Compares the deviations that are expected of a target with a report. Returns `None` if none are expected.
     #[must_use]
     pub fn expected_deviations(&self, target: TargetName, report: &ReplayReport) -> Option<Expected> {
         self.deviations_on(target).next()?;

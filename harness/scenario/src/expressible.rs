@@ -1,33 +1,36 @@
-//! What of a step the model can express, and what it has no word for.
+//! The parts of a step that the model cannot express, and the user's edits that it can.
 
 use jobcheck_explorer::env::user::{SpecEdit, UserAction};
 
 use super::steps::{Edit, Step};
 
-/// Why the model has no word for a step, though other targets have.
+/// Returns the reason why the model cannot express a step that other targets can play, with advice. Returns `None` if
+/// it can.
 pub(super) fn beyond(step: &Step) -> Option<&'static str> {
     let watches = [step.hold, step.release, step.expire];
     let leader = watches.into_iter().flatten().find_map(|watch| watch.leader);
     if leader.or(step.request.and_then(|request| request.leader)).is_some() {
         Some(
-            "the model does not tell two leaders apart here: leave `leader` out, or play it on sim, live or builtin",
+            "the model does not distinguish two leaders here: remove `leader`, or run the scenario on sim, live or builtin",
         )
     } else if step.until.is_some() {
         Some(
-            "the model has no request that fails again and again: leave `until` out, or play it on sim, live or builtin",
+            "the model has no request that fails repeatedly: remove `until`, or run the scenario on sim, live or builtin",
         )
     } else if step.targets().any(|target| target.count.is_some()) {
-        Some("in the model a step happens to one pod: leave `count` out, or play it on sim, live or builtin")
+        Some(
+            "a step of the model affects one pod: remove `count`, or run the scenario on sim, live or builtin",
+        )
     } else {
         None
     }
 }
 
-/// An edit of the user, of an Indexed Job or of another.
+/// Returns the user's action for an edit of a Job. `indexed` is true for an Indexed Job.
 ///
 /// # Errors
 ///
-/// What the model cannot express, or the API server refuses.
+/// The API server refuses the edit, or the model cannot express it.
 pub(super) fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
     let Edit {
         suspend,
@@ -44,7 +47,7 @@ pub(super) fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
     }
     if completions.is_some() && completions != parallelism {
         return Err("the model scales an Indexed Job by `parallelism` and `completions` together: \
-                    write both, with one value"
+                    write both with the same value"
             .to_owned());
     }
     let alone = indexed && completions.is_none();
@@ -63,7 +66,7 @@ pub(super) fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
     .collect();
     match edits.as_slice() {
         [edit] => Ok(UserAction::Edit(*edit)),
-        [] => Err("nothing is changed: write for example `suspend: true`".to_owned()),
+        [] => Err("the edit changes nothing: write for example `suspend: true`".to_owned()),
         _ => Err("the model changes one field at a time: write a step for each".to_owned()),
     }
 }

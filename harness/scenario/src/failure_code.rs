@@ -1,21 +1,23 @@
-//! With what a request fails.
+//! The HTTP status codes with which a request can fail.
 
 use serde::{Deserialize, Serialize};
 
-/// The HTTP status of a request that fails though nothing is wrong with it: one that an API server may answer, and that says
-/// nothing untrue of the object. 404 is for `create` alone; 409 and 422 are for writes.
+/// The HTTP status with which a valid request fails.
+///
+/// An API server may send each of them to a valid request, and none makes a false statement about the object. 404 is
+/// only for `create`. 409 and 422 are only for writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u16", into = "u16")]
 pub enum FailureCode {
-    /// 403, as a webhook or a quota answers.
+    /// 403, the answer of a webhook or a quota.
     Forbidden,
-    /// 404 to a creation: the namespace is gone.
+    /// 404 to a creation: the namespace does not exist any more.
     NotFound,
-    /// 409: the quota, or the object, was written again and again meanwhile.
+    /// 409: the quota or the object was modified at the same time, or a webhook denies the request with this code.
     Conflict,
-    /// 422, as an admission policy or a webhook answers.
+    /// 422, the answer of an admission policy.
     Invalid,
-    /// 429, with the advice to come again.
+    /// 429, with a `Retry-After`.
     TooManyRequests,
     /// 500.
     InternalError,
@@ -34,7 +36,7 @@ impl FailureCode {
         FailureCode::Timeout,
     ];
 
-    /// The status.
+    /// Returns the status as a number.
     #[must_use]
     pub fn code(self) -> u16 {
         match self {
@@ -61,7 +63,7 @@ impl TryFrom<u16> for FailureCode {
     fn try_from(code: u16) -> Result<FailureCode, String> {
         let named = |it: &FailureCode| it.code() == code;
         FailureCode::ALL.into_iter().find(named).ok_or_else(|| {
-            format!("no request fails with {code} here: write 403, 404, 409, 422, 429, 500 or 504")
+            format!("a scenario cannot fail a request with {code}: write 403, 404, 409, 422, 429, 500 or 504")
         })
     }
 }

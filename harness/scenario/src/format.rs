@@ -44,7 +44,7 @@ pub struct Scenario {
     /// The source: a test of Kubernetes, an issue, or a finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The targets that can play it; all where it is left out.
+    /// The targets that can play the scenario. If the list is empty or absent, all can.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetName>,
     /// The Jobs that the user creates.
@@ -79,7 +79,7 @@ pub struct Scenario {
     /// The claims that hold at quiescence after all steps. In addition no requirement may be broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Spanned<Claims>>,
-    /// Which targets are expected to deviate from the requirements here, and how. The others hold.
+    /// The deviations from the requirements that targets are expected to show. All other targets must hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Spanned<Deviation>>,
 }

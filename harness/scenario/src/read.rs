@@ -111,7 +111,7 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     for (number, job) in scenario.jobs.iter().enumerate() {
         named_well("a Job", &job.name)?;
         if scenario.jobs[..number].iter().any(|other| other.name == job.name) {
-            let message = format!("there are two Jobs {:?}: give each a name of its own", job.name);
+            let message = format!("there are two Jobs {:?}: give each a unique name", job.name);
             return Err(ScenarioError::at(job.spec.referenced, message));
         }
     }
@@ -132,7 +132,7 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
 }
 
-/// Each request that is held goes on later, and none goes on that was not held.
+/// Checks that a later `heldRequest` continues each held request, and that each `heldRequest` has a held request.
 fn check_held(scenario: &Scenario) -> Result<(), ScenarioError> {
     let mut held = Vec::new();
     for step in &scenario.steps {
@@ -163,7 +163,7 @@ fn check_deviations(scenario: &Scenario) -> Result<(), ScenarioError> {
 
 const NOT_HELD: &str = "no request is held here: write a step `request` with `outcome: held` before";
 
-const HELD_FOR_EVER: &str = "this request never goes on: write a step `heldRequest` behind it";
+const HELD_FOR_EVER: &str = "no step continues this request: write a step `heldRequest` after it";
 
 const HELD_FOR_NOTHING: &str =
     "no step follows, and the end of the steps releases everything: add a step, or remove this one";
@@ -287,7 +287,8 @@ fn has_no_fields(fields: &impl Serialize) -> bool {
 }
 
 impl Step {
-    /// The problem of a word that belongs to other steps, or to other outcomes.
+    /// Returns the problem of a field that is valid only for other steps or other outcomes. Returns `None` if there is
+    /// none.
     fn misused(&self) -> Option<&'static str> {
         let during = self.crash.and_then(|crash| crash.during);
         let outcome = self.request.and_then(|request| request.outcome);
@@ -295,13 +296,13 @@ impl Step {
         if self.until.is_some() && !matches!(outcome, Some(Outcome::Fails | Outcome::ResponseLost)) {
             Some("`until` is for a `request` with the outcome `fails` or `answerLost`")
         } else if during.is_some_and(|request| request.leader.is_some()) {
-            Some("the first leader crashes: leave `leader` out")
+            Some("only the first leader can crash: remove `leader`")
         } else if self.expire.is_some_and(|watch| watch.leader.is_some()) {
-            Some("`expire` ends the watches of both leaders: leave `leader` out")
+            Some("`expire` ends the watches of both leaders: remove `leader`")
         } else if held.is_some_and(|it| it.outcome == Some(Outcome::Held)) {
-            Some("the request is held already: write handled, fails or answerLost")
+            Some("the request is already held: write handled, fails or answerLost")
         } else if held.is_some_and(|it| it.code.is_some() && it.outcome != Some(Outcome::Fails)) {
-            Some("a `code` is that of a request that fails: write `outcome: fails`")
+            Some("`code` requires `outcome: fails`")
         } else if self.targets().any(|it| it.count.is_some() && (it.pod.is_some() || it.index.is_some())) {
             Some("write either `count`, or `pod` or `index`")
         } else {
@@ -317,7 +318,7 @@ impl Step {
         value.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
     }
 
-    /// The pods that the step names.
+    /// The targets of the step's events of pods.
     pub(super) fn targets(&self) -> impl Iterator<Item = PodTarget> {
         let targets = [
             self.schedule,
@@ -336,7 +337,7 @@ impl Step {
         targets.into_iter().flatten()
     }
 
-    /// What it says of which pods.
+    /// Returns the `pod` and `index` of each target, request, failure, and deletion in the step.
     fn pods(&self) -> Vec<(Option<u8>, Option<u32>)> {
         let targets = self.targets().map(|it| (it.pod, it.index));
         let during = self.crash.and_then(|crash| crash.during);

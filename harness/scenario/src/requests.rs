@@ -34,7 +34,7 @@ impl Request {
         match (self.code?, self.verb) {
             _ if self.outcome != Some(Outcome::Fails) => Some("`code` requires `outcome: fails`"),
             (FailureCode::NotFound, verb) if verb != Verb::Create => Some(
-                "404 for this request means that its object was removed, which is not true, and no controller can know better: \
+                "404 for this request means that its object was removed, which is not true and would mislead any controller: \
                  write 404 only for `create`, whose namespace may be removed",
             ),
             // A read fails neither by admission nor by a concurrent write.

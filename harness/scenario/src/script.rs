@@ -261,7 +261,7 @@ impl Translation<'_> {
         if step.delete_namespace.is_some() {
             if self.scenario.jobs.len() > 1 {
                 return Err(
-                    "in the model each Job has a namespace of its own: write a scenario with one Job".into(),
+                    "in the model each Job has its own namespace: write a scenario with one Job".into()
                 );
             }
             return Ok(Some(vec![UserAction::DeleteNamespace]));
@@ -397,7 +397,7 @@ impl Translation<'_> {
     }
 }
 
-/// The caches of what is watched.
+/// The caches of a watched resource.
 fn caches(watched: Watched) -> Caches {
     match watched {
         Watched::Pods => Caches::Pods,
@@ -421,7 +421,7 @@ fn one_more(count: &mut u8) -> Result<(), String> {
 }
 
 fn too_many() -> String {
-    format!("the model knows at most {} faults of each kind: write several scenarios", u8::MAX)
+    format!("the model has at most {} faults of each kind: write several scenarios", u8::MAX)
 }
 
 impl PodTarget {

@@ -14,7 +14,7 @@ use super::values::{Condition, ExitCode, Gate, Span};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
-    /// The Job that it concerns. Optional if there is only one.
+    /// The name of the Job. Optional if the scenario has only one Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
     /// The step happens when these claims hold.
@@ -153,7 +153,7 @@ pub struct PodTarget {
     /// A pod of this completion index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// To so many pods it happens, and not to one alone.
+    /// The number of pods to which the event happens. The default is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 }
@@ -369,7 +369,7 @@ pub struct Request {
     /// codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<FailureCode>,
-    /// Only a request of this leader is meant, where there are two.
+    /// If there are two leaders: the step is only for a request of this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader: Option<Leader>,
 }
@@ -430,7 +430,7 @@ pub enum Outcome {
     /// The request is handled, and its response is lost.
     #[serde(rename = "answerLost")]
     ResponseLost,
-    /// It waits for a step `heldRequest`; the scenario goes on as soon as it was sent.
+    /// The request waits for a step `heldRequest`. The scenario continues as soon as the request was sent.
     Held,
 }
 
@@ -440,7 +440,7 @@ pub enum Outcome {
 pub struct Watch {
     /// The watched resource.
     pub watch: Watched,
-    /// The watch of this leader alone, where there are two.
+    /// If there are two leaders: the step is only for the watch of this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader: Option<Leader>,
 }

@@ -110,7 +110,7 @@ impl ScenarioRun<'_> {
             Handling::Lost => {
                 // Traces contain no reads.
                 if request.verb.writes() {
-                    self.cluster.fault("lostResponse", actor, "the answer does not arrive");
+                    self.cluster.fault("lostResponse", actor, "the response is lost");
                 }
                 self.cluster.ask(request);
                 None

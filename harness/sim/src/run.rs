@@ -33,7 +33,7 @@ pub struct ScenarioRun<'a> {
     pub(crate) position: usize,
     /// The number of requests so far that match the step.
     pub(crate) met: u8,
-    /// Watches that show nothing, of all processes or of one.
+    /// The watches whose events are held back, of all processes or of one leader.
     holds: Vec<Watch>,
     paused: bool,
     /// The request of a terminated controller, with the time at which it was sent.
@@ -210,7 +210,7 @@ impl<'a> ScenarioRun<'a> {
         true
     }
 
-    /// A process asks for something, and hears what becomes of that.
+    /// Sends a request of a process, and delivers its outcome to the process.
     pub(crate) fn ask(&mut self, number: usize, request: &CallRequest, handling: &Handling) {
         let response = self.send(request, handling, process::ACTOR);
         let now = self.cluster.now();
@@ -345,7 +345,7 @@ impl<'a> ScenarioRun<'a> {
         true
     }
 
-    /// Whether a watch of the process of this number shows nothing.
+    /// Returns true if a `hold` step holds back the events of this watch of the process with this number.
     fn is_held(&self, number: usize, watched: Watched) -> bool {
         let is_its = |leader: Leader| usize::from(leader == Leader::Second) == number;
         self.holds.iter().any(|it| it.watch == watched && it.leader.is_none_or(is_its))

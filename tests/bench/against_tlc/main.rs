@@ -148,8 +148,8 @@ fn compare(tlc: &Tlc, name: &str, threads: usize, rounds: u64, claims: &mut Clai
     }
     let case = format!("{name}, {threads} threads");
     let ratio = base.seconds / explorer.seconds;
-    claims.at_least("README.md", format!("{case}: the explorer's speed to TLC's"), ratio, 10.0);
+    claims.at_least("docs/results/speed.md", format!("{case}: the explorer's speed to TLC's"), ratio, 10.0);
     let bytes = explorer.bytes as f64 / explorer.states.max(1) as f64;
-    claims.at_most("README.md", format!("{case}: bytes per state"), bytes, 57.0);
+    claims.at_most("docs/results/speed.md", format!("{case}: bytes per state"), bytes, 57.0);
     Ok(())
 }

@@ -11,15 +11,15 @@ use crate::pod::Pod;
 use crate::random::Random;
 use crate::{specs, statuses};
 
-/// A stored Job and what a client makes of it, each as JSON.
+/// A stored Job, and the Job in a client's update, each as JSON.
 pub struct Update {
     /// The stored object.
     pub old: Value,
-    /// The object as the request has it.
+    /// The object in the request.
     pub new: Value,
 }
 
-/// A write of the status.
+/// Returns a random write of the status.
 pub fn status(random: &mut Random) -> Update {
     let mut old = specs::base(&RuleSet::V1_36);
     statuses::vary_spec(random, Arc::make_mut(&mut old.spec));
@@ -35,7 +35,7 @@ pub fn status(random: &mut Random) -> Update {
     Update { old: value(&old, &pod), new: value(&new, &pod) }
 }
 
-/// A write of the specification.
+/// Returns a random write of the specification.
 pub fn spec(random: &mut Random) -> Update {
     let (mut old, mut old_pod) = (specs::base(&RuleSet::V1_36), Pod::plain());
     specs::choose_kind(random, Arc::make_mut(&mut old.spec));
@@ -58,7 +58,8 @@ pub fn spec(random: &mut Random) -> Update {
     Update { old: value(&old, &old_pod), new: value(&new, &new_pod) }
 }
 
-/// A Job that a client sends: with what the server generates left out, as a rule, and some defaults too.
+/// Returns a random Job that a client creates. Most lack the generated labels and selector, and some fields with a
+/// default.
 pub fn sent(random: &mut Random) -> Value {
     let (mut job, mut pod) = (specs::base(&RuleSet::V1_36), Pod::plain());
     specs::choose_kind(random, Arc::make_mut(&mut job.spec));

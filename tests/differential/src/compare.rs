@@ -1,4 +1,4 @@
-//! What the embedded server answers, and how it differs from Kubernetes' answer.
+//! The decisions of the embedded server, and their comparison with the decisions of Kubernetes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,12 +13,12 @@ use serde_json::{Map, Value, json};
 use crate::cases;
 use crate::random::Random;
 
-/// Differences that are printed.
+/// The maximum number of differences of each sort that are printed.
 const SHOWN: usize = 10;
-/// A UID that no generated object names.
+/// A UID that no generated object has.
 const NOBODY: &str = "11111111-1111-4111-8111-111111111111";
 
-/// A kind of question.
+/// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// PUT of `/status`.
@@ -29,22 +29,22 @@ pub enum Kind {
     Create,
 }
 
-/// A question with our answer.
+/// A request with the response of the embedded server.
 pub struct Ours {
-    /// The request, as the oracle reads it.
+    /// The request in the oracle's format.
     pub question: Value,
     code: u16,
     object: Option<Value>,
-    /// Fields that a refusal names.
+    /// The fields in the causes of a refusal.
     fields: BTreeSet<String>,
     message: String,
 }
 
-/// The embedded server, with one Job at most.
+/// The embedded server, which stores at most one Job.
 pub struct Server(jobcheck_apiserver::Server);
 
 impl Server {
-    /// One with these rules.
+    /// Returns an empty server with these rules.
     pub fn new(rules: RuleSet) -> Server {
         Server(jobcheck_apiserver::Server::new(
             Config { history: 4, rules, ..Config::default() },
@@ -66,7 +66,7 @@ impl Server {
         let mut body = case.new;
         body["metadata"]["resourceVersion"] = Value::Null;
         if let Err(error) = self.0.put_raw(Resource::Jobs, &case.old) {
-            panic!("the generator makes an object that is none: {}", error.message);
+            panic!("the generator makes an object that the server cannot store: {}", error.message);
         }
         let request = Request::new(Resource::Jobs, Some("default"), Some("pi"), Verb::Update(body));
         self.answer(question, &Request { subresource, ..request })
@@ -118,7 +118,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing compared yet.
+    /// Returns a tally without requests.
     pub fn of(kind: Kind) -> Tally {
         Tally {
             kind,
@@ -132,12 +132,13 @@ impl Tally {
         }
     }
 
-    /// Whether both servers accepted and stored the same everywhere.
+    /// Returns true if both servers accepted the same requests and stored the same objects. Returns false if there
+    /// were no requests.
     pub fn agrees(&self) -> bool {
         self.asked > 0 && self.decisions_differ + self.objects_differ == 0
     }
 
-    /// Compares one request with what the oracle said of it.
+    /// Compares the response to one request with the oracle's answer.
     pub fn compare(&mut self, ours: &Ours, theirs: &Value) {
         self.asked += 1;
         let accepted = theirs["accepted"] == true;
@@ -179,7 +180,7 @@ impl Tally {
     }
 }
 
-/// A field without the places in lists, which the model does not name.
+/// Returns a field without its list indexes, which the embedded server does not report.
 fn general(field: &str) -> String {
     let mut plain = String::new();
     let mut inside = false;
@@ -195,27 +196,27 @@ fn general(field: &str) -> String {
 }
 
 impl Ours {
-    /// What came of the request: `refused`, or a digest of what is stored.
+    /// Returns `refused`, or a digest of the stored object.
     pub fn verdict(&self) -> String {
         verdict(self.object.as_ref())
     }
 }
 
-/// The same of Kubernetes' answer.
+/// Returns the same for the oracle's answer.
 pub fn their_verdict(theirs: &Value) -> String {
     verdict(Some(&theirs["object"]).filter(|_| theirs["accepted"] == true))
 }
 
 fn verdict(object: Option<&Value>) -> String {
     let Some(object) = object else { return "refused".to_owned() };
-    // FNV-1a: it need only be the same on every machine.
+    // FNV-1a: the digest must be the same on every machine, and needs no other property.
     let digest = canonical(&compared(object)).bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     format!("{digest:016x}")
 }
 
-/// A value as text, whatever the order of its members.
+/// Returns a value as text with sorted keys, so that the order of fields does not matter.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Object(members) => {
@@ -228,7 +229,7 @@ fn canonical(value: &Value) -> String {
     }
 }
 
-/// What is compared of a stored object: all but what only a server gives it.
+/// Returns the compared parts of a stored object: all but the metadata that each server chooses itself.
 fn compared(object: &Value) -> Value {
     let mut kept = Map::new();
     for key in ["spec", "status"] {
@@ -242,7 +243,7 @@ fn compared(object: &Value) -> Value {
     kept
 }
 
-/// Takes away what is as good as absent for Go.
+/// Removes values that Go's JSON encoder omits, such as empty lists.
 fn prune(value: &mut Value) {
     if let Value::Object(members) = value {
         for member in members.values_mut() {
@@ -263,7 +264,7 @@ fn prune(value: &mut Value) {
     }
 }
 
-/// The first place where two values differ.
+/// Returns the first path at which two values differ, with both values.
 fn difference(path: &str, mine: &Value, other: &Value) -> String {
     if let (Value::Object(one), Value::Object(two)) = (mine, other) {
         let keys: BTreeSet<&String> = one.keys().chain(two.keys()).collect();
@@ -280,8 +281,8 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:?}: {} requests, {} accepted, {} refused ({} by a panic); decisions that differ: {}, stored objects: {}, \
-             fields named by a refusal: {}",
+            "{:?}: {} requests, {} accepted, {} refused ({} by a panic); differences: {} decisions, {} stored objects, \
+             {} fields in refusals",
             self.kind,
             self.asked,
             self.accepted,

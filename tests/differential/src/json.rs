@@ -1,4 +1,4 @@
-//! Jobs as JSON, written by hand because the model depends on no serialiser.
+//! Jobs as JSON. The code is written by hand because the types of the specification implement no serializer.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use jobcheck_spec::job::{
 
 use crate::pod::Pod;
 
-/// An object that is put together field by field.
+/// A builder of a JSON object.
 #[derive(Default)]
 pub struct Object(String);
 
 impl Object {
-    /// Adds a field whose value is JSON already.
+    /// Adds a field whose value is JSON text.
     pub fn raw(mut self, name: &str, value: &str) -> Object {
         let comma = if self.0.is_empty() { "" } else { "," };
         // Writing to a string cannot fail.
@@ -36,28 +36,28 @@ impl Object {
         self.maybe(name, value.map(text))
     }
 
-    /// The object.
+    /// Returns the object as JSON text.
     pub fn end(self) -> String {
         format!("{{{}}}", self.0)
     }
 }
 
-/// A text as JSON. The cases have no control characters.
+/// Returns a text as JSON. The text must have no control characters.
 pub fn text(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A list as JSON.
+/// Returns a list of JSON texts as JSON.
 pub fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(","))
 }
 
-/// A map of texts as JSON.
+/// Returns a map of texts as JSON.
 pub fn map(pairs: &[(Text, Text)]) -> String {
     pairs.iter().fold(Object::default(), |object, (key, value)| object.raw(key, &text(value))).end()
 }
 
-/// A Job with the pod template of `pod`.
+/// Returns a Job as JSON, with the pod template of `pod`.
 pub fn job(job: &Job, pod: &Pod) -> String {
     let metadata = Object::default()
         .raw("name", &text(&job.name))

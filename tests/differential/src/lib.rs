@@ -1,12 +1,13 @@
-//! Random requests near the edges of the API server's rules, for comparison with Kubernetes' own code.
+//! Random requests near the edges of the API server's rules. Programs and a test compare the decisions about them with
+//! Kubernetes' own.
 //!
-//! | program | holds | against |
+//! | program | compares | with |
 //! | --- | --- | --- |
 //! | `status_cases` | the rules of the specification | the strategies of Kubernetes (`harness/controlplane/oracle`) |
-//! | `against_oracle` | whole requests to the embedded API server | the same |
-//! | `against_apiserver` | one body of requests to the embedded API server | a running kube-apiserver |
+//! | `against_oracle` | the embedded API server, by random requests | the same |
+//! | `against_apiserver` | the embedded API server, by a fixed list of requests | a running kube-apiserver |
 //!
-//! The test `recorded` holds the embedded API server against what the oracle said of each version.
+//! The test `recorded` compares the embedded API server with recorded verdicts of the oracle for each version.
 
 pub mod cases;
 pub mod compare;

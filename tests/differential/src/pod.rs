@@ -1,4 +1,4 @@
-//! The pod template of a case, with the parts that the digests of the model stand for.
+//! The pod template of a case, and the digests by which the specification compares templates.
 
 use jobcheck_spec::job::{Template, Text};
 
@@ -8,19 +8,19 @@ use crate::random::Random;
 /// A pod template.
 #[derive(Clone, Default)]
 pub struct Pod {
-    /// Other metadata: `finalizers`.
+    /// `metadata.finalizers`.
     pub finalizers: Vec<&'static str>,
     /// `metadata.annotations`.
     pub annotations: Vec<(Text, Text)>,
     /// `spec.nodeSelector`.
     pub node_selector: Option<&'static str>,
-    /// `spec.affinity`: whether it is there, and its two halves.
+    /// `spec.affinity`, if it is present: whether it has `nodeAffinity`, and whether it has `podAntiAffinity`.
     pub affinity: Option<(bool, bool)>,
-    /// Whether there is a toleration.
+    /// True if the pod has a toleration.
     pub tolerated: bool,
-    /// Whether there is a scheduling gate.
+    /// True if the pod has a scheduling gate.
     pub gated: bool,
-    /// `image` of the containers.
+    /// The `image` of all containers: true for `two`, false for `one`.
     pub second_image: bool,
     /// Names of the containers.
     pub containers: Vec<&'static str>,
@@ -33,12 +33,12 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// One container, nothing else.
+    /// Returns a template with one container and no other optional field.
     pub fn plain() -> Pod {
         Pod { containers: vec!["main"], cpu: 1, init_cpu: 1, ..Pod::default() }
     }
 
-    /// Changes one thing.
+    /// Changes one field, or leaves it as it is by chance.
     pub fn vary(&mut self, random: &mut Random) {
         match random.below(10) {
             0 => self.finalizers = random.pick(&[vec![], vec!["a.io/b"]]),
@@ -57,7 +57,7 @@ impl Pod {
         }
     }
 
-    /// The template as the model sees it.
+    /// Returns the template in the type of the specification. Fields other than those of the pod are from `like`.
     pub fn template(&self, like: &Template) -> Template {
         let names = self.containers.iter().chain(&self.init_containers);
         let names: Vec<Text> = names.map(|name| Text::from(*name)).collect();
@@ -67,10 +67,10 @@ impl Pod {
             self.containers,
             self.init_containers,
             like.restart_policy,
-            // Affinity that only differs in its node half is the same here, and so is empty affinity.
+            // Only the pod half of the affinity is fixed. The node half is a scheduling directive.
             u8::from(self.affinity.is_some_and(|(_, pods)| pods)) * 2 + u8::from(self.second_image)
         );
-        // Whether there is affinity at all is a directive too, be it empty.
+        // The presence of an affinity is a scheduling directive too, even of an empty one.
         let node_affinity = self.affinity.map(|(node, _)| node);
         let directives = format!("{:?}{node_affinity:?}{}{}", self.node_selector, self.tolerated, self.gated);
         let resources = format!("{} {}", self.cpu, if has_init { self.init_cpu } else { 0 });
@@ -90,7 +90,7 @@ impl Pod {
         }
     }
 
-    /// The template as the API writes it.
+    /// Returns the template as JSON of the API.
     pub fn json(&self, labels: &[(Text, Text)], restart_policy: &str) -> String {
         let metadata = Object::default()
             .raw("labels", &map(labels))

@@ -1,34 +1,42 @@
-//! A small seeded generator, so that a case can be named by its seed.
+//! A small seeded generator of random numbers. The same seed gives the same cases on every machine.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Numbers from a seed.
+/// A generator of random numbers.
 pub struct Random(SplitMix64);
 
 impl Random {
-    /// The numbers of a seed.
+    /// Returns the generator of a seed.
     #[must_use]
     pub fn seeded(seed: u64) -> Random {
         Random(SplitMix64::seed_from_u64(seed))
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A number below `limit`.
+    /// Returns a number from 0 to `limit - 1`.
+    ///
+    /// # Panics
+    ///
+    /// `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.bits() % (limit as u64)).unwrap_or(0)
     }
 
-    /// True once in `n`.
+    /// Returns true with the probability 1/`n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of the items.
+    /// Returns one of the items.
+    ///
+    /// # Panics
+    ///
+    /// There are no items.
     pub fn pick<T: Clone>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())].clone()
     }

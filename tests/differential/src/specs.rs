@@ -14,7 +14,7 @@ use jobcheck_spec::{Time, Uid};
 
 use crate::random::Random;
 
-/// A specification of one of the usual kinds.
+/// Makes a specification NonIndexed or Indexed, with or without policies.
 pub fn choose_kind(random: &mut Random, spec: &mut JobSpec) {
     if random.one_in(2) {
         spec.completion_mode = Some(CompletionMode::Indexed);
@@ -32,7 +32,7 @@ pub fn choose_kind(random: &mut Random, spec: &mut JobSpec) {
     }
 }
 
-/// Changes one number, mode, or policy.
+/// Changes one number, mode, policy, or label.
 pub fn vary(random: &mut Random, job: &mut Job) {
     let numbers = [None, Some(-1), Some(0), Some(1), Some(3), Some(5), Some(6)];
     let large = [Some(10_000), Some(10_001), Some(100_000), Some(100_001)];
@@ -94,7 +94,7 @@ fn manager(random: &mut Random) -> Option<String> {
     }
 }
 
-/// Labels and selector, right and wrong. The cases of no label at all and of old Jobs are among them.
+/// Changes labels and selector to valid and invalid ones. Some have no label, and some have the labels of old Jobs.
 fn vary_labels(random: &mut Random, name: &str, spec: &mut JobSpec) {
     let key = random.pick(&[
         JOB_NAME_LABEL,
@@ -186,7 +186,7 @@ fn success_policy(random: &mut Random) -> SuccessPolicy {
     SuccessPolicy { rules: vec![rule; count] }
 }
 
-/// One of the texts, or one around 64 KiB: each index is five characters and a comma, save the last.
+/// Returns one of the texts, or one of about 64 KiB. Each index of it has five digits, and commas separate them.
 fn long_or(random: &mut Random, texts: &[&str]) -> String {
     if !random.one_in(40) {
         return random.pick(texts).to_owned();
@@ -195,7 +195,7 @@ fn long_or(random: &mut Random, texts: &[&str]) -> String {
     (0..count).map(|index| (10_000 + index).to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// A Job of the default specification.
+/// Returns a Job with the default specification.
 pub fn base(rules: &RuleSet) -> Job {
     let sent = Job {
         uid: Uid::parse("a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f"),

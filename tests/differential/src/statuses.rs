@@ -8,7 +8,7 @@ use jobcheck_spec::{Time, Uid};
 
 use crate::random::Random;
 
-/// A specification as far as the status rules look at it.
+/// Sets the fields of a specification that the status rules read.
 pub fn vary_spec(random: &mut Random, spec: &mut JobSpec) {
     let counts = [None, Some(0), Some(1), Some(3), Some(3), Some(5)];
     spec.completions = random.pick(&counts);
@@ -18,12 +18,12 @@ pub fn vary_spec(random: &mut Random, spec: &mut JobSpec) {
     spec.backoff_limit_per_index = random.pick(&[None, Some(1)]);
     spec.success_policy = random.one_in(4).then(SuccessPolicy::default);
     if random.one_in(20) {
-        // Stored before there was validation.
+        // Such a Job may have been stored before validation rejected it.
         spec.completions = Some(-1);
     }
 }
 
-/// A status, anything goes in one of three; the others are what a Job of that kind may hold.
+/// Returns a random status. One in three has arbitrary fields. The others are plausible for a Job of this kind.
 pub fn arbitrary(random: &mut Random, job: &Job) -> JobStatus {
     let mut status = JobStatus::default();
     if random.one_in(3) {
@@ -64,7 +64,7 @@ pub fn arbitrary(random: &mut Random, job: &Job) -> JobStatus {
     status
 }
 
-/// Moves on as a controller would: to a decision, to the end, or out of suspension.
+/// Changes a status as a controller might: it decides the Job, finishes it, or changes its suspension.
 pub fn advance(random: &mut Random, status: &mut JobStatus) {
     match random.below(5) {
         0 => status.conditions.push(condition(ConditionKind::FailureTarget, ConditionStatus::True)),
@@ -95,7 +95,7 @@ fn finish(random: &mut Random, status: &mut JobStatus, interim: ConditionKind, t
     }
 }
 
-/// Changes one thing.
+/// Changes one field of a status.
 pub fn vary(random: &mut Random, status: &mut JobStatus) {
     let times = [None, Some(Time(9)), Some(Time(10)), Some(Time(11))];
     match random.below(14) {
@@ -160,7 +160,7 @@ fn condition(kind: ConditionKind, status: ConditionStatus) -> Condition {
     Condition { kind, status, reason: "".into(), message: "".into(), last_transition_time: None }
 }
 
-/// An index text: well formed, almost, or made of fragments.
+/// Returns a list of indexes that is valid, almost valid, or composed of random fragments.
 fn indexes(random: &mut Random) -> String {
     const TEXTS: &[&str] = &[
         "",

@@ -1,14 +1,16 @@
-//! Pages and files that the comments of a source cite: each is where the comment says.
+//! Checks that the files cited in comments exist.
 
 use std::path::Path;
 
 use crate::root;
 
-/// Endings of files that a comment may cite by a path.
+/// Extensions of files that a comment may cite by a path.
 const ENDINGS: [&str; 6] = [".md", ".rs", ".go", ".tla", ".json", ".yaml"];
 
-/// The first file of a sentence that is not there. A page is cited by its path from the workspace; a source, too, where a
-/// path is given at all.
+/// Returns the message about the first cited file that does not exist. Returns `None` if all exist.
+///
+/// A path is relative to the root of the workspace, or to one of the four nearest folders of the source. A source that
+/// is cited by its name alone is not checked.
 #[must_use]
 pub fn broken(source: &Path, comment: &str) -> Option<String> {
     let is_between = |c: char| !(c.is_alphanumeric() || "/._-{}*<>".contains(c));
@@ -16,13 +18,13 @@ pub fn broken(source: &Path, comment: &str) -> Option<String> {
     let mut files =
         cited.filter(|word| ENDINGS.iter().any(|ending| word.len() > ending.len() && word.ends_with(ending)));
     let wrong = files.find(|word| !exists(source, word))?;
-    Some(format!("{wrong} is cited and is not there"))
+    Some(format!("the cited file {wrong} does not exist"))
 }
 
 fn exists(source: &Path, cited: &str) -> bool {
     let is_pattern = cited.contains(['*', '{', '<']) || cited.contains("NAME") || cited.contains("MINOR");
     let is_page = cited.ends_with(".md");
-    // A file of Kubernetes, or one that a sentence is about in general, has no path of ours.
+    // Patterns, sources without a folder, and files of Kubernetes have no path in the workspace.
     if is_pattern
         || (!is_page && !cited.contains('/'))
         || cited.starts_with("pkg/")

@@ -1,12 +1,12 @@
-//! Checks the words that a person reads: Markdown pages, command-line help, and comments.
+//! Checks the prose of the project: Markdown pages and comments of Rust sources.
 //!
 //! | rule | checked by |
 //! | --- | --- |
 //! | at most 25 words in a sentence | [`sentence`] |
 //! | no sentence opens with Of, What, Whether, Where, Who or How | [`sentence`] |
-//! | the words of the glossary, not the private ones that they replaced | [`words`] |
-//! | every link leads to a file and a heading | [`links`] |
-//! | every file that a comment cites is there | [`citations`] |
+//! | the words of the glossary, and none of the words that they replaced | [`words`] |
+//! | every link leads to a file and a heading that exist | [`links`] |
+//! | every file that a comment cites exists | [`citations`] |
 //!
 //! [`text`] cuts Markdown pages and Rust sources into sentences with their lines.
 
@@ -20,14 +20,14 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A place that breaks a rule.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file, relative to the workspace.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
-    /// The rule, and the text that breaks it.
+    /// The broken rule, and the text that breaks it.
     pub what: String,
 }
 
@@ -37,14 +37,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The workspace.
+/// Returns the root directory of the workspace.
 #[must_use]
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// The Markdown pages and Rust sources below a path of the workspace, in order.
+/// Returns the Markdown pages and Rust sources below a path of the workspace, sorted by path.
 ///
 /// # Errors
 ///
@@ -68,7 +68,7 @@ pub fn files(below: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Every problem of one file: its sentences, its words, and, in a Markdown page, its links.
+/// Returns the problems of one file, by line. In a Markdown page, the problems of links are last.
 ///
 /// # Errors
 ///

@@ -1,11 +1,11 @@
-//! Links of a Markdown page: the file is there, and so is the heading.
+//! Checks that the links of a Markdown page lead to files and headings that exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{Problem, root};
 
-/// Links that lead nowhere.
+/// Returns a problem for each link whose file or heading does not exist.
 #[must_use]
 pub fn problems(path: &Path, page: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -25,10 +25,11 @@ pub fn problems(path: &Path, page: &str) -> Vec<Problem> {
     problems
 }
 
-/// What stands between `](` and `)` outside of code spans.
+/// Returns the link targets of a line: the texts between `](` and `)` outside of code spans.
 fn targets(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (number, part) in line.split('`').enumerate() {
+        // Every second part is a code span. A link whose text is a code span has its `](` in the next part.
         if number % 2 == 1 {
             continue;
         }
@@ -40,7 +41,6 @@ fn targets(line: &str) -> Vec<&str> {
             }
         }
     }
-    // A link whose text is a code span: the bracket closes in another part.
     found
 }
 
@@ -52,17 +52,18 @@ fn broken(path: &Path, page: &str, target: &str) -> Option<String> {
     let folder = path.parent().unwrap_or(path);
     let found: PathBuf = if file.is_empty() { path.to_path_buf() } else { folder.join(file) };
     if !found.exists() {
-        return Some(format!("the link {target} leads to no file"));
+        return Some(format!("the file of the link {target} does not exist"));
     }
     let is_page = found.extension().is_some_and(|it| it == "md");
     if anchor.is_empty() || !is_page {
         return None;
     }
     let text = if file.is_empty() { page.to_owned() } else { fs::read_to_string(&found).unwrap_or_default() };
-    (!anchors(&text).iter().any(|it| it == anchor)).then(|| format!("the link {target} leads to no heading"))
+    (!anchors(&text).iter().any(|it| it == anchor))
+        .then(|| format!("the heading of the link {target} does not exist"))
 }
 
-/// The anchors of a page's headings, as the usual forges make them.
+/// Returns the anchors of a page's headings in the form that GitHub generates.
 #[must_use]
 pub fn anchors(page: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_have_the_anchors_of_the_usual_forges() {
+    fn headings_have_the_anchors_of_github() {
         assert_eq!(
             anchors("# FT-03\n## 4. Refusals, and rest\n```\n# no\n```\n"),
             ["ft-03", "4-refusals-and-rest"]
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_nowhere_is_named() {
+    fn a_link_to_a_missing_file_or_heading_is_reported() {
         let page = crate::root().join("README.md");
         assert!(broken(&page, "", "https://example.com/x").is_none());
         assert!(broken(&page, "", "no-such-file.md").is_some());

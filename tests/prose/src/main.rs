@@ -1,4 +1,7 @@
-//! Lists what breaks the rules of prose: `cargo run -p jobcheck-prose -- [PATH...]`, by default all that is checked.
+//! Lists the violations of the prose rules: `cargo run -p jobcheck-prose -- [PATH...]`, by default in the whole
+//! workspace.
+//!
+//! Exit code 0 means no violations, 1 violations, and 2 that a file cannot be read.
 #![expect(clippy::print_stdout, reason = "a tool prints what it finds")]
 
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
-//! Rules about one sentence: its length, and the word that it opens with.
+//! Rules about one sentence: its length, and its first word.
 
-/// Words that a sentence may have.
+/// The maximum number of words in a sentence.
 pub const MOST_WORDS: usize = 25;
 
-/// Words with which no sentence opens: each of them hides the subject.
+/// Words that no sentence may open with, because the subject then comes late.
 pub const OPENINGS: [&str; 6] = ["Of", "What", "Whether", "Where", "Who", "How"];
 
-/// What is wrong with a sentence.
+/// Returns the problems of a sentence. A question may open with any word.
 #[must_use]
 pub fn problems(sentence: &str) -> Vec<String> {
     let words: Vec<&str> =
@@ -27,14 +27,14 @@ mod tests {
     use super::{MOST_WORDS, problems};
 
     #[test]
-    fn a_long_sentence_is_counted() {
+    fn a_sentence_with_too_many_words_is_reported() {
         let fits = vec!["word"; MOST_WORDS].join(" ");
         assert!(problems(&fits).is_empty());
         assert_eq!(problems(&format!("{fits} more")).len(), 1);
     }
 
     #[test]
-    fn an_opening_that_hides_the_subject_is_found() {
+    fn a_forbidden_opening_is_reported_except_in_a_question() {
         assert_eq!(problems("What a process knows is lost.").len(), 1);
         assert!(problems("What is a premise?").is_empty());
         assert!(problems("Somebody asks what it is.").is_empty());

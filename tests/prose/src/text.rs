@@ -1,23 +1,23 @@
-//! Cuts Markdown pages and the comments of Rust sources into sentences.
+//! Splits Markdown pages and the comments of Rust sources into sentences.
 
-/// A sentence, with the line on which it begins.
+/// A sentence with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// The line, from 1.
+    /// The line on which the sentence begins, from 1.
     pub line: usize,
-    /// The sentence. A code span is one word, `CODE`, and a link is its text.
+    /// The sentence as plain text. A code span is the word `CODE`, and a link is its text.
     pub text: String,
-    /// The sentence with its code spans.
+    /// The source lines of the sentence, with code spans and links.
     pub cited: String,
 }
 
-/// The sentences of a Markdown page. Code blocks, tables, headings, quoted output and HTML comments have none.
+/// Returns the sentences of a Markdown page. Code blocks, tables, headings, quotes, and HTML comments have none.
 #[must_use]
 pub fn of_markdown(page: &str) -> Vec<Sentence> {
     of_lines(page.lines().enumerate().map(|(number, line)| (number + 1, line)))
 }
 
-/// The sentences of the comments in a Rust source, documentation or not.
+/// Returns the sentences of all comments in a Rust source. A comment behind code on the same line has none.
 #[must_use]
 pub fn of_rust(source: &str) -> Vec<Sentence> {
     let mut sentences = Vec::new();
@@ -70,7 +70,8 @@ fn of_lines<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Sentence> 
     sentences
 }
 
-/// Headings, tables, quotes, link definitions, and code that is indented.
+/// Returns true for a line of a heading, table, quote, HTML tag, link definition, or indented code block. `starts` is
+/// true for the first line of a paragraph: later lines may be indented.
 fn is_no_prose(line: &str, starts: bool) -> bool {
     let trimmed = line.trim();
     let is_definition = trimmed.starts_with('[') && trimmed.contains("]: ");
@@ -90,7 +91,7 @@ fn list_item(line: &str) -> Option<&str> {
     })
 }
 
-/// The text as it is read: code spans are the word `CODE`, links are their text, emphasis has no stars.
+/// Returns a line as plain text. A code span is the word `CODE`, a link is its text, and emphasis has no stars.
 fn plain(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -100,7 +101,7 @@ fn plain(line: &str) -> String {
         match rest.as_bytes()[at] {
             b'`' => {
                 let close = tail.find('`');
-                // A span that goes on in the next line ends with this one, near enough.
+                // A code span over two lines is treated as if it ended with the first line.
                 out.push_str("CODE");
                 rest = close.map_or("", |close| &tail[close + 1..]);
                 continue;
@@ -116,7 +117,7 @@ fn plain(line: &str) -> String {
     out
 }
 
-/// Ends a paragraph: its sentences end with a full stop, a question mark, or a colon before a list.
+/// Ends a paragraph, and appends its sentences. A sentence ends with `.`, `?`, `!`, `;`, or with its paragraph.
 fn end(paragraph: &mut Vec<(usize, String, String)>, sentences: &mut Vec<Sentence>) {
     let (mut text, mut line) = (String::new(), None);
     let mut cited: Vec<String> = Vec::new();
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_cut_into_its_sentences() {
+    fn a_page_is_split_into_its_sentences() {
         let page = "# Head\n\nOne *is* `a b`. Two [goes](x.md) on\nthere.\n\n- item one\n- item two.\n\n| a | b |\n\n    code here\n";
         assert_eq!(texts(page), ["One is CODE.", "Two goes on there.", "item one", "item two."]);
     }
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_a_source_are_cut_by_kind() {
+    fn comments_of_different_kinds_are_different_paragraphs() {
         let source =
             "//! Head line.\n\n/// Doc.\nfn a() {} // trailing is skipped\n    // Why. And\n    // more.\n";
         let found: Vec<(usize, String)> = of_rust(source).into_iter().map(|it| (it.line, it.text)).collect();

@@ -1,6 +1,6 @@
-//! Private words of the project's past, and the glossary's word for each (`docs/reference/glossary.md`).
+//! Words that the project no longer uses, and the word of the glossary for each (`docs/reference/glossary.md`).
 
-/// A word that is not used any more, and what to write.
+/// Words that are no longer used, each with its replacement.
 const REPLACED: &[(&str, &str)] = &[
     ("tell", "report, show, print"),
     ("tells", "reports, shows, prints"),
@@ -29,7 +29,7 @@ const REPLACED: &[(&str, &str)] = &[
     ("twin", "second specification"),
 ];
 
-/// Phrases of the same kind.
+/// Phrases that are no longer used, each with its replacement.
 const PHRASES: &[(&str, &str)] = &[
     ("let go", "remove the finalizer, release"),
     ("lets go", "removes the finalizer, releases"),
@@ -48,7 +48,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("beside each other", "side by side"),
 ];
 
-/// What is wrong with the words of a sentence.
+/// Returns a problem for each word or phrase of a sentence that is no longer used.
 #[must_use]
 pub fn problems(sentence: &str) -> Vec<String> {
     let lower = sentence.to_lowercase();
@@ -67,7 +67,7 @@ mod tests {
     use super::problems;
 
     #[test]
-    fn a_private_word_is_found_and_a_longer_one_is_not() {
+    fn a_replaced_word_is_reported_and_a_longer_word_is_not() {
         assert_eq!(problems("The report tells it.").len(), 1);
         assert_eq!(problems("The lease is given up.").len(), 1);
         assert!(problems("Tellers and strayed cats are no words of ours.").is_empty());

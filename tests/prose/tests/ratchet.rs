@@ -1,4 +1,4 @@
-//! The ratchet: each area has at most as many problems as `ratchet.txt` allows, and the number only falls.
+//! The ratchet: no area has more problems than `ratchet.txt` allows, and the allowed number may only fall.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,9 +6,10 @@ use std::{env, fs};
 
 use jobcheck_prose::{check, files, root};
 
-/// Problems of each area, as a line `AREA COUNT`, and the first of each area that has more than it may.
+/// Counts the problems of each area, which `ratchet.txt` has as lines `AREA COUNT`. A failure shows the first five
+/// problems of each area with too many.
 #[test]
-fn no_area_has_more_problems_than_it_may() {
+fn no_area_has_more_problems_than_the_ratchet_allows() {
     let table = root().join("tests/prose/ratchet.txt");
     let allowed = fs::read_to_string(&table).expect("the ratchet is there");
     let (mut counted, mut wrong) = (String::new(), String::new());

@@ -114,7 +114,13 @@ impl Search<'_> {
 }
 
 /// Runs a draft, and repeats it if it breaks a requirement.
-async fn one(seed: u64, draft: Draft, site: &Arc<TestCluster>, plan: Plan, stop: &CancellationToken) -> Outcome {
+async fn one(
+    seed: u64,
+    draft: Draft,
+    site: &Arc<TestCluster>,
+    plan: Plan,
+    stop: &CancellationToken,
+) -> Outcome {
     let scenario = match read(&draft.text("fuzz", "a random scenario")) {
         Ok(scenario) => Arc::new(scenario),
         Err(error) => return Outcome::Failed(Error::Internal(error.to_string())),

@@ -14,7 +14,7 @@ fn recorded(file: &Path, name: &str) -> Vec<Value> {
     let mut command = binary();
     command.env("JOBCHECK_HOME", home.path("")).args(["run", "--target", "live", "--patience", "5m0s"]);
     let run = finish(command.arg(file).arg("--save").arg(saved.path("")), b"");
-    assert_eq!(run.code, 0, "{run:?}\nLive tests can be left out: cargo test -- --skip live::");
+    assert_eq!(run.code, 0, "{run:?}\nTo skip live tests: cargo test -- --skip live::");
     let text = fs::read_to_string(saved.path(&format!("{name}-live.jsonl"))).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -1,4 +1,5 @@
-//! The findings about the built-in Job controller, each as a scenario: kube-controller-manager shows it, and ours holds.
+//! The findings about the built-in Job controller. Each is a scenario in which kube-controller-manager deviates and the
+//! shipped controllers hold.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,10 +10,10 @@ use super::scenarios::scenarios;
 use crate::schema;
 use crate::support::{Folder, binary, finish};
 
-/// How often a finding is played that does not show: a real clock may pass in another way.
+/// The maximum number of runs for a finding that does not show. On a real clock, one run may miss it.
 const ATTEMPTS: usize = 3;
 
-/// What no controller can hold: two processes lead, or feature gates are off in one component alone.
+/// Findings in which every controller deviates: two processes lead, or one component alone has a feature gate off.
 const NOBODY_HOLDS: [&str; 2] = ["mb-14", "sy-01"];
 
 fn findings() -> Vec<PathBuf> {
@@ -22,7 +23,7 @@ fn findings() -> Vec<PathBuf> {
     files
 }
 
-/// Plays scenarios on a target; what each came to, by its name.
+/// Runs scenarios on a target. Returns the name of each scenario and its entry in the JSON report.
 fn play(target: &str, files: &[PathBuf]) -> Vec<(String, Value)> {
     let home = Folder::new();
     let mut command = binary();
@@ -30,7 +31,7 @@ fn play(target: &str, files: &[PathBuf]) -> Vec<(String, Value)> {
     // A machine with much other work is slow, not wrong.
     command.args(["--parallel", "12", "--patience", "5m0s"]).args(files);
     let run = finish(&mut command, b"");
-    assert!(run.code < 4, "{run:?}\nLive tests can be left out: cargo test -- --skip live::");
+    assert!(run.code < 4, "{run:?}\nTo skip live tests: cargo test -- --skip live::");
     let report = run.json();
     schema::check(&report);
     let all = report["scenarios"].as_array().unwrap().iter();
@@ -45,7 +46,7 @@ fn kube_controller_manager_shows_every_finding() {
         let played = play("builtin", &files);
         let others: Vec<&Value> =
             played.iter().map(|(_, it)| it).filter(|it| it["result"] != "deviates").collect();
-        // What does not show may show the next time; what is wrong beside it is wrong.
+        // A finding that does not show may show in the next run. Any other result is a failure at once.
         let is_open = |it: &&Value| it["result"] == "inconclusive" && attempt < ATTEMPTS;
         assert!(others.iter().all(is_open), "attempt {attempt}: {others:#?}");
         let is_left = |file: &PathBuf| others.iter().any(|it| it["file"] == file.to_str().unwrap());
@@ -57,7 +58,7 @@ fn kube_controller_manager_shows_every_finding() {
 }
 
 #[test]
-fn the_shipped_controllers_show_none_of_them() {
+fn the_shipped_controllers_show_only_the_findings_that_no_controller_can_avoid() {
     for (name, it) in play("live", &findings()) {
         let expected = if NOBODY_HOLDS.contains(&&*name) { "deviates" } else { "holds" };
         assert_eq!(it["result"], expected, "{it:#}");

@@ -12,7 +12,7 @@ use crate::cluster::{Clusters, kill, processes};
 use crate::schema;
 use crate::support::{Folder, binary, finish};
 
-const LEFT_OUT: &str = "Live tests can be left out: cargo test -- --skip live::";
+const LEFT_OUT: &str = "To skip live tests: cargo test -- --skip live::";
 
 fn fuzz(home: &Folder, arguments: &[&str]) -> Command {
     let mut command = binary();

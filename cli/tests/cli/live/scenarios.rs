@@ -84,7 +84,7 @@ fn the_library_holds_with_ours_and_differs_with_the_built_in_where_that_is_known
     let run = finish(&mut command, b"");
     let report = run.json();
     let why = odd_results(&report);
-    assert_eq!(run.code, 1, "{}\n{why}\nLive tests can be left out: cargo test -- --skip live::", run.err);
+    assert_eq!(run.code, 1, "{}\n{why}\nTo skip live tests: cargo test -- --skip live::", run.err);
     schema::check(&report);
 
     let mut not_run: Vec<&str> = NOT_ON_LIVE.to_vec();

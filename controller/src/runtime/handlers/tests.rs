@@ -134,7 +134,7 @@ async fn an_ownerless_pod_wakes_the_jobs_that_may_adopt_it() {
     assert_eq!(woken(&wiring).await, ["job a 1"]);
 }
 
-/// FT-02: nothing else would tell the Job that it can count the pod.
+/// FT-02: no other event would trigger the sync that counts the pod.
 #[tokio::test(start_paused = true)]
 async fn a_pod_without_a_controller_that_loses_its_finalizer_wakes_the_job_that_lists_it() {
     let listed = json!({"status": {"uncountedTerminatedPods": {"succeeded": ["p"]}}});

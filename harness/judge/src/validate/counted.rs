@@ -24,7 +24,7 @@ pub struct CountedPods {
     /// UIDs in the current write that belong to pods of another Job.
     pub strange: FxHashSet<Uid>,
     /// UIDs of pods that lost the Job as their owner and still hold the finalizer (J-05).
-    pub strayed: FxHashSet<Uid>,
+    pub became_ownerless: FxHashSet<Uid>,
     /// `podReplacementPolicy` was changed.
     pub policy_changed: bool,
     /// The smallest `completions` since the Job was decided, less the successes that were lost since then.
@@ -69,7 +69,7 @@ impl CountingHistory for CountedPods {
     }
 
     fn has_no_owner(&self, uid: Uid) -> bool {
-        self.strayed.contains(&uid)
+        self.became_ownerless.contains(&uid)
     }
 
     fn has_another_owner(&self, uid: Uid) -> bool {

@@ -112,7 +112,7 @@ impl Track {
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> Explained {
         let lists = |uid| self.stored.as_ref().is_some_and(|job| job.status.is_recorded(uid));
-        let let_go = self.history.released_in_sync();
+        let let_go = self.history.finalizers_removed_in_sync();
         let setting = Setting {
             latest,
             deletes_failed: match (settings.has_actors, self.refused.deletions + self.refused.unheard > 0) {
@@ -121,7 +121,7 @@ impl Track {
                 (true, false) => DeletesFailed::No,
             },
             namespace_goes: self.namespace_goes(settings),
-            released: self.history.released_unlisted(lists),
+            finalizers_removed: self.history.new_successes_removed(lists),
             backoff: &self.backoff,
             let_go: &let_go,
             constants: &settings.constants,
@@ -313,12 +313,12 @@ impl Track {
     /// Keeps the backoff record of the view that explains a status write.
     pub fn keep_backoff(&mut self, heard: bool, settings: &Settings) {
         let before = self.backoff.clone();
-        let let_go = self.history.released_in_sync();
+        let let_go = self.history.finalizers_removed_in_sync();
         let setting = Setting {
             latest: None,
             deletes_failed: DeletesFailed::No,
             namespace_goes: self.namespace_goes(settings),
-            released: 0,
+            finalizers_removed: 0,
             backoff: &before,
             let_go: &let_go,
             constants: &settings.constants,

@@ -66,7 +66,7 @@ pub struct Setting<'a> {
     /// A creation was refused because the namespace is being deleted.
     pub namespace_goes: bool,
     /// Number of pods whose finalizer the sync has removed without recording them.
-    pub released: usize,
+    pub finalizers_removed: usize,
     /// The backoff record before the sync.
     pub backoff: &'a BackoffRecord,
     /// The pods whose finalizer the sync has removed.
@@ -367,7 +367,7 @@ impl Search<'_> {
             job,
             cache: history.cache(),
             post: history.post(),
-            ownerless: Some(history.post_strays()),
+            ownerless: Some(history.post_ownerless()),
             expectations_met: history.shows_earlier_gains(history.position()),
             deletion_unseen: history.lacks_earlier_deletions(history.position()),
             deletes_failed: match self.setting.deletes_failed {
@@ -377,7 +377,7 @@ impl Search<'_> {
             },
             namespace_terminating: self.setting.namespace_goes,
             earliest: self.setting.bounds.began,
-            finalizers_removed: self.setting.released,
+            finalizers_removed: self.setting.finalizers_removed,
             not_before: not_before(self.clock(history), self.setting.bounds, job),
             latest: self.setting.latest,
             backoff: Backoff::default(),

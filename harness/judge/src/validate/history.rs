@@ -56,7 +56,7 @@ pub struct History {
     cache: Pods,
     post: Pods,
     /// The pods in [`History::post`] without a controller.
-    post_strays: Pods,
+    post_ownerless: Pods,
     /// The positions of own writes by pod, oldest first.
     own: FxHashMap<Uid, Vec<Position>>,
     /// Later entries that the current states contain.
@@ -98,8 +98,8 @@ impl History {
 
     /// The pods without a controller after the writes of the sync.
     #[must_use]
-    pub fn post_strays(&self) -> &Pods {
-        &self.post_strays
+    pub fn post_ownerless(&self) -> &Pods {
+        &self.post_ownerless
     }
 
     /// A pod that the Job controls, or did.
@@ -171,8 +171,8 @@ impl History {
             let before = self.cache.get(uid).cloned();
             self.cache.set(uid, write.fold(before).filter(|pod| pod.controlled));
         }
-        let before = self.post.get(uid).or_else(|| self.post_strays.get(uid)).cloned();
-        put(&mut self.post, &mut self.post_strays, uid, write.fold(before));
+        let before = self.post.get(uid).or_else(|| self.post_ownerless.get(uid)).cloned();
+        put(&mut self.post, &mut self.post_ownerless, uid, write.fold(before));
     }
 
     /// Appends a state of a pod that may be the manager's doing. A view may contain it from `early` on.
@@ -196,21 +196,21 @@ impl History {
 
     /// The pods whose finalizer the process has removed in the current sync.
     #[must_use]
-    pub fn released_in_sync(&self) -> Vec<Uid> {
-        self.releases().map(|entry| entry.uid).collect()
+    pub fn finalizers_removed_in_sync(&self) -> Vec<Uid> {
+        self.finalizer_removals().map(|entry| entry.uid).collect()
     }
 
     /// Number of succeeded, unrecorded pods whose finalizer the current sync has removed: pods of newly completed
     /// indexes.
     #[must_use]
-    pub fn released_unlisted(&self, is_listed: impl Fn(Uid) -> bool) -> usize {
+    pub fn new_successes_removed(&self, is_listed: impl Fn(Uid) -> bool) -> usize {
         let ended_well = |pod: &Pod| pod.phase == Phase::Succeeded && !is_listed(pod.uid);
-        self.releases().filter(|entry| entry.before.as_ref().is_some_and(ended_well)).count()
+        self.finalizer_removals().filter(|entry| entry.before.as_ref().is_some_and(ended_well)).count()
     }
 
-    fn releases(&self) -> impl Iterator<Item = &Entry> {
+    fn finalizer_removals(&self) -> impl Iterator<Item = &Entry> {
         let entries = self.range(self.sync_start, self.end());
-        entries.filter(|entry| matches!(entry.own, Some(OwnWrite::Release)))
+        entries.filter(|entry| matches!(entry.own, Some(OwnWrite::RemoveFinalizer)))
     }
 
     /// Sets the position at which the current sync began.
@@ -229,7 +229,7 @@ impl History {
     /// syncs (PC-27).
     #[must_use]
     pub fn shows_earlier_gains(&self, position: Position) -> bool {
-        !self.range(position, self.sync_start).any(|entry| matches!(entry.own, Some(OwnWrite::Gain(_))))
+        !self.range(position, self.sync_start).any(|entry| matches!(entry.own, Some(OwnWrite::Create(_))))
     }
 
     /// Returns `true` if the cache at `position` may lack a deletion by an earlier sync, which had removed the
@@ -283,7 +283,7 @@ impl History {
 
     /// Forgets that the process removed the finalizer of a pod, since it got no response.
     pub fn unhear_release(&mut self, uid: Uid) {
-        self.disown(uid, |write| matches!(write, OwnWrite::Release));
+        self.disown(uid, |write| matches!(write, OwnWrite::RemoveFinalizer));
     }
 
     /// Forgets an own write: it came from another process.
@@ -475,8 +475,8 @@ impl History {
                 }
                 if is_earlier && matches!(write, OwnWrite::Miss) {
                     // The process still believes the other facts about the pod.
-                    cached = OwnWrite::Release.fold(cached);
-                    left = OwnWrite::Release.fold(left);
+                    cached = OwnWrite::RemoveFinalizer.fold(cached);
+                    left = OwnWrite::RemoveFinalizer.fold(left);
                     continue;
                 }
                 if is_earlier {
@@ -492,7 +492,7 @@ impl History {
             }
         }
         self.cache.set(uid, cached.filter(|pod| pod.controlled));
-        put(&mut self.post, &mut self.post_strays, uid, left);
+        put(&mut self.post, &mut self.post_ownerless, uid, left);
     }
 }
 

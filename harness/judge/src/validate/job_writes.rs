@@ -236,7 +236,7 @@ fn executor_truth(track: &Track, before: &Job, new: &JobStatus, gates: Gates, fi
     let gone = |uid: Uid| match track.history.known(uid) {
         Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
         Some(pod) => Some(!pod.finalizer),
-        None => track.complete.then_some(!track.counted.strayed.contains(&uid)),
+        None => track.complete.then_some(!track.counted.became_ownerless.contains(&uid)),
     };
     judge_counting_truth(old, new, before.spec.is_indexed(), &track.counted, &gone, findings);
     let made = |uid| track.counted.made.contains(&uid);

@@ -139,7 +139,7 @@ pub fn of_refusal(
         Req::SS02 => flips_listed_success(track, old, new).then_some(Req::S07),
         Req::SS19 => {
             let excess = i64::from(new.ready.unwrap_or(0)) - i64::from(new.active);
-            (excess <= i64::from(refused.releases_of_nothing)).then_some(Req::S09)
+            (excess <= i64::from(refused.removals_without_effect)).then_some(Req::S09)
         }
         _ => None,
     }

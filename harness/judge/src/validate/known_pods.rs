@@ -14,9 +14,9 @@ use super::verdict::{ViewRefusal, Violation};
 /// Occasions that lead the built-in controller to deviations later. They are dropped with the counts of the Job.
 #[derive(Debug, Default)]
 pub struct Occasions {
-    /// Ownerless pods that held the finalizer when the manager adopted them; their release also triggered the orphan
+    /// Ownerless pods that held the finalizer when the manager adopted them; the removal of the finalizer also triggered the orphan
     /// path (S-25).
-    pub adopted_strays: FxHashSet<Uid>,
+    pub adopted_ownerless: FxHashSet<Uid>,
     /// Pods that appeared after the finished Job had changed for the last time (J-06).
     pub late: FxHashSet<Uid>,
     /// The manager created a pod of the previous Job when this Job had the name already (J-07).
@@ -34,7 +34,7 @@ pub fn of_release(track: &mut Track, event: &Event, pod: &Pod) {
     if passes_over(track, pod) {
         relabel(track, event, Req::FT15, Req::J04);
     }
-    if track.occasions.adopted_strays.contains(&pod.uid) {
+    if track.occasions.adopted_ownerless.contains(&pod.uid) {
         relabel(track, event, Req::FT14, Req::S25);
     }
     let by_count = |it: &Violation| it.order == event.order && it.known() == Some(Req::H1);

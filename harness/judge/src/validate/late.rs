@@ -46,7 +46,7 @@ impl Track {
         if !self.unheard(event) {
             return Some(write);
         }
-        if matches!(write, OwnWrite::Delete | OwnWrite::Release) {
+        if matches!(write, OwnWrite::Delete | OwnWrite::RemoveFinalizer) {
             self.misses_answer(event);
         }
         None

@@ -98,7 +98,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     let Some(job) = &track.stored.as_ref().map(|job| settings.gates.read(job)) else {
         if track.history.holds_finalizers() {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
-            owe(req, Obligation::ReleaseOfDeletedJob, since);
+            owe(req, Obligation::FinalizersOfDeletedJob, since);
         }
         return list;
     };
@@ -117,7 +117,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         if track.history.holds_finalizers() {
             // TT-15: the foreground deletion waits for the pods.
             let req = if job.deleting { Req::TT15 } else { Req::FT23 };
-            owe(req, Obligation::ReleaseOfFinishedJob, since);
+            owe(req, Obligation::FinalizersOfFinishedJob, since);
         }
         return list;
     }

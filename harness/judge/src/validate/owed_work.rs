@@ -60,7 +60,7 @@ fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     }
     let since = last_try(track);
     let req = match () {
-        () if track.setbacks.release > track.setbacks.server_error => Req::EN06,
+        () if track.setbacks.pod_write > track.setbacks.server_error => Req::EN06,
         () if track.setbacks.creation > track.last_event() => Req::PC13,
         () => after_outage(track, Req::FT02),
     };

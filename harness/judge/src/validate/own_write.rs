@@ -6,15 +6,15 @@ use jobcheck_spec::pod::Pod;
 #[derive(Clone, Debug)]
 pub enum OwnWrite {
     /// It created the pod.
-    Gain(Box<Pod>),
+    Create(Box<Pod>),
     /// It adopted the pod.
     Adopt(Box<Pod>),
     /// It removed the tracking finalizer.
-    Release,
+    RemoveFinalizer,
     /// It deleted the pod.
     Delete,
     /// It released the pod.
-    GiveUp,
+    Release,
     /// A request returned 404, so the pod is gone.
     Miss,
 }
@@ -24,13 +24,13 @@ impl OwnWrite {
     #[must_use]
     pub fn fold(&self, pod: Option<Pod>) -> Option<Pod> {
         match self {
-            OwnWrite::Gain(gained) => pod.or_else(|| Some((**gained).clone())),
+            OwnWrite::Create(created) => pod.or_else(|| Some((**created).clone())),
             OwnWrite::Adopt(adopted) => {
                 pod.filter(|pod| pod.controlled).or_else(|| Some((**adopted).clone()))
             }
-            OwnWrite::Release => pod.map(|pod| Pod { finalizer: false, ..pod }),
+            OwnWrite::RemoveFinalizer => pod.map(|pod| Pod { finalizer: false, ..pod }),
             OwnWrite::Delete => pod.map(|pod| Pod { deleting: true, ..pod }),
-            OwnWrite::GiveUp => None,
+            OwnWrite::Release => None,
             // An active pod that was to be deleted is gone. For any other pod the process learns only that it holds no
             // finalizer.
             OwnWrite::Miss => pod.filter(|pod| !pod.is_active()).map(|pod| Pod { finalizer: false, ..pod }),
@@ -42,8 +42,8 @@ impl OwnWrite {
     #[must_use]
     pub fn precedes_the_count(&self) -> bool {
         match self {
-            OwnWrite::Adopt(_) | OwnWrite::GiveUp | OwnWrite::Release => true,
-            OwnWrite::Gain(_) | OwnWrite::Delete | OwnWrite::Miss => false,
+            OwnWrite::Adopt(_) | OwnWrite::Release | OwnWrite::RemoveFinalizer => true,
+            OwnWrite::Create(_) | OwnWrite::Delete | OwnWrite::Miss => false,
         }
     }
 }

@@ -24,22 +24,22 @@ use super::track::Track;
 
 impl Judge {
     /// Notes a pod of this Job that lost its controller and holds the finalizer.
-    pub(super) fn stray_appears(&mut self, uid: Uid, job: Uid) {
+    pub(super) fn ownerless_appears(&mut self, uid: Uid, job: Uid) {
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.counted.strayed.insert(uid);
+            track.counted.became_ownerless.insert(uid);
         }
     }
 
     /// Judges a new state of an ownerless pod.
-    pub(super) fn stray_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, role: Role) {
+    pub(super) fn ownerless_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, role: Role) {
         let Some(job) = self.former.get(&pod.uid).copied() else { return };
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.stray_changed(event, it, pod, by, &self.settings);
+            track.ownerless_changed(event, it, pod, by, &self.settings);
         }
         let gone = it.gone;
         if gone || !pod.finalizer {
-            self.stray_is_free(pod.uid, job);
+            self.ownerless_is_free(pod.uid, job);
         }
         if gone {
             self.former.remove(&pod.uid);
@@ -63,28 +63,28 @@ impl Judge {
     }
 
     /// Removes an ownerless pod whose last state is not shown.
-    pub(super) fn stray_gone(&mut self, event: &Event, uid: Uid) {
+    pub(super) fn ownerless_gone(&mut self, event: &Event, uid: Uid) {
         let Some(job) = self.former.get(&uid).copied() else { return };
         if let Some(track) = self.tracks.get_mut(&job) {
             track.pod_removed(event, uid);
         }
-        self.stray_is_free(uid, job);
+        self.ownerless_is_free(uid, job);
         self.former.remove(&uid);
     }
 
-    fn stray_is_free(&mut self, uid: Uid, job: Uid) {
+    fn ownerless_is_free(&mut self, uid: Uid, job: Uid) {
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.counted.strayed.remove(&uid);
+            track.counted.became_ownerless.remove(&uid);
             track.rest();
         }
         self.close_if_over(job);
     }
 
     /// Notes that an ownerless pod has a controller again.
-    pub(super) fn stray_adopted(&mut self, uid: Uid, by: Uid) {
+    pub(super) fn ownerless_adopted(&mut self, uid: Uid, by: Uid) {
         let Some(job) = self.former.remove(&uid) else { return };
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.counted.strayed.remove(&uid);
+            track.counted.became_ownerless.remove(&uid);
             if job != by {
                 track.pod_changed(uid, None, None);
             }
@@ -96,20 +96,20 @@ impl Judge {
 }
 
 impl Track {
-    fn stray_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
+    fn ownerless_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
         let own = by == By::Manager && event.actor.is_some();
         let deletes = own && event.verb == Some(Verb::Delete);
         // The sync that releases the pod still counts it as the Job's.
-        let gives_up = own && it.names_owner == Some(true);
+        let releases = own && it.names_owner == Some(true);
         if deletes {
             self.misses_answer(event);
         }
         let Some(before) = self.history.ownerless.get(pod.uid).cloned() else {
-            if gives_up || deletes {
+            if releases || deletes {
                 self.note_time(event);
             }
-            if gives_up {
-                let own = self.heard(event, pod.uid, OwnWrite::GiveUp);
+            if releases {
+                let own = self.heard(event, pod.uid, OwnWrite::Release);
                 self.pod_changed(pod.uid, None, own);
             } else if deletes {
                 self.pod_changed_perhaps(pod.uid, None, OwnWrite::Delete);
@@ -118,27 +118,27 @@ impl Track {
         };
         self.note_time(event);
         let after = Some(Pod { controlled: false, ..pod.clone() }).filter(|pod| pod.finalizer && !it.gone);
-        let release = after.is_none();
-        if gives_up {
-            let own = self.heard(event, pod.uid, OwnWrite::GiveUp);
+        let leaves_history = after.is_none();
+        if releases {
+            let own = self.heard(event, pod.uid, OwnWrite::Release);
             self.pod_changed(pod.uid, after, own);
             return;
         }
-        if release && own {
-            self.judge_stray_release(event, &before, settings);
+        if leaves_history && own {
+            self.judge_removal_from_ownerless(event, &before, settings);
         }
-        match (deletes, release && own) {
+        match (deletes, leaves_history && own) {
             (true, _) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Delete),
             // A sync may do this to a recorded pod (J-05), and so may the orphan path, which is part of no sync
             // (FT-22).
-            (false, true) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::Release),
+            (false, true) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::RemoveFinalizer),
             (false, false) => self.pod_changed(pod.uid, after, None),
         }
         self.tell(event.place, &format_args!("ownerless {}", story::pod(pod)));
     }
 
     /// FT-21: nobody counts ownerless pods. A manager that has not seen the loss of the owner needs another reason.
-    fn judge_stray_release(&mut self, event: &Event, pod: &Pod, settings: &Settings) {
+    fn judge_removal_from_ownerless(&mut self, event: &Event, pod: &Pod, settings: &Settings) {
         let counted = &self.counted.counted;
         if may_remove_finalizer_by_truth(self.stored.as_deref(), pod, &|uid| counted.contains(&uid)) {
             self.premises.premise(Req::FT21);
@@ -148,7 +148,7 @@ impl Track {
         let write = Words(|f: &mut Formatter<'_>| {
             write!(f, "removal of the finalizer of ownerless {}", story::pod(pod))
         });
-        let chosen = self.history.released_in_sync();
+        let chosen = self.history.finalizers_removed_in_sync();
         // The orphan path is part of no sync (FT-22).
         let read = self.bounds;
         self.bounds = read.beside();
@@ -166,9 +166,9 @@ impl Track {
 /// Puts a pod into the set that it belongs to, and returns its previous state.
 pub(super) fn put(owned: &mut Pods, ownerless: &mut Pods, uid: Uid, pod: Option<Pod>) -> Option<Pod> {
     let is_owned = pod.as_ref().is_none_or(|pod| pod.controlled);
-    let (own, stray) = if is_owned { (pod, None) } else { (None, pod) };
+    let (own, ownerless_pod) = if is_owned { (pod, None) } else { (None, pod) };
     // Ownerless pods are rare.
-    let unused = ownerless.is_empty() && stray.is_none();
-    let was_stray = if unused { None } else { ownerless.set(uid, stray) };
-    owned.set(uid, own).or(was_stray)
+    let unused = ownerless.is_empty() && ownerless_pod.is_none();
+    let was_ownerless = if unused { None } else { ownerless.set(uid, ownerless_pod) };
+    owned.set(uid, own).or(was_ownerless)
 }

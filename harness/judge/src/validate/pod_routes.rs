@@ -156,7 +156,7 @@ impl Judge {
             (None, Some(new)) => self.pod_arrives(event, it, pod, labels, new, role),
             (None, None) => {
                 self.find_missing_birth(event, pod, labels);
-                self.stray_changed(event, it, pod, role);
+                self.ownerless_changed(event, it, pod, role);
                 if it.gone {
                     self.ownerless.remove(&pod.uid);
                 } else if pod.finalizer
@@ -212,7 +212,7 @@ impl Judge {
     }
 
     fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
-        let released = !pod.finalizer || it.gone;
+        let without_finalizer = !pod.finalizer || it.gone;
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
             track.note_time(event);
@@ -222,7 +222,7 @@ impl Judge {
             }
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
             track.history.forget_before(track.frontier.earliest());
-            if released {
+            if without_finalizer {
                 track.rest();
             }
         }
@@ -264,7 +264,7 @@ impl Judge {
                 track.lacks(event, "a write of a pod is missing: it lost its owner", Since::Order(since));
                 by = By::Other;
             }
-            pod_writes::given_up(
+            pod_writes::released(
                 track,
                 event,
                 Some(pod).filter(|_| !it.gone),
@@ -281,7 +281,7 @@ impl Judge {
             self.ownerless.insert(pod.uid, pod.clone());
             self.former.insert(pod.uid, job);
             if pod.finalizer {
-                self.stray_appears(pod.uid, job);
+                self.ownerless_appears(pod.uid, job);
             }
         }
         self.close_if_over(job);
@@ -311,10 +311,11 @@ impl Judge {
             self.names_unseen_job(job);
             return;
         }
-        let stray = self.ownerless.remove(&pod.uid);
-        self.stray_adopted(pod.uid, job);
+        let ownerless_pod = self.ownerless.remove(&pod.uid);
+        self.ownerless_adopted(pod.uid, job);
         self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
-        let created = event.verb == Some(Verb::Create) || (event.form == Form::Watch && stray.is_none());
+        let created =
+            event.verb == Some(Verb::Create) || (event.form == Form::Watch && ownerless_pod.is_none());
         let by = self.by(event, role, job, created);
         self.owners.insert(pod.uid, job);
         if created {
@@ -334,7 +335,7 @@ impl Judge {
         if created && (event.actor.is_some() || track.complete) {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
-            pod_writes::adopted(track, event, stray.as_ref(), pod, labels, by, &self.settings);
+            pod_writes::adopted(track, event, ownerless_pod.as_ref(), pod, labels, by, &self.settings);
         }
     }
 
@@ -399,7 +400,7 @@ impl Judge {
 
     fn pod_gone(&mut self, event: &Event, uid: Uid) {
         self.ownerless.remove(&uid);
-        self.stray_gone(event, uid);
+        self.ownerless_gone(event, uid);
         if let Some(job) = self.owners.get(&uid).copied() {
             if let Some(track) = self.tracks.get_mut(&job) {
                 track.explain_deletion(event, uid);

@@ -42,7 +42,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
                 track.counted.made.insert(pod.uid);
             }
             track.occasions.unseen.creates(Some((pod.uid, event.version.unwrap_or(u64::MAX))));
-            let gain = track.heard(event, pod.uid, OwnWrite::Gain(Box::new(pod.clone())));
+            let gain = track.heard(event, pod.uid, OwnWrite::Create(Box::new(pod.clone())));
             track.pod_changed(pod.uid, Some(pod.clone()), gain);
         }
         By::Intruder => {
@@ -99,22 +99,22 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     track.occasions.unseen.pod_changed(after);
     // A pod that a watch shows as deleted has lost its finalizer, whatever its last state contains.
     let finalizer_left = after.finalizer && !gone;
-    let released = before.finalizer && !finalizer_left;
+    let loses_finalizer = before.finalizer && !finalizer_left;
     let deletion = after.deleting && (!before.deleting || deletes);
     let own = by == By::Manager;
     let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
-    if released {
+    if loses_finalizer {
         // The removal is a write of its own. A change by another actor came before it.
         let mut own_write = None;
         if own {
             track.counted.let_go.insert(after.uid);
         }
         if own || by == By::Intruder {
-            release(track, event, &before, by, settings);
-            own_write = track.heard(event, after.uid, OwnWrite::Release).filter(|_| own);
+            finalizer_removed(track, event, &before, by, settings);
+            own_write = track.heard(event, after.uid, OwnWrite::RemoveFinalizer).filter(|_| own);
         }
-        let released = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
-        track.pod_changed(after.uid, Some(released), own_write);
+        let without = Pod { finalizer: false, deleting: before.deleting, ..state.clone() };
+        track.pod_changed(after.uid, Some(without), own_write);
     }
     let at_once = gone && !own && event.verb == Some(Verb::Delete) && event.actor.is_some();
     // The API server marks a pod before it removes it at once, and a cache shows the mark for an instant. This state is
@@ -127,13 +127,13 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     if deletion && !at_once {
         state.deleting = true;
         delete(track, event, &before, &state, by, settings);
-    } else if !released && !at_once {
+    } else if !loses_finalizer && !at_once {
         track.pod_changed(after.uid, Some(state.clone()), None);
         if own && !before.finalizer && event.verb == Some(Verb::Patch) {
             // An earlier process has removed the finalizer.
             match track.unheard(event) {
                 true => track.misses_answer(event),
-                false => track.acknowledges(after.uid, OwnWrite::Release),
+                false => track.acknowledges(after.uid, OwnWrite::RemoveFinalizer),
             }
         }
     }
@@ -157,7 +157,7 @@ pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
 }
 
 /// Judges a finalizer removal by the manager, accepted or not.
-pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
+pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By, settings: &Settings) {
     let refused = refused_or_not(event);
     let write = Words(|f: &mut Formatter<'_>| {
         write!(f, "{refused}removal of the finalizer of {}", story::pod(before))
@@ -191,7 +191,7 @@ pub fn release(track: &mut Track, event: &Event, before: &Pod, by: By, settings:
         return;
     }
     let pod = before.clone();
-    let chosen = track.history.released_in_sync();
+    let chosen = track.history.finalizers_removed_in_sync();
     let explained =
         track.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
             with_the_job_in_mind(view, |view| {
@@ -209,7 +209,7 @@ fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings
     if !finalizer_removal::is_fail_job(pod) {
         return false;
     }
-    let chosen = track.history.released_in_sync();
+    let chosen = track.history.finalizers_removed_in_sync();
     let explained =
         track.explain(settings, Versions::Any, event.latest(), Interpretation::Ideal, &|view, findings| {
             let alive = view.cache.get(pod.uid).is_some_and(|read| !finalizer_removal::is_fail_job(read));
@@ -275,7 +275,8 @@ fn may_be_the_managers(track: &mut Track, event: &Event, pod: &Pod, settings: &S
 pub fn judge_deleted(track: &mut Track, event: &Event, pod: &Pod, write: &dyn Display, settings: &Settings) {
     // A pod without a finalizer because of a user's write was not chosen by a sync (S-11).
     let was_let_go = !track.complete || track.counted.let_go.contains(&pod.uid);
-    let chosen_before = !pod.finalizer && was_let_go && !track.history.released_in_sync().contains(&pod.uid);
+    let chosen_before =
+        !pod.finalizer && was_let_go && !track.history.finalizers_removed_in_sync().contains(&pod.uid);
     let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
     if track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &judge) {
         track.note_passed_deadline(event, settings, &judge);
@@ -321,7 +322,7 @@ pub fn adopted(
             _ => {}
         }
         if before.is_some_and(|before| before.finalizer) {
-            track.occasions.adopted_strays.insert(after.uid);
+            track.occasions.adopted_ownerless.insert(after.uid);
         }
         if track.counted.counted.contains(&after.uid) {
             track.counted.readopted.insert(after.uid);
@@ -343,7 +344,7 @@ pub fn adopted(
 }
 
 /// Judges the loss of the controller: the manager released the pod (FT-26), or another actor took it.
-pub fn given_up(
+pub fn released(
     track: &mut Track,
     event: &Event,
     after: Option<&Pod>,
@@ -356,7 +357,7 @@ pub fn given_up(
     if let Some((job, pod)) = track.stored.as_ref().zip(track.history.stored.get(uid)) {
         track.counted.note_loss(job, pod);
     }
-    let stray = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
+    let ownerless_pod = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
     if own {
         let write = "release of a pod";
         match (track.shown(), after) {
@@ -381,12 +382,12 @@ pub fn given_up(
                 track.take(event, &write, findings);
             }
         }
-        let own = track.heard(event, uid, OwnWrite::GiveUp);
-        track.pod_changed(uid, stray, own);
+        let own = track.heard(event, uid, OwnWrite::Release);
+        track.pod_changed(uid, ownerless_pod, own);
     } else if event.actor.is_none() {
-        track.pod_changed_perhaps(uid, stray, OwnWrite::GiveUp);
+        track.pod_changed_perhaps(uid, ownerless_pod, OwnWrite::Release);
     } else {
-        track.pod_changed(uid, stray, None);
+        track.pod_changed(uid, ownerless_pod, None);
     }
     track.tell(event.place, &format_args!("pod {} is no longer controlled by the Job", story::short(uid)));
 }

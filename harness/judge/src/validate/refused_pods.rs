@@ -39,13 +39,13 @@ pub fn refused(
     }
     if let Some(uid) = uid.filter(|_| event.code == 404) {
         // FT-26: a released pod does not matter to the Job any more.
-        let gives_up = it.names_owner == Some(true);
-        track.acknowledges(uid, if gives_up { OwnWrite::GiveUp } else { OwnWrite::Miss });
+        let releases = it.names_owner == Some(true);
+        track.acknowledges(uid, if releases { OwnWrite::Release } else { OwnWrite::Miss });
     }
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
         (Some(Verb::Patch), 404) => {
-            track.refused.add(RefusedWrite::ReleaseOfNothing);
+            track.refused.add(RefusedWrite::RemovalWithoutEffect);
             let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.is_recorded(*uid));
             track.counted.vanished.extend(uid.filter(listed));
         }
@@ -76,16 +76,16 @@ fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>,
         return;
     }
     // The orphan path, which is part of no sync, may have decided before it saw the adoption (FT-22, FT-29).
-    let of_sync = !track.occasions.adopted_strays.contains(&pod.uid);
+    let of_sync = !track.occasions.adopted_ownerless.contains(&pod.uid);
     let names_finalizer_alone = it.names_finalizers == Some(true) && it.names_owner != Some(true);
-    let releases = names_finalizer_alone && pod.finalizer && of_sync;
+    let removes_finalizer = names_finalizer_alone && pod.finalizer && of_sync;
     match event.verb {
         Some(Verb::Delete) => {
             let write = Words(|f: &mut Formatter<'_>| write!(f, "refused deletion of {}", story::pod(&pod)));
             pod_writes::judge_deleted(track, event, &pod, &write, settings);
         }
-        Some(Verb::Patch) if releases && !event.is_status => {
-            pod_writes::release(track, event, &pod, By::Manager, settings);
+        Some(Verb::Patch) if removes_finalizer && !event.is_status => {
+            pod_writes::finalizer_removed(track, event, &pod, By::Manager, settings);
         }
         Some(Verb::Patch | Verb::Create | Verb::Update | Verb::DeleteCollection) | None => {}
     }
@@ -96,8 +96,8 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
     let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
     let committed = match event.verb {
         Some(Verb::Delete) => (Some(Pod { deleting: true, ..pod.clone() }), OwnWrite::Delete),
-        _ if it.names_owner == Some(true) => (None, OwnWrite::GiveUp),
-        _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::Release),
+        _ if it.names_owner == Some(true) => (None, OwnWrite::Release),
+        _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::RemoveFinalizer),
     };
     track.uncertain.insert(pod.uid, committed);
 }

@@ -22,8 +22,8 @@ const EXPECTATION: i64 = 300_000_000;
 pub struct Unseen {
     /// The `resourceVersion` of the Job's first event.
     pub version: u64,
-    /// Pods that held the finalizer when a list showed another Job under the name of this one, and that nothing has
-    /// released since (J-08).
+    /// Pods that held the finalizer when a list showed another Job under the name of this one, and that still hold it
+    /// (J-08).
     held: FxHashSet<Uid>,
     /// A list showed this Job in place of the previous one: the end of the delay by the previous Job's backoff record
     /// (J-08).
@@ -61,7 +61,7 @@ impl Unseen {
         self.created.clear();
     }
 
-    /// Notes a change of a pod. The manager then releases a pod that is being deleted, and no other.
+    /// Notes a change of a pod. The manager removes the finalizer only from a pod that is being deleted.
     pub fn pod_changed(&mut self, pod: &Pod) {
         if pod.deleting {
             self.held.remove(&pod.uid);

@@ -151,7 +151,7 @@ impl Lane {
         self.latest = self.latest.max(done);
         if event.form == Form::Watch || event.when.is_none() {
             self.arrange(event);
-            self.release(emit, WATCH_EVENTS, i64::MIN);
+            self.emit_ready(emit, WATCH_EVENTS, i64::MIN);
             return;
         }
         // A collection is deleted piece by piece, beginning when the request is received.
@@ -169,7 +169,7 @@ impl Lane {
                 self.arrange(keyed.event);
             }
         }
-        self.release(emit, WINDOW_EVENTS, ripe - WINDOW_MICROS);
+        self.emit_ready(emit, WINDOW_EVENTS, ripe - WINDOW_MICROS);
     }
 
     fn flush(&mut self, emit: &mut impl FnMut(Event)) {
@@ -243,7 +243,7 @@ impl Lane {
         of_the_same_time.filter_map(|it| it.version).max().unwrap_or(0)
     }
 
-    fn release(&mut self, emit: &mut impl FnMut(Event), capacity: usize, ripe: i64) {
+    fn emit_ready(&mut self, emit: &mut impl FnMut(Event), capacity: usize, ripe: i64) {
         while self.by_version.peek().is_some_and(|first| {
             first.event.when.is_some_and(|when| when.done <= ripe) || self.by_version.len() > capacity
         }) {

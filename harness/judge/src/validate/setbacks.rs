@@ -28,7 +28,7 @@ pub struct Setbacks {
     /// A refused creation.
     pub creation: Option<i64>,
     /// A refused finalizer removal or deletion.
-    pub release: Option<i64>,
+    pub pod_write: Option<i64>,
     /// A server error.
     pub server_error: Option<i64>,
     /// A refused status write of the manager; its content waits for the next one.
@@ -65,7 +65,7 @@ impl Setbacks {
     /// Notes another refused write to a pod, while `listed` UIDs are recorded.
     pub fn pod_write_refused(&mut self, event: &Event, listed: usize) {
         self.listed_at_refusal = listed;
-        self.release = event.when.map(|when| when.done).or(self.release);
+        self.pod_write = event.when.map(|when| when.done).or(self.pod_write);
         self.answered(event);
     }
 
@@ -132,7 +132,7 @@ pub struct Refused {
     /// Creations that were refused because the namespace is being deleted.
     pub without_namespace: u32,
     /// Finalizer removals that found no pod.
-    pub releases_of_nothing: u32,
+    pub removals_without_effect: u32,
     /// Deletions and finalizer removals that were handled, and whose response was lost.
     pub unheard: u32,
 }
@@ -145,7 +145,7 @@ pub enum RefusedWrite {
     /// A deletion with response 404.
     DeletionOfNothing,
     /// A finalizer removal with response 404.
-    ReleaseOfNothing,
+    RemovalWithoutEffect,
     /// A deletion or a finalizer removal whose response was lost (TC-08).
     Unheard,
     /// A creation (PC-13).
@@ -160,7 +160,7 @@ impl Refused {
         match what {
             RefusedWrite::Deletion => self.deletions += 1,
             RefusedWrite::DeletionOfNothing => self.deletions_of_nothing += 1,
-            RefusedWrite::ReleaseOfNothing => self.releases_of_nothing += 1,
+            RefusedWrite::RemovalWithoutEffect => self.removals_without_effect += 1,
             RefusedWrite::Unheard => self.unheard += 1,
             RefusedWrite::Creation => self.creations += 1,
             RefusedWrite::CreationWithoutNamespace => {

@@ -295,7 +295,7 @@ impl Track {
     /// The last event, or the last failed removal, or the last server error.
     #[must_use]
     pub fn last_setback(&self) -> Option<i64> {
-        self.last_event().max(self.setbacks.release).max(self.setbacks.server_error)
+        self.last_event().max(self.setbacks.pod_write).max(self.setbacks.server_error)
     }
 
     /// Records a new state of a pod that may be the manager's doing, in a form without actors.

@@ -97,11 +97,11 @@ impl Violation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obligation {
     /// Remove the finalizers of the pods of a Job that is gone.
-    ReleaseOfDeletedJob,
+    FinalizersOfDeletedJob,
     /// Delete an expired Job.
     DeleteExpiredJob,
     /// Remove the finalizers of the pods of a finished Job.
-    ReleaseOfFinishedJob,
+    FinalizersOfFinishedJob,
     /// Count terminated pods.
     Count,
     /// Create missing pods.
@@ -125,9 +125,11 @@ pub enum Obligation {
 impl fmt::Display for Obligation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Obligation::ReleaseOfDeletedJob => "remove the tracking finalizer of the pods of the deleted Job",
+            Obligation::FinalizersOfDeletedJob => {
+                "remove the tracking finalizer of the pods of the deleted Job"
+            }
             Obligation::DeleteExpiredJob => "delete the expired Job",
-            Obligation::ReleaseOfFinishedJob => {
+            Obligation::FinalizersOfFinishedJob => {
                 "remove the tracking finalizer of the pods of the finished Job"
             }
             Obligation::Count => "count the terminated pods",

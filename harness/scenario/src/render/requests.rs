@@ -63,7 +63,7 @@ pub(super) fn not_found(what: &str, name: &str) -> Response {
 }
 
 pub(super) fn too_many_requests() -> Response {
-    let message = "the server has received too many requests and has exchange us to try again later";
+    let message = "the server has received too many requests and has asked us to try again later";
     Response::Refused(429, "TooManyRequests", message.to_owned())
 }
 

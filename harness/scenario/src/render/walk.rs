@@ -2,16 +2,16 @@
 
 mod claims;
 mod disruptions;
+mod status_write;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use jobcheck_explorer::alphabet::{Write, refusal};
+use jobcheck_explorer::alphabet::Write;
 use jobcheck_explorer::env::collector;
 use jobcheck_explorer::env::kubelet::KubeletStep;
 use jobcheck_explorer::env::user::{self, UserAction, UserStep};
-use jobcheck_explorer::mutations::Mutation;
 use jobcheck_explorer::process::io::Call;
 use jobcheck_explorer::process::steps::{
     Delivery, ProcessStep, RequestOutcome, exceeds_pod_bound, orphan_call, orphan_decision,
@@ -20,7 +20,7 @@ use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::Step;
 use jobcheck_explorer::world::{JobId, JobState, World};
-use jobcheck_spec::job::{Job, JobSpec, JobStatus};
+use jobcheck_spec::job::{Job, JobSpec};
 use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Expected, FaultKind, Resource, Verb};
 use serde_json::{Value, json};
@@ -29,8 +29,7 @@ use super::job::{self, Stored};
 use super::names::Names;
 use super::pod::{self, Facts, GRACE};
 use super::requests::{
-    about_job, about_pod, conflict, invalid, namespace_terminating, not_found, pod_not_found,
-    remove_finalizer_patch, too_many_requests,
+    about_job, about_pod, namespace_terminating, pod_not_found, remove_finalizer_patch, too_many_requests,
 };
 use super::trace_writer::{Exchange, Response, Sender, TraceWriter};
 
@@ -474,33 +473,5 @@ impl Renderer<'_> {
             Call::AdoptPod(_) | Call::ReleasePod(_) | Call::WriteStatus(_) => return Ok(()),
         };
         self.writer.request(&Exchange { received: attempt.received, ..exchange })
-    }
-
-    fn write_status(
-        &mut self,
-        id: JobId,
-        status: &JobStatus,
-        attempt: &Attempt<'_>,
-        after: &World,
-    ) -> io::Result<()> {
-        let overwrites = self.scope.mutations().on(Mutation::OverwritesOnConflict);
-        let stored = self.job_state(id).job.clone();
-        let record = self.record(id);
-        let base = if attempt.conflicts && overwrites { record.version() } else { attempt.base };
-        let sent = Job { status: status.clone(), ..Job::clone(stored.as_ref().unwrap_or(&record.job)) };
-        let body = record.render(&sent, base);
-        let response = match &stored {
-            _ if attempt.outcome == RequestOutcome::Fails => too_many_requests(),
-            None => not_found("jobs.batch", &record.names.job),
-            Some(_) if attempt.conflicts && !overwrites => conflict(&record.names.job),
-            Some(job) => match refusal(job, &sent, self.scope) {
-                Some(broken) => invalid(&self.record(id).names.job, &broken),
-                None => self.job_stored(id, after),
-            },
-        };
-        let record = &self.records[usize::from(id.0)];
-        let exchange = about_job(record, Sender::JobController, Verb::Update, response);
-        let (body, received) = (Some(body), attempt.received);
-        self.writer.request(&Exchange { is_status: true, body, received, ..exchange })
     }
 }

@@ -43,9 +43,9 @@ pub fn compare(bench: &Bench, id: JobId, after: &World, scope: &Scope, rig: &mut
             compare_jobs(expected, found, replica)?;
         }
         (expected, found) => {
-            let is = |there: bool| if there { "there" } else { "gone" };
+            let is = |present: bool| if present { "present" } else { "absent" };
             return differs(format!(
-                "the Job is {} in the path, and {} at the server",
+                "the Job is {} in the path, and {} on the server",
                 is(expected.is_some()),
                 is(found.is_some())
             ));
@@ -56,7 +56,7 @@ pub fn compare(bench: &Bench, id: JobId, after: &World, scope: &Scope, rig: &mut
         compare_pod(expected, known, bench.pod(id, known.uid), (job_state, replica, scope), rig)?;
     }
     match job_state.pods.iter().find(|pod| replica.known(pod.uid).is_none()) {
-        Some(pod) => differs(format!("nobody created pod {}", pod.uid.0)),
+        Some(pod) => differs(format!("the server never created pod {}", pod.uid.0)),
         None => Ok(()),
     }
 }
@@ -79,7 +79,7 @@ fn compare_jobs(expected: &Job, found: &Job, replica: &Replica) -> Result<(), St
     if own && mapped == expected {
         return Ok(());
     }
-    let who = if own { "the Job" } else { "a Job that is another one" };
+    let who = if own { "the Job" } else { "another Job" };
     differs(format!("{who} has {}", parts(&format!("{mapped:#?}"), &format!("{expected:#?}"))))
 }
 
@@ -148,10 +148,10 @@ fn compare_pod(
         (Some(expected), None) if is_free(expected) => return Ok(()),
         (Some(expected), Some(stored)) => (expected, stored),
         (expected, found) => {
-            let is = |there: bool| if there { "there" } else { "gone" };
+            let is = |present: bool| if present { "present" } else { "absent" };
             let (expected, found) = (is(expected.is_some()), is(found.is_some()));
             return differs(format!(
-                "pod {} is {expected} in the path, and {found} at the server",
+                "pod {} is {expected} in the path, and {found} on the server",
                 known.uid.0
             ));
         }
@@ -164,7 +164,7 @@ fn compare_pod(
         .as_ref()
         .is_some_and(|owner| owner.block_owner_deletion != Some(true))
     {
-        return differs(format!("the end of its Job does not wait for pod {}", known.uid.0));
+        return differs(format!("the owner reference of pod {} lacks blockOwnerDeletion", known.uid.0));
     }
     let found = pod(&read, expected, around);
     let policy = policy(&expected.policy, around.1);

@@ -71,7 +71,7 @@ fn name(bench: &Bench, id: JobId, uid: Uid, before: &World) -> Result<String, St
     match (bench.pod(id, uid), bench.replica(id).known(uid)) {
         (Some(_), Some(known)) => Ok(known.name.to_string()),
         (None, Some(_)) if before.job_state(id).pods.get(uid).is_some_and(is_free) => Err(Stop::Cut(GONE)),
-        _ => differs(format!("pod {} is not there", uid.0)),
+        _ => differs(format!("pod {} does not exist", uid.0)),
     }
 }
 
@@ -201,7 +201,7 @@ fn of_job(
         | UserAction::Relabel
         | UserAction::Recreate => {
             return differs(format!(
-                "{action:?} is no act on a Job; it has {}",
+                "{action:?} is not an action on a Job; the Job has {} pods",
                 after.job_state(id).pods.len()
             ));
         }
@@ -293,7 +293,7 @@ pub fn collect(bench: &mut Bench, id: JobId, uid: Uid, before: &World, scope: &S
     if bench.server.collect_object(now, Resource::Pods, &key(&name)) {
         return Ok(());
     }
-    differs(format!("the garbage collector finds nothing to do about pod {}", uid.0))
+    differs(format!("the garbage collector does not delete pod {}", uid.0))
 }
 
 /// Removes the Job as the garbage collector or the namespace controller.
@@ -309,5 +309,5 @@ pub fn remove_job(bench: &mut Bench, id: JobId, before: &World, scope: &Scope) -
     if bench.server.release_owner(now, Resource::Jobs, &key(&name)) {
         return Ok(());
     }
-    differs("the garbage collector does not let the Job go")
+    differs("the garbage collector does not remove the Job")
 }

@@ -46,7 +46,7 @@ pub fn step(
         return match code {
             None | Some(404 | 409) => Ok(()),
             Some(code) => {
-                differs(format!("pod {} has changed, and the {found} is answered with {code}", uid.0))
+                differs(format!("pod {} has changed, and the {found} gets the response {code}", uid.0))
             }
         };
     };
@@ -59,7 +59,7 @@ pub fn step(
     if let Some(request) = wants.filter(|_| outcome != RequestOutcome::Fails) {
         let code = bench.ask(&request).code();
         if !(200..300).contains(&code) && code != 404 {
-            return differs(format!("the {found} of pod {} is answered with {code}", uid.0));
+            return differs(format!("the {found} of pod {} gets the response {code}", uid.0));
         }
     }
     Ok(())
@@ -96,7 +96,7 @@ fn wanted(
                     Ok(Some(owner)) => owner,
                     Ok(None) => return Ok(None),
                     Err(failure) => {
-                        return differs(format!("the Job of pod {} is asked for: {failure}", facts.name));
+                        return differs(format!("the Job of pod {} cannot be read: {failure}", facts.name));
                     }
                 }
             }

@@ -82,7 +82,7 @@ impl Reader {
         if let Some((_, read)) = self.jobs.get(&place) {
             return Ok(Arc::clone(read));
         }
-        let typed = Job::deserialize(&**object).map_err(|why| format!("a Job that is none: {why}"))?;
+        let typed = Job::deserialize(&**object).map_err(|why| format!("an invalid Job: {why}"))?;
         let facts = observe::job(&typed).map_err(|why| why.to_string())?;
         let indexed = object["spec"]["completionMode"] == "Indexed";
         let template = PodTemplate::new(&facts, &object["spec"]["template"], indexed);
@@ -110,7 +110,7 @@ impl Reader {
         if let Some((_, read)) = self.pods.get(&place) {
             return Ok(Arc::clone(read));
         }
-        let typed = Pod::deserialize(&**object).map_err(|why| format!("a pod that is none: {why}"))?;
+        let typed = Pod::deserialize(&**object).map_err(|why| format!("an invalid pod: {why}"))?;
         let projected = self.projector.pod(&object.to_string(), None).map_err(|why| why.to_string())?;
         let read = Arc::new(ReadPod { typed, projected });
         if self.pods.len() >= REMEMBERED {

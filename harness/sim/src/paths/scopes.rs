@@ -27,21 +27,21 @@ fn own() -> Vec<Scope> {
     let all = [
         of(
             "generated/relabelled-pod",
-            "requests that give a pod up go wrong",
+            "requests that release a pod fail, or their responses are lost",
             "relabelled-pod",
             faulty,
             None,
         ),
         of(
             "generated/namespace",
-            "the namespace is deleted, whenever that is",
+            "the namespace is deleted at any time",
             "non-indexed",
             none,
             Some(vec![UserAction::DeleteNamespace]),
         ),
         of(
             "generated/denied-condition",
-            "the user sets conditions to False by hand",
+            "the user sets conditions to False",
             "backoff-limit",
             none,
             Some(denials),

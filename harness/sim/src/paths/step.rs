@@ -65,7 +65,7 @@ fn step_and_compare(
             worker::check(bench, id, number, after)?;
         }
         if bench.replica(id).workers.len() != job_state.processes().len() {
-            return differs("there are more processes, or fewer");
+            return differs("the number of processes differs");
         }
         if bench.server.revision() != revision || has_changed(before.job_state(id), job_state) {
             compare(bench, id, after, scope, rig)?;

@@ -27,7 +27,7 @@ pub const POD_REMOVED: &str =
 /// The reason of a path's end: pods that are equal in the model have different times on the server.
 pub const TIMES: &str = "pods that are equal to the path were created at different times";
 /// The reason of a path's end: two processes depend on the order of UIDs.
-const TWO_PLANS: &str = "UIDs are in another order, and two processes plan by them";
+const TWO_PLANS: &str = "the UIDs are in another order, and the plans of two processes depend on it";
 
 /// Begins a sync: reads the caches, and plans.
 ///
@@ -138,7 +138,7 @@ pub fn choose(
     let known = choice.filter_map(|uid| replica.known(*uid));
     let Some((smallest, stored)) = known.map(|pod| (pod.uid, pod.stored)).min_by_key(|(_, stored)| *stored)
     else {
-        return differs("there is nothing to choose from");
+        return differs("there are no equal pods to choose from");
     };
     let births = sync.into_iter().flat_map(|sync| sync.choice()).filter_map(|uid| bench.pod(id, *uid));
     let mut births = births.map(|pod| pod["metadata"]["creationTimestamp"].clone());

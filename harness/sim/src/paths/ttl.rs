@@ -57,11 +57,11 @@ pub fn step(
         }
         TtlStep::Get(outcome) | TtlStep::Delete(outcome) => {
             let Some(request) = asked(bench, id) else {
-                return differs("the TTL controller asks for nothing");
+                return differs("the TTL controller sends no request");
             };
             let reads = matches!(request.verb, Verb::Get { .. });
             if reads != matches!(what, TtlStep::Get(_)) {
-                return differs(format!("the TTL controller wants to {}", request.verb.name()));
+                return differs(format!("the TTL controller sends another request: {}", request.verb.name()));
             }
             let response = match outcome {
                 RequestOutcome::Handled => bench.ask(&request),
@@ -145,7 +145,7 @@ fn check(bench: &Bench, id: JobId, after: &World, scope: &Scope) -> Result<(), S
     if asks == wants {
         return Ok(());
     }
-    differs(format!("the TTL controller wants {asks:?}, the path has {wants:?}"))
+    differs(format!("the TTL controller sends {asks:?}, the path has {wants:?}"))
 }
 
 /// Updates the cache, unless it lags in the path.

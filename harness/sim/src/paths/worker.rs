@@ -97,10 +97,10 @@ impl Worker {
 fn named(call: &Call, pods: &[KnownPod]) -> Result<CallName, Stop> {
     let uid = |pod: &PodRef| {
         let known = pods.iter().find(|known| *known.name == *pod.name);
-        known.map(|known| known.uid).ok_or_else(|| Stop::Differs(format!("nobody made {}", pod.name)))
+        known.map(|known| known.uid).ok_or_else(|| Stop::Differs(format!("the path has no pod {}", pod.name)))
     };
     Ok(match call {
-        Call::ReadJob => return differs("the Job is asked for where the path has something else"),
+        Call::ReadJob => return differs("the process reads the Job, and the path has another call"),
         Call::WriteStatus(..) => CallName::WriteStatus,
         Call::CreatePod(pod, _) => CallName::CreatePod(pod.index.unwrap_or(0)),
         Call::RemoveFinalizer(release) => CallName::RemoveFinalizer(uid(&release.pod)?),
@@ -211,7 +211,7 @@ fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<O
         return Ok(None);
     }
     let Some(sync) = &mut worker.sync else {
-        return differs(format!("no sync is under way that makes {name:?}"));
+        return differs(format!("no sync is running that could make the call {name:?}"));
     };
     let mut place = None;
     for (number, call) in sync.open().iter().enumerate() {
@@ -222,7 +222,7 @@ fn take(bench: &mut Bench, id: JobId, number: usize, name: CallName) -> Result<O
     }
     match place.and_then(|place| sync.take(place)) {
         Some(sent) => Ok(Some(sent)),
-        None => differs(format!("{name:?} is not wanted")),
+        None => differs(format!("the process does not make the call {name:?}")),
     }
 }
 
@@ -255,7 +255,9 @@ fn add_created_pod(
     }
     let old = &before.job_state(id).pods;
     let created = after.job_state(id).pods.iter().find(|pod| old.get(pod.uid).is_none());
-    let Some(created) = created.map(|pod| pod.uid) else { return differs("a pod was created") };
+    let Some(created) = created.map(|pod| pod.uid) else {
+        return differs("a pod was created that the path lacks");
+    };
     bench.add_created_pod(id, created, response, scope);
     Ok(())
 }
@@ -280,7 +282,7 @@ fn check_answer(
     if found == *expected {
         Ok(())
     } else {
-        differs(format!("{name:?} is answered with {code:?}, the path says {expected:?}"))
+        differs(format!("{name:?} gets the response {code:?}, the path has {expected:?}"))
     }
 }
 
@@ -339,7 +341,7 @@ pub fn check(bench: &mut Bench, id: JobId, number: usize, after: &World) -> Resu
         worker.wake = None;
     }
     if worker.wake != process.wake {
-        return differs(format!("the process wakes at {:?}, the path says {:?}", worker.wake, process.wake));
+        return differs(format!("the process wakes at {:?}, the path has {:?}", worker.wake, process.wake));
     }
     let mut wanted: Vec<CallName> = match process.sync.as_ref().map(|sync| &sync.wait) {
         Some(Wait::Choice(_)) => return Ok(()),
@@ -353,14 +355,14 @@ pub fn check(bench: &mut Bench, id: JobId, number: usize, after: &World) -> Resu
     }
     let open = worker.open(pods)?;
     if open != wanted {
-        return differs(format!("the process wants {open:?}, the path has {wanted:?}"));
+        return differs(format!("the process makes the calls {open:?}, the path has {wanted:?}"));
     }
     if process.sync.is_none()
         && let Some(sync) = worker.sync.take()
         && sync.has_failed()
         && !process.queued
     {
-        return differs("the sync has failed, and is not to be tried again");
+        return differs("the sync has failed, and the path does not retry it");
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ pub(crate) fn process_step(
         ProcessStep::StopOldLeader => "stops: it is no longer the leader".to_owned(),
         ProcessStep::CrashInFlight(which) => {
             format!(
-                "crashes and restarts; its last request is still on the way ({})",
+                "crashes and restarts; its last request is still in flight ({})",
                 called(job_state, process, which)
             )
         }

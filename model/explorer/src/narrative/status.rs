@@ -221,7 +221,7 @@ mod tests {
         let replaced = JobStatus { conditions: vec![interim.clone()], ..JobStatus::default() };
         let appended = JobStatus { conditions: vec![denied, interim], ..JobStatus::default() };
         assert_eq!(change(&old, &replaced), "startTime=nil, FailureTarget=True (why)");
-        let second = "FailureTarget=True (why), beside the entry of this type that there is";
+        let second = "FailureTarget=True (why), next to an existing condition of this type";
         assert!(change(&old, &appended).ends_with(second), "{}", change(&old, &appended));
         assert_eq!(change(&appended, &old), "fewer conditions of type FailureTarget");
         assert_eq!(change(&old, &JobStatus::default()), "no FailureTarget");

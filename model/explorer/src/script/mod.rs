@@ -87,7 +87,7 @@ pub enum What {
     User(Vec<u8>, PodRef),
     /// The outcome of the next request of this kind.
     Request(Request, RequestHandling),
-    /// Nothing. The script goes on once a controller has sent such a request, which waits from then on.
+    /// No event. The script proceeds once a controller has sent such a request, which is held from then on.
     Held(Request),
     /// The process crashes and restarts.
     Crash,

@@ -1,15 +1,23 @@
-//! Whole requests through the embedded API server against Kubernetes' own strategies (`harness/controlplane/oracle`).
+//! Compares the decisions of the embedded API server with those of Kubernetes' strategies
+//! (`harness/controlplane/oracle`).
 //!
 //! ```text
 //! cargo run -p jobcheck-differential --bin against_oracle -- MINOR ORACLE COUNT SEED [RECORD]
 //! ```
 //!
-//! COUNT questions of each kind, which are `status` (PUT of `/status`), `spec` (PUT), and `create` (POST), with objects
-//! near the edges of the rules: the generator is the one of the model's example `status_cases`. Compared are whether
-//! the request is accepted, what is stored, and which fields a refusal names. It fails if the first or the second
-//! differ anywhere. MINOR is the minor version whose rules the embedded server has, 36 or 35: that of the ORACLE. RECORD is
-//! a file for Kubernetes' verdicts, one a line: the test `oracle` holds the server against `tests/oracle/verdicts-1.MINOR.txt`,
-//! which is that of COUNT 1000 and SEED 1.
+//! | argument | meaning |
+//! | --- | --- |
+//! | MINOR | the minor version of the embedded server's rules, 36 or 35; the oracle must have the same |
+//! | ORACLE | the oracle's binary |
+//! | COUNT | the number of random requests of each kind: `status` (PUT of `/status`), `spec` (PUT), `create` (POST) |
+//! | SEED | the seed of the requests, whose objects are near the edges of the rules |
+//! | RECORD | a file for Kubernetes' verdicts, one per line |
+//!
+//! The program compares three parts of each answer: the decision, the stored object, and the fields in a refusal. It
+//! fails if a decision or a stored object differs.
+//!
+//! The test `recorded` compares the embedded server with RECORD for COUNT 1000 and SEED 1, which is
+//! `tests/differential/tests/verdicts-1.MINOR.txt`.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -21,7 +29,7 @@ use jobcheck_differential::random::Random;
 use jobcheck_spec::apiserver::RuleSet;
 use serde_json::Value;
 
-/// Questions that may be under way at a time.
+/// The maximum number of requests that wait for the oracle's answer.
 const UNDER_WAY: usize = 1_000;
 
 fn main() -> ExitCode {
@@ -48,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is asked.
+/// The requests to compare.
 #[derive(Clone, Copy)]
 struct Asking {
     rules: RuleSet,
@@ -56,14 +64,14 @@ struct Asking {
     seed: u64,
 }
 
-/// Asks both, and says whether they agree.
+/// Compares all requests. Returns true if all decisions and stored objects are equal.
 fn run(asking: Asking, oracle: &str, record: Option<&String>) -> io::Result<bool> {
     let mut agreed = true;
     let mut verdicts = Vec::new();
     for kind in [Kind::Status, Kind::Spec, Kind::Create] {
         let mut child = Command::new(oracle).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let outcome = compare_kind(&mut child, kind, asking, &mut verdicts);
-        // It has nothing more to read; after an error it may still wait for questions.
+        // After an error, the oracle may still wait for requests.
         let _ = child.kill();
         child.wait()?;
         let tally = outcome?;

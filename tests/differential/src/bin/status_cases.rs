@@ -1,12 +1,13 @@
-//! Random cases for the API server's rules, with this model's decisions, for comparison with Kubernetes' own.
+//! Prints random cases for the API server's rules with the decisions of the specification. The oracle compares them
+//! with Kubernetes' own decisions.
 //!
 //! ```text
 //! cargo run -p jobcheck-differential --bin status_cases -- KIND COUNT SEED [GATES-OFF [MINOR]] | oracle -compare
 //! ```
 //!
-//! KIND is `status` (old and new status), `spec` (old and new specification), or `stored` (one object). Each
-//! line is a question for `harness/controlplane/oracle`, with our answer: the ids of the rules that the write breaks. MINOR is the minor
-//! version of the rules, 36 if it is not given; the oracle must be of the same.
+//! KIND is `status` (old and new status), `spec` (old and new specification), or `stored` (one object). Each line is a
+//! question for `harness/controlplane/oracle`, with the decision of the specification and the ids of the broken rules.
+//! MINOR is the minor version of the rules, by default 36. The oracle must have the same version.
 
 use jobcheck_differential::{json, specs, statuses};
 use std::io::{self, BufWriter, Write};
@@ -23,7 +24,7 @@ use jobcheck_spec::{Findings, Operand, Req};
 use jobcheck_differential::pod::Pod;
 use jobcheck_differential::random::Random;
 
-/// One question: the objects as JSON, and whether and why the write is refused here.
+/// One question: the objects as JSON, and the decision of the specification with the broken rules.
 struct Case {
     kind: &'static str,
     old: Option<String>,
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// These rules with the named gates off. The oracle needs the same with `-gates`.
+/// Returns the rules with the named feature gates off. The oracle needs the same gates in its flag `-gates`.
 fn without_gates(usual: RuleSet, off: &str) -> RuleSet {
     let on = |gate: &str| !off.split(',').any(|name| name == gate);
     RuleSet {
@@ -153,13 +154,13 @@ fn stored_case(random: &mut Random, rules: &RuleSet) -> Case {
     spec.template = pod.template(&spec.template);
     let mut findings = Findings::new();
     validate_create(rules, &job, &mut findings);
-    // What the server itself brings about in a new Job is no reason for a refusal.
+    // The server generates the selector of a new Job, so a selector without the UID is no reason for a refusal.
     findings.broken.retain(|broken| broken.found != Operand::Words("a selector without it"));
     let refused = would_refuse_create(&job).is_some();
     Case { kind: "stored", old: None, new: json::job(&job, &pod), refused, broken: ids(&findings, &[]) }
 }
 
-/// Gives the Job a name around the limits, and the labels and selector that go with it.
+/// Gives the Job a name near the limits of its length and grammar, with the labels and the selector for this name.
 fn rename(random: &mut Random, rules: &RuleSet, job: &mut Job) {
     let length = random.pick(&[57, 58, 61, 62, 63, 64]);
     let name = random.pick(&[

@@ -145,7 +145,7 @@ fn a_restart_excuses_nothing_but_a_delay() {
 fn a_write_with_a_server_error_counts_as_committed_if_that_explains_a_later_one() {
     for (seen, explained) in [(1, true), (2, false)] {
         let mut track = track();
-        let gain = OwnWrite::Gain(Box::new(pod(1)));
+        let gain = OwnWrite::Create(Box::new(pod(1)));
         track.uncertain.insert(Uid(1), (Some(pod(1)), gain));
         assert_eq!(judge(&mut track, &settings(), &pods_seen(seen)), explained);
         assert!(track.uncertain.is_empty() && track.warnings.is_empty());
@@ -153,7 +153,7 @@ fn a_write_with_a_server_error_counts_as_committed_if_that_explains_a_later_one(
     }
     // A write that a view explains leaves the question open.
     let mut open = track();
-    open.uncertain.insert(Uid(1), (Some(pod(1)), OwnWrite::Gain(Box::new(pod(1)))));
+    open.uncertain.insert(Uid(1), (Some(pod(1)), OwnWrite::Create(Box::new(pod(1)))));
     assert!(judge(&mut open, &settings(), &pods_seen(0)));
     assert_eq!(open.uncertain.len(), 1);
 }

@@ -45,7 +45,7 @@ fn search_in(
         latest: None,
         deletes_failed: DeletesFailed::No,
         namespace_goes: false,
-        released: 0,
+        finalizers_removed: 0,
         backoff: &BackoffRecord::default(),
         let_go: &[],
         constants: &Constants::V1_36,

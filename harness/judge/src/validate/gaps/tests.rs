@@ -48,7 +48,7 @@ fn a_gap_withdraws_the_violations_behind_its_beginning() {
     }
 }
 
-/// The verdict's doubts after a write of the Job that was made on the version `base`.
+/// The reasons for an inconclusive verdict after a write of the Job that was based on the version `base`.
 fn doubts_after(base: Option<u64>, write: Event, after: Job) -> Vec<String> {
     let mut track = track();
     let after = JobEvent { base, ..JobEvent::state(Arc::new(after)) };
@@ -85,7 +85,7 @@ fn an_accepted_write_on_another_state_shows_that_a_write_of_the_job_is_missing()
     }
 }
 
-/// The verdict's doubts at the end of the trace, after a request that left this pod.
+/// The reasons for an inconclusive verdict at the end of the trace, after a request whose response has this pod.
 fn doubts_of_pod(verb: Verb, is_status: bool, names_finalizers: Option<bool>, after: Pod) -> Vec<String> {
     let mut track = track();
     let before = pod(1);
@@ -101,16 +101,16 @@ fn doubts_of_pod(verb: Verb, is_status: bool, names_finalizers: Option<bool>, af
 #[test]
 fn a_response_that_its_request_cannot_cause_shows_that_a_write_of_a_pod_is_missing() {
     let running = || Pod { phase: Phase::Running, ..pod(1) };
-    let released = || Pod { finalizer: false, ..pod(1) };
+    let bare = || Pod { finalizer: false, ..pod(1) };
     let deleting = || Pod { deleting: true, ..pod(1) };
     for (verb, is_status, names_finalizers, after, expected) in [
         (Verb::Patch, true, None, running(), None),
-        (Verb::Patch, false, Some(true), released(), None),
+        (Verb::Patch, false, Some(true), bare(), None),
         (Verb::Delete, false, None, deleting(), None),
-        (Verb::Patch, true, None, released(), Some("no write of the status changes finalizers")),
+        (Verb::Patch, true, None, bare(), Some("no write of the status changes finalizers")),
         (Verb::Patch, false, None, running(), Some("its status changed without a write")),
-        (Verb::Patch, false, Some(false), released(), Some("its finalizer changed without a write")),
-        (Verb::Delete, false, None, released(), Some("no DELETE removes a finalizer")),
+        (Verb::Patch, false, Some(false), bare(), Some("its finalizer changed without a write")),
+        (Verb::Delete, false, None, bare(), Some("no DELETE removes a finalizer")),
         (Verb::Delete, false, None, running(), Some("no DELETE changes the status")),
         (Verb::Patch, true, None, deleting(), Some("it was deleted without a DELETE")),
     ] {

@@ -17,7 +17,7 @@ fn state(pods: &Pods) -> State {
     pods.iter().map(|pod| (pod.uid, pod.clone())).collect()
 }
 
-/// One entry, as it was pushed.
+/// An entry with the arguments of [`History::push`] or [`History::push_perhaps`].
 #[derive(Clone, Debug)]
 struct Pushed {
     uid: Uid,
@@ -27,7 +27,7 @@ struct Pushed {
     early: Position,
 }
 
-/// All entries ever, and the few facts that decide how a cache reads them.
+/// A slow second implementation of [`History`]: it keeps all entries, and computes every state from them.
 #[derive(Debug, Default)]
 struct Replay {
     entries: Vec<Pushed>,
@@ -52,7 +52,8 @@ impl Replay {
         before.iter().rev().find(|entry| entry.uid == uid).and_then(|entry| entry.after.clone())
     }
 
-    /// The pod in the cache, and after the writes of the sync, if the cache has `base` and own writes follow from `from` on.
+    /// Returns the pod in the cache, and the pod after the writes of the sync. The cache has read `base`, and the own
+    /// writes from position `from` on are folded in.
     fn folded(&self, uid: Uid, base: Option<Pod>, from: Position) -> (Option<Pod>, Option<Pod>) {
         let from = from.max(self.start);
         let own =
@@ -62,7 +63,7 @@ impl Replay {
                 (None, _) => (cached, post),
                 (Some(OwnWrite::Delete), true) if self.forgets_deletions => (cached, post),
                 (Some(OwnWrite::Miss), true) => {
-                    (OwnWrite::Release.fold(cached), OwnWrite::Release.fold(post))
+                    (OwnWrite::RemoveFinalizer.fold(cached), OwnWrite::RemoveFinalizer.fold(post))
                 }
                 (Some(_), true) => (entry.after.clone(), entry.after.clone()),
                 (Some(write), false) if write.precedes_the_count() => (write.fold(cached), write.fold(post)),
@@ -71,8 +72,11 @@ impl Replay {
         })
     }
 
-    /// The cache and the state after the sync at a position that also contains the later entries `pulled`: the pods with a
-    /// controller in both, and the others of the second.
+    /// Returns three sets of pods at a position, with the later entries `pulled` included:
+    ///
+    /// - the pods in the cache that have a controller
+    /// - the pods that have a controller after the writes of the sync
+    /// - the pods without a controller after the writes of the sync
     fn states(&self, position: Position, pulled: &[Position]) -> (State, State, State) {
         let (mut cache, mut post, mut ownerless) = (State::new(), State::new(), State::new());
         for uid in self.uids() {
@@ -95,7 +99,7 @@ impl Replay {
         (cache, post, ownerless)
     }
 
-    /// The entries behind a position that a view there may contain.
+    /// The later entries that a view at this position may contain.
     fn floating(&self, position: Position) -> Vec<Position> {
         (position..self.end())
             .filter(|at| {
@@ -114,7 +118,7 @@ impl Replay {
     }
 }
 
-/// One operation. Positions are fractions of what is possible, in 256ths.
+/// One operation. A `u8` for a position is a fraction of the range of valid positions, from 0 to 255.
 #[derive(Clone, Debug)]
 enum Step {
     Push { pod: Change, own: Option<OwnWrite>, early: u8 },
@@ -126,7 +130,7 @@ enum Step {
     ForgetBefore(u8),
     ForgetDeletions(bool),
     ForgetMisses,
-    UnhearRelease(u8),
+    UnhearRemoval(u8),
     Unhear(u8),
     Acknowledge(u8, OwnWrite),
     Settle,
@@ -157,21 +161,30 @@ fn changes() -> impl Strategy<Value = Change> {
 
 fn writes() -> impl Strategy<Value = OwnWrite> {
     prop_oneof![
-        pods().prop_map(|pod| OwnWrite::Gain(Box::new(pod))),
+        pods().prop_map(|pod| OwnWrite::Create(Box::new(pod))),
         pods().prop_map(|pod| OwnWrite::Adopt(Box::new(Pod { controlled: true, ..pod }))),
-        Just(OwnWrite::Release),
+        Just(OwnWrite::RemoveFinalizer),
         Just(OwnWrite::Delete),
-        Just(OwnWrite::GiveUp),
+        Just(OwnWrite::Release),
         Just(OwnWrite::Miss),
     ]
+}
+
+/// The write, about this pod.
+fn about(write: OwnWrite, uid: Uid) -> OwnWrite {
+    match write {
+        OwnWrite::Create(pod) => OwnWrite::Create(Box::new(Pod { uid, ..*pod })),
+        OwnWrite::Adopt(pod) => OwnWrite::Adopt(Box::new(Pod { uid, ..*pod })),
+        other => other,
+    }
 }
 
 fn steps() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (changes(), prop::option::of(writes()), any::<u8>())
-            .prop_map(|(pod, own, early)| Step::Push { pod, own, early }),
+            .prop_map(|(pod, own, early)| Step::Push { own: own.map(|own| about(own, pod.uid)), pod, early }),
         3 => (changes(), writes(), any::<u8>())
-            .prop_map(|(pod, write, early)| Step::PushPerhaps { pod, write, early }),
+            .prop_map(|(pod, write, early)| Step::PushPerhaps { write: about(write, pod.uid), pod, early }),
         2 => Just(Step::EndSync),
         1 => any::<u8>().prop_map(Step::SetSyncStart),
         6 => any::<u8>().prop_map(Step::Seek),
@@ -179,9 +192,10 @@ fn steps() -> impl Strategy<Value = Step> {
         1 => any::<u8>().prop_map(Step::ForgetBefore),
         1 => any::<bool>().prop_map(Step::ForgetDeletions),
         1 => Just(Step::ForgetMisses),
-        1 => (0..4_u8).prop_map(Step::UnhearRelease),
+        1 => (0..4_u8).prop_map(Step::UnhearRemoval),
         1 => any::<u8>().prop_map(Step::Unhear),
-        1 => (0..4_u8, writes()).prop_map(|(uid, write)| Step::Acknowledge(uid, write)),
+        1 => (0..4_u8, writes())
+            .prop_map(|(uid, write)| Step::Acknowledge(uid, about(write, Uid(uid.into())))),
         1 => Just(Step::Settle),
     ]
 }
@@ -233,10 +247,11 @@ fn apply(step: Step, history: &mut History, replay: &mut Replay) -> Vec<Position
             history.forget_misses();
             replay.disown(|entry, _| matches!(entry.own, Some(OwnWrite::Miss)));
         }
-        Step::UnhearRelease(uid) => {
+        Step::UnhearRemoval(uid) => {
             let uid = Uid(uid.into());
             history.unhear_release(uid);
-            replay.disown(|entry, _| entry.uid == uid && matches!(entry.own, Some(OwnWrite::Release)));
+            replay
+                .disown(|entry, _| entry.uid == uid && matches!(entry.own, Some(OwnWrite::RemoveFinalizer)));
         }
         Step::Unhear(fraction) => {
             let at = between(fraction, start, end);
@@ -275,7 +290,7 @@ proptest! {
             let (cache, post, ownerless) = replay.states(at, &pulled);
             prop_assert_eq!(state(history.cache()), cache, "cache at {} with {:?} after {:?}", at, pulled, step);
             prop_assert_eq!(state(history.post()), post, "post at {} with {:?} after {:?}", at, pulled, step);
-            prop_assert_eq!(state(history.post_strays()), ownerless, "at {} with {:?} after {:?}", at, pulled, step);
+            prop_assert_eq!(state(history.post_ownerless()), ownerless, "at {} with {:?} after {:?}", at, pulled, step);
             // A search always ends without pulled entries.
             history.pull(&[]);
             prop_assert_eq!(state(history.cache()), replay.states(at, &[]).0, "after {:?} and an empty pull", step);
@@ -298,7 +313,7 @@ proptest! {
             prop_assert_eq!(history.position(), position);
             let (cache, post, ownerless) = replay.states(position, &[]);
             prop_assert_eq!(
-                (state(history.cache()), state(history.post()), state(history.post_strays())),
+                (state(history.cache()), state(history.post()), state(history.post_ownerless())),
                 (cache, post, ownerless)
             );
         }
@@ -313,7 +328,7 @@ fn pod(uid: u128) -> Pod {
 fn a_cache_lags_behind_but_contains_the_writes_of_its_process() {
     let mut history = History::default();
     let created = pod(1);
-    history.push(created.uid, Some(created.clone()), Some(OwnWrite::Gain(Box::new(created.clone()))), 0);
+    history.push(created.uid, Some(created.clone()), Some(OwnWrite::Create(Box::new(created.clone()))), 0);
     history.end_sync();
     let failed = Pod { phase: Phase::Failed, ..created.clone() };
     history.push(failed.uid, Some(failed.clone()), None, 1);
@@ -328,7 +343,7 @@ fn a_cache_lags_behind_but_contains_the_writes_of_its_process() {
 fn a_creation_of_the_current_sync_is_visible_only_after_its_writes() {
     let mut history = History::default();
     let created = pod(1);
-    history.push(created.uid, Some(created.clone()), Some(OwnWrite::Gain(Box::new(created.clone()))), 0);
+    history.push(created.uid, Some(created.clone()), Some(OwnWrite::Create(Box::new(created.clone()))), 0);
     history.seek(0);
     assert!(history.cache().is_empty());
     assert_eq!(state(history.post()), [(created.uid, created)].into());
@@ -344,12 +359,12 @@ fn deletions_of_earlier_syncs_may_be_invisible_once_their_finalizer_is_removed()
     let removed = Pod { finalizer: false, ..held.clone() };
     let deleted = Pod { deleting: true, ..removed.clone() };
     history.push(held.uid, Some(held), None, 0);
-    history.push(removed.uid, Some(removed), Some(OwnWrite::Release), 1);
+    history.push(removed.uid, Some(removed), Some(OwnWrite::RemoveFinalizer), 1);
     history.push(deleted.uid, Some(deleted), Some(OwnWrite::Delete), 2);
-    assert_eq!(history.released_in_sync(), [Uid(1)]);
+    assert_eq!(history.finalizers_removed_in_sync(), [Uid(1)]);
     assert!(!history.lacks_earlier_deletions(0));
     history.end_sync();
-    assert!(history.released_in_sync().is_empty());
+    assert!(history.finalizers_removed_in_sync().is_empty());
     assert!(history.lacks_earlier_deletions(0) && !history.lacks_earlier_deletions(3));
 }
 

@@ -1,4 +1,4 @@
-//! What a manager misses between two lists.
+//! Tests of [`Unseen`]: changes that a manager misses between two lists.
 
 use super::super::fixtures::pod;
 use super::*;

@@ -150,9 +150,9 @@ fn changed(job: &Job) -> Response {
 }
 
 fn other_uid(job: &Job, request: Request) -> Response {
-    let exchange = request.uid.unwrap_or_default();
+    let wanted = request.uid.unwrap_or_default();
     let message = format!(
-        "Operation cannot be fulfilled on jobs.batch \"{}\": the UID in the precondition ({exchange}) does not match the \
+        "Operation cannot be fulfilled on jobs.batch \"{}\": the UID in the precondition ({wanted}) does not match the \
          UID in record ({}). The object might have been deleted and then recreated",
         job.name, job.uid
     );

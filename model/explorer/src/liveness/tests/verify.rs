@@ -10,7 +10,7 @@ pub(super) fn verify(problem: &Problem, lasso: &Lasso) -> Result<(), String> {
     let steps: Vec<Edge> = lasso.prefix.iter().chain(&lasso.cycle).copied().collect();
     require(problem.initial.contains(&lasso.start), "starts elsewhere")?;
     require(steps.iter().all(|step| problem.edges.contains(step)), "takes an edge that does not exist")?;
-    require(steps.iter().all(|step| step.from != step.to), "tells of stuttering")?;
+    require(steps.iter().all(|step| step.from != step.to), "contains stuttering")?;
     let mut nodes = vec![lasso.start];
     for step in &steps {
         require(nodes.last() == Some(&step.from), "jumps")?;

@@ -1,13 +1,18 @@
-//! One body of requests, two arms: the embedded API server and a real one; prints where the answers differ.
+//! Sends the same requests to the embedded API server and to a real one, and prints the differences of their responses.
 //!
 //! ```text
 //! cargo run -p jobcheck-differential --bin against_apiserver -- https://127.0.0.1:6443 TOKEN
 //! ```
 //!
-//! The real one is kube-apiserver without controllers (`harness/controlplane`), whose version the embedded one takes on, and
-//! the token that of an administrator. Everything is made in a namespace of its own, which is deleted at the end. Compared are the HTTP
-//! code, the object, and reason and fields of a refusal, without what differs between any two servers: times, UIDs,
-//! versions, generated names, managed fields. Refusals that differ in their words alone are shown, and pass.
+//! The real server is a kube-apiserver without controllers (`harness/controlplane`). The embedded server uses the
+//! rules of its version. TOKEN is the token of an administrator. All objects are in a new namespace, which is deleted
+//! at the end.
+//!
+//! | part of the response | a difference |
+//! | --- | --- |
+//! | HTTP code, object, reason of a refusal, fields in a refusal | is printed and makes the program fail |
+//! | message of a refusal | is printed |
+//! | times, UIDs, versions, generated names, managed fields | is ignored: any two servers differ in it |
 
 mod requests;
 mod shape;
@@ -26,7 +31,7 @@ use requests::{Step, steps};
 use serde_json::Value;
 use shape::{Known, difference, named, shape};
 
-/// What an arm answered.
+/// The response of one server, without the parts that differ between any two servers.
 struct Answer {
     code: u16,
     body: Value,
@@ -36,14 +41,14 @@ struct Answer {
 async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [server, token] = &arguments[..] else {
-        eprintln!("usage: two_arms SERVER TOKEN");
+        eprintln!("usage: against_apiserver SERVER TOKEN");
         return ExitCode::from(2);
     };
     match compare(server, token).await {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("two_arms: {error}");
+            eprintln!("against_apiserver: {error}");
             ExitCode::from(4)
         }
     }
@@ -51,7 +56,12 @@ async fn main() -> ExitCode {
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Asks both arms everything; returns the number of differences.
+/// Sends all requests to both servers. Returns the number of different responses. A difference in a message does not
+/// count.
+///
+/// # Errors
+///
+/// A server gives no response, or the rules of the real server's version are unknown.
 async fn compare(server: &str, token: &str) -> Result<usize, Failure> {
     let real = real(server, token)?;
     let version = real.apiserver_version().await?;
@@ -74,7 +84,7 @@ async fn compare(server: &str, token: &str) -> Result<usize, Failure> {
             writeln!(io::stdout(), "{}: {} {}: {what}", step.name, step.method, step.path)?;
         } else if let Some(what) = difference("", &ours.body, &theirs.body) {
             words += 1;
-            writeln!(io::stdout(), "  words only: {}: {what}", step.name)?;
+            writeln!(io::stdout(), "  message only: {}: {what}", step.name)?;
         }
     }
     for (client, known) in &arms {
@@ -84,12 +94,12 @@ async fn compare(server: &str, token: &str) -> Result<usize, Failure> {
     }
     writeln!(
         io::stdout(),
-        "{asked} requests: {differing} answers differ; {words} refusals differ in their words alone"
+        "{asked} requests: {differing} responses differ; {words} refusals differ only in their messages"
     )?;
     Ok(differing)
 }
 
-/// How two answers differ: in their code, in the object, or in what a refusal names.
+/// Returns the first difference in the code, the object, the reason of a refusal, or the fields in a refusal.
 fn departs(ours: &Answer, theirs: &Answer) -> Option<String> {
     if ours.code != theirs.code {
         let message = |body: &Value| body["message"].as_str().unwrap_or_default().to_owned();
@@ -116,7 +126,7 @@ fn embedded(rules: RuleSet) -> Client {
 fn real(server: &str, token: &str) -> Result<Client, Failure> {
     let mut config = kube::Config::new(server.parse()?);
     config.accept_invalid_certs = true;
-    // A 504 is an answer here, not a reason to ask again.
+    // A 504 is one of the compared responses, so the client must not retry.
     config.default_retry = false;
     config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
     Ok(Client::try_from(config)?)
@@ -132,7 +142,7 @@ async fn ask(client: &Client, known: &Known, step: &Step, namespace: &str) -> Re
     let code = response.status().as_u16();
     let bytes = response.into_body().collect().await?.to_bytes();
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    // A watch is one object a line.
+    // The response to a watch has one object per line.
     let lines: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
     let body = match lines {
         Ok(lines) if lines.len() == 1 => lines.into_iter().next().unwrap_or_default(),

@@ -1,4 +1,5 @@
-//! The requests, in order. `{ns}` is the namespace; `{uid:STEP}` and its like are answers to earlier steps.
+//! The requests, in order. `{ns}` stands for the namespace. `{uid:STEP}` and similar placeholders stand for values from
+//! the response to an earlier step.
 
 use serde_json::{Value, json};
 

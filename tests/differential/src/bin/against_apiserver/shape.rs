@@ -1,15 +1,16 @@
-//! What of two answers is the same for any two servers.
+//! The parts of a response that are equal for any two servers, and their comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// What one arm answered before, for later requests: `{uid:STEP}`, `{rv:STEP}`, `{name:STEP}`, `{continue:STEP}`.
+/// Values from earlier responses of one server. Later requests contain them as `{uid:STEP}`, `{rv:STEP}`, `{name:STEP}`
+/// and `{continue:STEP}`.
 #[derive(Debug, Default)]
 pub struct Known(BTreeMap<String, String>);
 
 impl Known {
-    /// Remembers the answer of a step.
+    /// Stores the values of the response to a step.
     pub fn learn(&mut self, step: &str, body: &Value) {
         for (word, key) in
             [("uid", "uid"), ("rv", "resourceVersion"), ("name", "name"), ("continue", "continue")]
@@ -20,13 +21,13 @@ impl Known {
         }
     }
 
-    /// Puts what is known into a text.
+    /// Replaces the placeholders in a text with the stored values.
     pub fn fill(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, (word, value)| text.replace(word, value))
     }
 }
 
-/// Members that differ between any two servers.
+/// Fields that differ between any two servers.
 const VARYING: [&str; 11] = [
     "managedFields",
     "resourceVersion",
@@ -41,7 +42,7 @@ const VARYING: [&str; 11] = [
     "batch.kubernetes.io/controller-uid",
 ];
 
-/// A body without what varies, also in its texts.
+/// Returns a body without empty fields, [`VARYING`] fields, and generated names. Its texts are [`masked`].
 pub fn shape(body: &Value) -> Value {
     match body {
         Value::Object(members) => {
@@ -58,7 +59,7 @@ pub fn shape(body: &Value) -> Value {
     }
 }
 
-/// A text without UIDs, and without versions where one is told.
+/// Returns a text with `UID` in place of each UID, and `VERSION` in place of each value in `in record (...)`.
 fn masked(text: &str) -> String {
     const TOLD: &str = "in record (";
     let mut plain = String::new();
@@ -92,14 +93,14 @@ fn is_uid(text: &str) -> bool {
     })
 }
 
-/// What a refusal names: reasons and fields of its causes.
+/// Returns the field and the reason of each cause of a refusal.
 pub fn named(status: &Value) -> BTreeSet<String> {
     let causes = status["details"]["causes"].as_array().cloned().unwrap_or_default();
     let said = |cause: &Value, key: &str| cause[key].as_str().unwrap_or_default().to_owned();
     causes.iter().map(|cause| format!("{} {}", said(cause, "field"), said(cause, "reason"))).collect()
 }
 
-/// The first place where two bodies differ.
+/// Returns the first path at which two bodies differ, with both values. Returns `None` if they are equal.
 pub fn difference(path: &str, ours: &Value, theirs: &Value) -> Option<String> {
     if ours == theirs {
         return None;
