@@ -1,6 +1,5 @@
 //! Packs the library of scenarios and the corpus of traces into the binary (`src/library.rs`), so that it needs no
 //! checkout.
-#![expect(clippy::print_stdout, reason = "cargo reads its directives from standard output")]
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -14,7 +14,7 @@
 //! | [`verify`] | `verify`: the commands below, without a cluster |
 //! | [`replay`] | `replay`: `jobcheck_judge` |
 //! | [`check`], [`mutants`], `explore` | `check`, `mutants`, `explore`: `jobcheck_explorer`, `jobcheck_adapter` |
-//! | [`run`] | `run`: `jobcheck_scenario`, `jobcheck_sim`, `jobcheck_live` |
+//! | [`mod@run`] | `run`: `jobcheck_scenario`, `jobcheck_sim`, `jobcheck_live` |
 //! | [`fuzz`] | `fuzz`: the same |
 //! | `record` | `record`: `jobcheck_record` |
 //! | `controller` | `controller`: `jobcheck_controller` |

@@ -28,7 +28,7 @@ pub fn print_report(rendered: anyhow::Result<String>, format: Format, exit: Exit
     }
 }
 
-/// Prints a text for people, wrapped to the terminal. Returns as [`print`] does.
+/// Prints a text for people, wrapped to the terminal. Returns as [`print()`] does.
 pub fn print_text(text: &str, exit: Exit) -> Exit {
     match width() {
         Some(width) => print(&wrap(text, width), exit),
@@ -129,7 +129,7 @@ fn hanging_indent(line: &str, width: usize) -> usize {
     }
     let columns: Vec<char> = plain.chars().collect();
     let is_start = |at: &usize| columns[*at] != ' ' && columns[at - 1] == ' ' && columns[at - 2] == ' ';
-    let last = (margin + 2..columns.len().min(width)).filter(is_start).last();
+    let last = (margin + 2..columns.len().min(width)).rfind(is_start);
     last.filter(|column| *column <= width / 2).unwrap_or(margin + 4)
 }
 

@@ -81,8 +81,8 @@ const WITHOUT_EFFECT: &[&str] = &[
 /// A defect has an effect on the paths of its own scope without the defect.
 #[test]
 fn a_plan_with_a_defect_leaves_the_paths() {
-    // The model leaves out the creation time of a pod while it does not matter. A path with a pod that was created at
-    // another time can stand for one with a delay (BO-07), so that several orders of steps are tried.
+    // The model leaves out the creation time of a pod while it does not matter. A replayed pod may therefore be younger
+    // than the pod of a counterexample (BO-07). Several orders of the steps are tried.
     let has_no_effect = |mutant: &&Mutant| {
         let scope = of_the_controller(mutant.sound_scope());
         let mutations = || Rig::with(Mutations::of(mutant.mutations));

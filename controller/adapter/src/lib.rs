@@ -25,8 +25,7 @@
 //! # Assumptions about the runtime
 //!
 //! - It makes no plan for a Job until its caches show its own writes (SY-03). The model then starts no sync,
-//!   so
-//! `caches_show_own_writes` is always true.
+//!   so `caches_show_own_writes` is always true.
 //! - It stores the memory of a plan when the plan is made, adds responses to it, and drops it with the Job
 //!   (SY-09).
 //! - Before it removes the finalizer of a pod without a cached Job, it reads that Job from the API server
@@ -38,17 +37,14 @@
 //! these points:
 //!
 //! - The GET before an adoption (FT-24) is part of the adoption, so the Job cannot change between the two.
-//!   Only a
-//! delayed adoption of a crashed process follows such a change.
+//!   Only a delayed adoption of a crashed process follows such a change.
 //! - The process remembers that the namespace is being deleted from the start of the sync. The runtime
-//!   remembers it
-//! from the response (PC-12). Both remember it for 300 s, longer than any scope lasts.
+//!   remembers it from the response (PC-12). Both remember it for 300 s, longer than any scope lasts.
 //! - A failed request has no certain response. Afterwards the caches show what is stored.
 //! - The runtime leaves settled pods out of the input of `plan`. A test of `plan` shows that they make no
-//! difference (`pods_that_are_settled_change_nothing`).
+//!   difference (`pods_that_are_settled_change_nothing`).
 //! - Pods have one container and are deleted without a grace period. All objects have the same
-//!   `resourceVersion`,
-//! because the model checks the preconditions.
+//!   `resourceVersion`, because the model checks the preconditions.
 
 pub mod enact;
 pub mod facts;

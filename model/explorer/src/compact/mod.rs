@@ -2,8 +2,7 @@
 //!
 //! A state is a few numbers, one for each distinct part of a [`World`] ([`parts`]). Threads remember the
 //! effects of steps ([`effects`]), the enabled steps ([`possible`]) and the evaluation of properties
-//! ([`looks`]).
-//! [`symmetry`] merges states that differ only in names.
+//! ([`looks`]). [`symmetry`] merges states that differ only in names.
 
 mod effects;
 mod looks;

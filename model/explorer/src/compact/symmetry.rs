@@ -27,14 +27,11 @@
 //! - A creation takes `Uid(k + 1)`, which no permutation of the first k UIDs moves, and appends to the
 //!   history.
 //! - No other step chooses by UID. Responses to an algorithm arrive in any order, and the choice among equal
-//!   pods
-//! is arbitrary ([`crate::process::io`]). PC-09 and BI-08 allow every pod of a tie.
+//!   pods is arbitrary ([`crate::process::io`]). PC-09 and BI-08 allow every pod of a tie.
 //! - The lists of the status are sorted when they are written, and renaming sorts them again. Views, tallies
-//!   and
-//! sums count. A first pod is chosen only for texts.
+//!   and sums count. A first pod is chosen only for texts.
 //! - In one place, a first pod determines which requirement a broken guard names: a violated delay is BO-04
-//!   or
-//! RP-10. This matters only if such a guard is switched off, so [`is_sound`] then refuses the reduction.
+//!   or RP-10. This matters only if such a guard is switched off, so [`is_sound`] then refuses the reduction.
 //! - Properties search for any pod, or count. The UID that they find is only reported.
 //!
 //! Tests compare with the unreduced search: the verdict, the depth, the number of representatives and of

@@ -4,8 +4,8 @@
 //!
 //! - States are compared by equality, never only by hash.
 //! - The result does not depend on the number of threads. States are numbered layer by layer: by the number
-//!   of the
-//! previous state, and then by the order of its steps. A search ends only between batches of fixed size.
+//!   of the previous state, and then by the order of its steps. A search ends only between batches of fixed
+//!   size.
 //! - The first broken state in this order is reported. The path to it is therefore one of the shortest.
 //! - A search that reached a limit reports this ([`End::Cut`]). It proves nothing.
 

@@ -8,9 +8,8 @@
 //! whether this specification implies a [`Property`], as TLC does.
 //!
 //! - *Stuttering.* A behaviour may stay in a node at any time, and forever if the assumptions allow it. A
-//!   behaviour
-//! ends in this way in a node without edges, or in a node that only unfair actions leave. A loop at a node is
-//! a stuttering step: it neither takes nor enables an action (`<<A>>_n`).
+//!   behaviour ends in this way in a node without edges, or in a node that only unfair actions leave. A loop
+//!   at a node is a stuttering step: it neither takes nor enables an action (`<<A>>_n`).
 //! - *Weak fairness* `WF_n(A)`: `A` is taken infinitely often, or is disabled infinitely often.
 //! - *Strong fairness* `SF_n(A)`: `A` is taken infinitely often, or is disabled forever after some point.
 //! - *Enabled* refers to the whole graph, even if a search is restricted to a part of it.
