@@ -7,7 +7,7 @@
 //!
 //! - The next calls of a process are those of the path, and the time of its next sync is the same.
 //! - The response of the server is that of the model.
-//! - The stored objects, projected onto the model's types, are the state of the path. [`mod@compare`] lists the properties
+//! - The stored objects, projected onto the model's types, are the state of the path. The module `compare` lists the properties
 //!   that are omitted.
 //!
 //! A difference is a defect of the model, the adapter in `controller/adapter`, the shipped requests, or the embedded
