@@ -1,7 +1,8 @@
 //! Open obligations: what a Job still lacks, and the requirement that asks for it.
 //!
-//! A guard judges writes. An obligation asks for a write that nobody makes, so it is only visible in a state in which
-//! nothing more happens. [`crate::progress`] and [`crate::properties`] ask for obligations there.
+//! [`jobcheck_spec::obligations`] decides what is outstanding. This module adds what a scope prevents: refusals, its
+//! bounds, and pods of another incarnation. [`crate::progress`] and [`crate::properties`] ask for obligations in states in
+//! which nothing more happens.
 
 use crate::env::clock::time_is_up;
 use crate::env::refusals::{Blocked, blocked};
@@ -13,7 +14,9 @@ use crate::world::{JobState, World};
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::guards::ttl::expiry;
 use jobcheck_spec::job::{Job, JobStatus};
+use jobcheck_spec::obligations::{deadline, finalizers, unreported};
 use jobcheck_spec::pod::{Phase, Pod, PolicyMatch};
+use jobcheck_spec::pods::Sums;
 use jobcheck_spec::time::Time;
 
 /// Something that must still happen to a Job.
@@ -69,21 +72,12 @@ fn first_lack(job_state: &JobState, world: &World, scope: &Scope) -> Option<Lack
     }
     let held = job_state.pods.iter().any(|pod| pod.finalizer && is_free(pod));
     let Some(job) = &job_state.job else {
-        let lack = (Some(Req::FT20), "the Job is gone, but a pod still has the tracking finalizer");
+        let lack = (finalizers(None), "the Job is gone, but a pod still has the tracking finalizer");
         return held.then_some(lack);
     };
     let finished = job.status.is_finished();
     match () {
-        () if finished && held && job.deleting => Some((
-            Some(Req::TT15),
-            "the finished Job is being deleted, but a pod still has the tracking finalizer",
-        )),
-        () if finished && held => {
-            Some((Some(Req::FT23), "the Job is finished, but a pod still has the tracking finalizer"))
-        }
-        () if job.deleting && held => {
-            Some((Some(Req::FT19), "the Job is being deleted, but a pod still has the tracking finalizer"))
-        }
+        () if held && (finished || job.deleting) => Some((finalizers(Some(job)), held_finalizer(job))),
         () if job.deleting && blocked.is_some() => None,
         () if job.deleting => Some((None, "the Job is being deleted, but is never removed")),
         () if finished && has_expired(job, world, scope) => {
@@ -96,7 +90,7 @@ fn first_lack(job_state: &JobState, world: &World, scope: &Scope) -> Option<Lack
             Some((job_state.ghost.refused, "the Job is not finished, because the server refuses its status"))
         }
         () if blocked.is_some() || wants_no_pods(job) => lack_of_idle(job, job_state, scope, blocked),
-        () if is_past_deadline(job, world) => {
+        () if deadline(job).is_some_and(|deadline| world.now >= deadline) => {
             Some((Some(Req::SU10), "the deadline has passed, but the Job does not fail"))
         }
         () if nothing_wakes_the_controller(job_state) => {
@@ -106,6 +100,14 @@ fn first_lack(job_state: &JobState, world: &World, scope: &Scope) -> Option<Lack
             wrong_status(&job.status, job_state)
         }
         () => Some((None, "the Job is not finished")),
+    }
+}
+
+fn held_finalizer(job: &Job) -> &'static str {
+    match (job.status.is_finished(), job.deleting) {
+        (true, true) => "the finished Job is being deleted, but a pod still has the tracking finalizer",
+        (true, false) => "the Job is finished, but a pod still has the tracking finalizer",
+        (false, _) => "the Job is being deleted, but a pod still has the tracking finalizer",
     }
 }
 
@@ -194,31 +196,24 @@ fn nothing_wakes_the_controller(job_state: &JobState) -> bool {
 
 /// PC-01 to PC-03, RP-08: at quiescence, the numbers of the status are the numbers of pods.
 fn wrong_status(status: &JobStatus, job_state: &JobState) -> Option<Lack> {
-    let count = |which: fn(&Pod) -> bool| {
-        i32::try_from(job_state.pods.iter().filter(|pod| job_state.ghost.owns(pod) && which(pod)).count())
-            .unwrap_or(i32::MAX)
+    let own = |which: fn(&Pod) -> bool| {
+        let own = job_state.pods.iter().filter(|pod| job_state.ghost.owns(pod) && which(pod));
+        u32::try_from(own.count()).unwrap_or(u32::MAX)
     };
-    match () {
-        () if status.active != count(Pod::is_active) => {
-            Some((Some(Req::PC01), "active is not the number of active pods"))
-        }
-        () if status.ready.unwrap_or(0) != count(Pod::is_ready) => {
-            Some((Some(Req::PC03), "ready is not the number of ready pods"))
-        }
-        () if status.terminating.unwrap_or(0) != count(Pod::is_terminating) => {
-            Some((Some(Req::RP08), "terminating is not the number of terminating pods"))
-        }
-        () => None,
-    }
+    let (active, terminating) = (own(Pod::is_active), own(Pod::is_terminating));
+    let sums = Sums { active, terminating, ready: own(Pod::is_ready), restarts: 0 };
+    unreported(status, &sums).map(|req| {
+        let what = match req {
+            Req::PC01 => "active is not the number of active pods",
+            Req::PC03 => "ready is not the number of ready pods",
+            _ => "terminating is not the number of terminating pods",
+        };
+        (Some(req), what)
+    })
 }
 
 fn has_expired(job: &Job, world: &World, scope: &Scope) -> bool {
     expiry(job).is_some_and(|end| scope.ttl_clock(world.now) >= end)
-}
-
-fn is_past_deadline(job: &Job, world: &World) -> bool {
-    let started = job.status.start_time.zip(job.spec.active_deadline_seconds);
-    started.is_some_and(|(start, deadline)| world.now.since(start) >= deadline)
 }
 
 /// Returns true if every controller is idle: no sync runs, and no queue holds a key.

@@ -10,6 +10,7 @@
 //! | --- | --- | --- |
 //! | requirement | one rule of a KEP or of Kubernetes' source, with a stable id such as RP-03 | [`catalogue`], [`requirement`] |
 //! | guard | a function that compares a write with the requirements on this kind of write | [`guards`], [`apiserver`] |
+//! | obligation | a write that must still be made | [`obligations`] |
 //! | view | a state of the caches that the sender of the write may have read | [`view`] |
 //! | truth | the objects that etcd held when it stored the write | arguments named `old` and `stored` |
 //! | finding | a requirement that the write breaks, with the expected and the found value | [`Findings`] |
@@ -96,6 +97,7 @@ pub mod guards;
 pub mod incarnation;
 pub mod indexes;
 pub mod job;
+pub mod obligations;
 pub mod pod;
 pub mod pods;
 pub mod requirement;

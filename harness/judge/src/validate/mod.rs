@@ -63,4 +63,4 @@ mod without_interim;
 
 pub use actor::Role;
 pub use router::{Options, Summary, Validator};
-pub use verdict::{JobVerdict, Obligation, Outcome, Unreadable, Violation};
+pub use verdict::{JobVerdict, Outcome, Unreadable, Violation};

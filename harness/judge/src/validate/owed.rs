@@ -1,8 +1,7 @@
 //! Obligations that are open at the end of a trace (`docs/reference/judging.md`, *Pending*).
 
-use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::guards::ttl::expiry;
-use jobcheck_spec::job::ConditionKind;
+use jobcheck_spec::obligations::{self, Obligation};
 use jobcheck_spec::view::{Backoff, Interpretation, View};
 use jobcheck_spec::{Broken, Operand, Req, Uid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,7 +12,7 @@ use super::idle::IdleRequests;
 use super::owed_work::{last_try, owed_work};
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::{Obligation, Owed};
+use super::verdict::Owed;
 
 /// Trace time after which an open obligation is overdue, in microseconds: twice the longest retry.
 pub const PATIENCE: i64 = 120_000_000;
@@ -115,9 +114,9 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     }
     if job.status.is_finished() {
         if track.history.holds_finalizers() {
-            // TT-15: the foreground deletion waits for the pods.
-            let req = if job.deleting { Req::TT15 } else { Req::FT23 };
-            owe(req, Obligation::FinalizersOfFinishedJob, since);
+            if let Some(req) = obligations::finalizers(Some(job)) {
+                owe(req, Obligation::FinalizersOfFinishedJob, since);
+            }
         }
         return list;
     }
@@ -155,23 +154,17 @@ fn unfinished(
     for (req, obligation, since) in owed_work(track, &view) {
         owe(req, obligation, since);
     }
-    let decided = job.status.is_decided();
-    let nothing_lives = pods.sums().active == 0 && pods.sums().terminating == 0;
-    if decided && nothing_lives {
-        let fails = job.status.is_true(&ConditionKind::FailureTarget);
-        let obligation = if fails { Obligation::WriteFailed } else { Obligation::WriteComplete };
-        owe(track.trouble.name(Req::TC04), obligation, last_try(track));
-    } else if !decided && decide(&view, &Tally::of(&view)).is_some() {
-        let req = if job.spec.completions == Some(0) { Req::PC25 } else { Req::TC14 };
-        owe(track.trouble.name(req), Obligation::WriteInterim, last_try(track));
+    if let Some((req, obligation)) = obligations::next_condition(&view) {
+        owe(track.trouble.name(req), obligation, last_try(track));
     }
-    let deadline =
-        job.spec.active_deadline_seconds.zip(job.status.start_time).filter(|_| !job.spec.is_suspended());
-    if let Some((seconds, start)) = deadline.filter(|_| !decided) {
-        let due = start.plus(seconds).0.saturating_mul(1_000_000);
+    if job.status.is_decided() {
+        return;
+    }
+    if let Some(deadline) = obligations::deadline(job) {
+        let due = deadline.0.saturating_mul(1_000_000);
         owe(Req::SU10, Obligation::FailAtDeadline, Some(due).max(track.setbacks.status));
     }
-    if job.spec.is_suspended() && !decided && pods.sums().active > 0 {
+    if obligations::must_suspend(job, &pods.sums()) {
         owe(Req::SU01, Obligation::DeleteSuspended, since);
     }
 }

@@ -1,16 +1,13 @@
 //! Open obligations of the executor of an unfinished Job: counting, creating, deleting, and reporting pods (PC-04,
 //! PC-06, PC-13, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07).
 
-use jobcheck_spec::guards::counting::delays_finalizer_removal;
-use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::CompletionMode;
-use jobcheck_spec::pod::Pod;
+use jobcheck_spec::obligations::{self, Obligation};
 use jobcheck_spec::view::View;
 use jobcheck_spec::{Req, Time};
 
 use super::track::Track;
-use super::verdict::Obligation;
 
 /// An obligation: the requirement, the kind, and the time since which it is open, in microseconds.
 pub type Debt = (Req, Obligation, Option<i64>);
@@ -46,16 +43,7 @@ fn after_outage(track: &Track, otherwise: Req) -> Req {
 /// FT-02: terminated pods are recorded, lose their finalizer, and are counted. PC-13: other failures do not stop that.
 /// EN-06: it continues as soon as removals are no longer refused.
 fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
-    let status = &view.job.status;
-    let waits = |pod: &Pod| {
-        let kept = !status.is_decided()
-            && !status.is_recorded(pod.uid)
-            && delays_finalizer_removal(view, pod, tally);
-        let lives = pod.is_terminating() && !view.has_failed(pod) && !status.is_decided();
-        kept || lives
-    };
-    let listed = !status.uncounted_succeeded().is_empty() || !status.uncounted_failed().is_empty();
-    if !listed && !view.cache.unaccounted().any(|pod| !waits(pod)) {
+    if !obligations::must_count(view, tally) {
         return None;
     }
     let since = last_try(track);
@@ -69,15 +57,13 @@ fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
 
 /// Missing pods are created once no delay runs.
 fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
-    let sums = view.cache.sums();
-    let held = if view.spec().replaces_only_failed() { sums.active + sums.terminating } else { sums.active };
-    if i64::from(held) >= want_active(view, tally) || track.setbacks.has_no_namespace() {
+    if !obligations::must_create(view, tally) || track.setbacks.has_no_namespace() {
         return None;
     }
     let req = match () {
         () if track.namesake && track.counted.made.is_empty() => Req::BO06,
         () if view.spec().backoff_limit_per_index.is_some() => Req::BO11,
-        () if sums.terminating > 0 => Req::RP04,
+        () if view.cache.sums().terminating > 0 => Req::RP04,
         () => Req::PC04,
     };
     let req = after_outage(track, req);
@@ -99,28 +85,11 @@ pub(super) fn delay_end(view: &View<'_>) -> Option<Time> {
 
 /// PC-04, PC-06: surplus pods are deleted.
 fn deletion(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
-    let completions = view.spec().completion_count();
-    let misplaced = |pod: &Pod| match pod.valid_index(completions) {
-        None => true,
-        Some(index) => view.cache.index_use(index).active > 1,
-    };
-    let bad = view.spec().is_indexed() && view.cache.iter().any(|pod| pod.is_active() && misplaced(pod));
-    if !bad && i64::from(view.cache.sums().active) <= want_active(view, tally) {
-        return None;
-    }
-    let since = track.last_setback();
-    Some((if bad { Req::PC06 } else { Req::PC04 }, Obligation::DeleteSurplus, since))
+    obligations::surplus(view, tally).map(|req| (req, Obligation::DeleteSurplus, track.last_setback()))
 }
 
 /// PC-01, PC-03, RP-08: a change of the living pods is reported.
 fn report(track: &Track, view: &View<'_>) -> Option<Debt> {
-    let (sums, status) = (view.cache.sums(), &view.job.status);
-    let same = |number: Option<i32>, sum: u32| i64::from(number.unwrap_or(0)) == i64::from(sum);
-    let req = match () {
-        () if !same(Some(status.active), sums.active) => Req::PC01,
-        () if !same(status.ready, sums.ready) => Req::PC03,
-        () if !same(status.terminating, sums.terminating) => Req::RP08,
-        () => return None,
-    };
+    let req = obligations::unreported(&view.job.status, &view.cache.sums())?;
     Some((after_outage(track, req), Obligation::Report, last_try(track)))
 }

@@ -10,7 +10,8 @@ use super::event::Event;
 use super::owed::{PATIENCE, owed};
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::{Obligation, Owed};
+use super::verdict::Owed;
+use jobcheck_spec::obligations::Obligation;
 
 /// Minimum time between two checks, in microseconds, since a check visits all pods.
 const BETWEEN: i64 = 10_000_000;

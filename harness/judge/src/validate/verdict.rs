@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use jobcheck_spec::obligations::Obligation;
 use jobcheck_spec::{Broken, Req};
 use jobcheck_traces::Place;
 use serde::Serialize;
@@ -90,62 +91,6 @@ impl Violation {
     #[must_use]
     pub fn known(&self) -> Option<Req> {
         self.broken.known
-    }
-}
-
-/// The kinds of obligations. The judge compares the kinds, never their texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obligation {
-    /// Remove the finalizers of the pods of a Job that is gone.
-    FinalizersOfDeletedJob,
-    /// Delete an expired Job.
-    DeleteExpiredJob,
-    /// Remove the finalizers of the pods of a finished Job.
-    FinalizersOfFinishedJob,
-    /// Count terminated pods.
-    Count,
-    /// Create missing pods.
-    Create,
-    /// Delete surplus pods.
-    DeleteSurplus,
-    /// Report the numbers of living pods.
-    Report,
-    /// Write Failed.
-    WriteFailed,
-    /// Write Complete.
-    WriteComplete,
-    /// Write an interim condition.
-    WriteInterim,
-    /// Write FailureTarget after the deadline.
-    FailAtDeadline,
-    /// Delete the pods of a suspended Job.
-    DeleteSuspended,
-}
-
-impl fmt::Display for Obligation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Obligation::FinalizersOfDeletedJob => {
-                "remove the tracking finalizer of the pods of the deleted Job"
-            }
-            Obligation::DeleteExpiredJob => "delete the expired Job",
-            Obligation::FinalizersOfFinishedJob => {
-                "remove the tracking finalizer of the pods of the finished Job"
-            }
-            Obligation::Count => "count the terminated pods",
-            Obligation::Create => "create the missing pods",
-            Obligation::DeleteSurplus => "delete the surplus pods",
-            Obligation::Report => "report active, ready, and terminating",
-            Obligation::WriteFailed => {
-                "write Failed: the Job is decided, and no pod is active or terminating"
-            }
-            Obligation::WriteComplete => {
-                "write Complete: the Job is decided, and no pod is active or terminating"
-            }
-            Obligation::WriteInterim => "write the interim condition: its criterion is met",
-            Obligation::FailAtDeadline => "write FailureTarget: the deadline passes",
-            Obligation::DeleteSuspended => "delete the pods of the suspended Job",
-        })
     }
 }
 
