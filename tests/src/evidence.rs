@@ -42,7 +42,8 @@ const IMPLEMENTATIONS: &[(&str, Kind)] = &[
 ];
 
 /// Sources that list ids, but decide no requirement.
-const TABLES: [&str; 2] = ["model/spec/src/catalogue.rs", "model/spec/src/requirement.rs"];
+const TABLES: [&str; 3] =
+    ["model/spec/src/catalogue.rs", "model/spec/src/requirement.rs", "harness/judge/src/report/id.rs"];
 
 /// Returns the evidence for all requirements, sorted by requirement.
 ///
@@ -51,12 +52,7 @@ const TABLES: [&str; 2] = ["model/spec/src/catalogue.rs", "model/spec/src/requir
 /// The name of an invalid trace does not begin with a requirement and `--`.
 #[must_use]
 pub fn collect() -> BTreeSet<Item> {
-    let mut items = BTreeSet::new();
-    for folder in ["model/spec/src", "harness/judge/src"] {
-        for path in files(folder, "rs") {
-            code(&path, &mut items);
-        }
-    }
+    let mut items = decisions();
     for (folder, kind) in IMPLEMENTATIONS {
         for path in files(folder, "rs") {
             implementation(&path, *kind, &mut items);
@@ -87,6 +83,51 @@ pub fn collect() -> BTreeSet<Item> {
     items
 }
 
+/// Returns the functions whose code names a requirement in a verdict.
+#[must_use]
+pub fn emissions() -> BTreeSet<Item> {
+    let mut items = BTreeSet::new();
+    for path in sources() {
+        code(&path, &mut items);
+    }
+    items
+}
+
+/// Returns the functions that decide requirements: those whose documentation names the requirement. Other functions that
+/// name it in a verdict are [`Kind::Reports`]. If no documentation names it, they decide it.
+fn decisions() -> BTreeSet<Item> {
+    let mut decides = BTreeSet::new();
+    for path in sources() {
+        if let Some(kind) = kind_of(&relative(&path)) {
+            implementation(&path, kind, &mut decides);
+        }
+    }
+    let documented: BTreeSet<Req> = decides.iter().map(|it| it.req).collect();
+    for item in emissions() {
+        let is_decider =
+            decides.iter().any(|it| (it.req, &it.name, &it.file) == (item.req, &item.name, &item.file));
+        match documented.contains(&item.req) {
+            true if is_decider => {}
+            true => drop(decides.insert(Item { kind: Kind::Reports, ..item })),
+            false => drop(decides.insert(item)),
+        }
+    }
+    decides
+}
+
+/// The sources of the specification and the judge.
+fn sources() -> impl Iterator<Item = PathBuf> {
+    ["model/spec/src", "harness/judge/src"].into_iter().flat_map(|folder| files(folder, "rs"))
+}
+
+/// The kind of the functions of a source file that decides requirements.
+fn kind_of(file: &str) -> Option<Kind> {
+    if TABLES.contains(&file) || file.contains("/tests") {
+        return None;
+    }
+    CODE.iter().find(|(start, _)| file.starts_with(start)).map(|(_, kind)| *kind)
+}
+
 /// Returns the content of `evidence.tsv` for these items.
 #[must_use]
 pub fn text(items: &BTreeSet<Item>) -> String {
@@ -102,10 +143,7 @@ pub fn emitted(items: &BTreeSet<Item>, kinds: &[Kind]) -> BTreeSet<Req> {
 /// Adds the functions and constants of a source file whose code names a requirement.
 fn code(path: &Path, items: &mut BTreeSet<Item>) {
     let file = relative(path);
-    let Some((_, kind)) = CODE.iter().find(|(start, _)| file.starts_with(start)) else { return };
-    if TABLES.contains(&file.as_str()) || file.contains("/tests") {
-        return;
-    }
+    let Some(kind) = kind_of(&file) else { return };
     let source = fs::read_to_string(path).unwrap_or_default();
     let mut holder = String::new();
     for line in source.split("#[cfg(test)]").next().unwrap_or_default().lines() {
@@ -126,7 +164,7 @@ fn code(path: &Path, items: &mut BTreeSet<Item>) {
                 .filter(|it| it.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit()));
             let in_table = line.trim_start().starts_with("(Req::");
             let name = function.filter(|_| in_table).unwrap_or(&holder).to_owned();
-            items.insert(Item { req: entry.req, kind: *kind, name, file: file.clone() });
+            items.insert(Item { req: entry.req, kind, name, file: file.clone() });
         }
     }
 }
@@ -149,11 +187,19 @@ fn implementation(path: &Path, kind: Kind, items: &mut BTreeSet<Item>) {
             announced.extend(named(text));
             continue;
         }
-        let items_of_code = ["fn ", "struct ", "enum "];
-        if let Some(name) = items_of_code.into_iter().find_map(|word| declared(line, word)) {
+        // In the specification, types hold the facts, and functions decide.
+        let items_of_code: &[&str] = if kind.decides() { &["fn "] } else { &["fn ", "struct ", "enum "] };
+        if let Some(name) = items_of_code.iter().find_map(|word| declared(line, word)) {
             holder = Some(name.to_owned());
+        } else if is_other_item(text) {
+            (holder, announced) = (None, BTreeSet::new());
         }
-        let comment = text.split_once("//").map(|(_, comment)| named(comment)).unwrap_or_default();
+        let comment = text.split_once("//").filter(|_| !kind.decides());
+        let mut comment = comment.map(|(_, comment)| named(comment)).unwrap_or_default();
+        // The shipped controllers name the requirement of a decision in their trace.
+        if kind == Kind::Controller && text.contains("because(\"") {
+            comment.extend(named(text));
+        }
         let is_item = !text.is_empty() && !text.starts_with('#');
         let reqs = if is_item { std::mem::take(&mut announced) } else { BTreeSet::new() };
         for req in reqs.into_iter().chain(comment) {
@@ -162,6 +208,16 @@ fn implementation(path: &Path, kind: Kind, items: &mut BTreeSet<Item>) {
             }
         }
     }
+}
+
+/// Returns true if a line declares an item of another kind, or a field or variant.
+fn is_other_item(line: &str) -> bool {
+    let words = ["struct ", "enum ", "trait ", "type ", "const ", "static ", "mod ", "impl "];
+    let line = ["pub(crate) ", "pub(super) ", "pub "]
+        .into_iter()
+        .find_map(|it| line.strip_prefix(it))
+        .unwrap_or(line);
+    words.into_iter().any(|word| line.starts_with(word)) && !line.starts_with("const fn ")
 }
 
 /// Returns the name that a line declares with this keyword.

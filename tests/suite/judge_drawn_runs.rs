@@ -71,7 +71,7 @@ fn wrong(lines: &[Value], assume: Vec<Assumption>) -> Option<String> {
 
 #[test]
 fn drawn_runs_conform_as_a_log_and_as_a_watch() {
-    let (mut found, mut logs, mut watches) = (String::new(), 707, 532);
+    let (mut found, mut logs, mut watches) = (String::new(), 0, 0);
     for seed in 0..SEEDS {
         let Some(Forms { log, watch, assume }) = drawn(seed, &Mutations::default()) else { continue };
         logs += 1;
@@ -84,7 +84,7 @@ fn drawn_runs_conform_as_a_log_and_as_a_watch() {
             writeln!(found, "watch of seed {seed}: {why}").unwrap();
         }
     }
-    assert_eq!((found, logs, watches), (String::new(), 0, 0));
+    assert_eq!((found, logs, watches), (String::new(), 707, 532));
 }
 
 /// Runs the same scenarios with known defects of the plan. Both forms show those that need few steps and no fault.

@@ -11,7 +11,7 @@ use std::fs;
 use jobcheck_rulebook::{FACTS, Kind, page, pages, reported_as};
 use jobcheck_spec::{Binds, CATALOGUE, Judged, Level, Req, Requirement};
 use jobcheck_tests::corpus::root;
-use jobcheck_tests::evidence::{Item, collect, emitted, text};
+use jobcheck_tests::evidence::{Item, collect, emissions, emitted, text};
 use jobcheck_tests::expected;
 
 const EVIDENCE: &str = "model/rulebook/evidence.tsv";
@@ -48,7 +48,8 @@ fn facts(req: Req, items: &BTreeSet<Item>) -> String {
     let entry = req.entry();
     let mut rows = vec![("binds", bound(entry)), ("decided", decided(entry))];
     let list = |decides: &dyn Fn(Kind) -> bool| linked(req, items, decides);
-    rows.push(("in the code", list(&Kind::decides)));
+    rows.push(("decided by", list(&Kind::decides)));
+    rows.push(("named by", list(&|kind| kind == Kind::Reports)));
     rows.push(("reported as", ids(&reported_as(req))));
     rows.push(("reported with", ids(&req.also())));
     for (label, kind) in [
@@ -170,7 +171,7 @@ fn coverage(items: &BTreeSet<Item>) -> String {
 /// others. A report under the id of another requirement counts, too.
 #[test]
 fn a_requirement_is_reported_in_the_way_that_the_catalogue_says() {
-    let items = collect();
+    let items = emissions();
     let outstanding = emitted(&items, &[Kind::Obligation]);
     let judged = emitted(&items, &[Kind::Guard, Kind::ApiServer, Kind::Judge]);
     let mut wrong = Vec::new();
@@ -198,7 +199,7 @@ fn a_requirement_is_reported_in_the_way_that_the_catalogue_says() {
 /// For every requirement that a trace can break there is a function that reports it, under its own id or another id.
 #[test]
 fn every_rule_that_a_trace_can_break_leads_to_a_function() {
-    let items = collect();
+    let items = emissions();
     let decided = emitted(&items, &[Kind::Guard, Kind::ApiServer, Kind::Judge, Kind::Obligation]);
     let lost: Vec<&str> = CATALOGUE
         .iter()
@@ -213,7 +214,7 @@ fn every_rule_that_a_trace_can_break_leads_to_a_function() {
 /// For a requirement that no trace can break, the catalogue has the reason. The guards report only these of them.
 #[test]
 fn few_requirements_that_no_trace_can_break_are_reported() {
-    let items = collect();
+    let items = emissions();
     let reported = emitted(&items, &[Kind::Guard, Kind::ApiServer, Kind::Judge, Kind::Obligation]);
     let never = |entry: &&Requirement| matches!(entry.judged, Judged::Explored(_) | Judged::Not(_));
     let found = CATALOGUE.iter().filter(never).filter(|entry| reported.contains(&entry.req));

@@ -55,14 +55,17 @@ fn evidence(rule: &Rule) -> String {
         rule.evidence.iter().copied().filter(|it| wanted(it.kind)).collect::<Vec<_>>()
     };
     let code = of(&Kind::decides);
-    out.push_str(&items("code", &code, usize::MAX, |it| format!("{}  {DIM}{}{DIM:#}", it.name, it.file)));
+    let function = |it: &Evidence| format!("{}  {DIM}{}{DIM:#}", it.name, it.file);
+    out.push_str(&items("code", &code, usize::MAX, function));
+    let reports = of(&|kind| kind == Kind::Reports);
+    out.push_str(&items("reported", &reports, SHOWN, function));
     let ids = |reqs: &[Req]| reqs.iter().map(|req| req.id()).collect::<Vec<_>>().join(", ");
     if !rule.reported_as.is_empty() {
-        out.push_str(&labelled("named by", &format!("violations of {}", ids(&rule.reported_as))));
+        out.push_str(&labelled("under", &format!("reported as a violation of {}", ids(&rule.reported_as))));
     }
     let also = rule.requirement.req.also();
     if !also.is_empty() {
-        out.push_str(&labelled("names", &ids(&also)));
+        out.push_str(&labelled("with", &format!("a violation is one of {} too", ids(&also))));
     }
     for (label, kind) in [("shipped", Kind::Controller), ("reference", Kind::Algorithm)] {
         let functions = of(&|it| it == kind);
@@ -163,7 +166,7 @@ pub fn bound(entry: &Requirement) -> String {
 /// Returns the evidence by which `jobcheck` decides a requirement, or the reason why no trace decides it.
 pub fn decided(entry: &Requirement) -> String {
     match entry.judged {
-        Judged::Truth => "from what etcd held; a stale cache is no excuse".to_owned(),
+        Judged::Truth => "from what etcd held, whatever the caches showed".to_owned(),
         Judged::View => "from what some possible state of the caches showed".to_owned(),
         Judged::Audit => "from actors, requests or refusals, which a watch does not show".to_owned(),
         Judged::Pending => "from what is still outstanding when a trace ends".to_owned(),

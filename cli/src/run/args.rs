@@ -24,6 +24,9 @@ pub struct RunArgs {
     /// A directory is searched for *.yaml and *.yml. A file or directory takes precedence over a name.
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<PathBuf>,
+    /// List the scenarios with their subjects, and end.
+    #[arg(long, conflicts_with_all = ["output", "save"])]
+    pub list: bool,
     /// Run the scenarios on these targets: model, sim, live, builtin, external. Several are compared.
     ///
     /// model: every interleaving with the reference algorithm. sim: the shipped controllers on the embedded API

@@ -60,7 +60,12 @@ fn found(argument: &Path) -> Result<Found, InputProblem> {
     }
     library::scenario(&name).map(Found::Entry).ok_or_else(|| {
         let hint = similar(&name, library::scenarios().iter().map(Entry::name));
-        InputProblem::whole(argument, &format!("there is no such file, and no scenario of this name{hint}"))
+        InputProblem::whole(
+            argument,
+            &format!(
+                "there is no such file, and no scenario of this name{hint}; jobcheck run --list lists all"
+            ),
+        )
     })
 }
 

@@ -46,6 +46,9 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
         output::error(why);
         return Exit::Unreadable;
     }
+    if args.list {
+        return list(args);
+    }
     let report = run_all(args, global, None);
     for problem in &report.problems {
         output::error(output::clean(&problem.message()));
@@ -59,6 +62,21 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
         Some(directory) if !save(directory, &report.runs) => Exit::Environment,
         Some(_) | None => exit,
     }
+}
+
+/// Prints the name and the subject of each scenario.
+fn list(args: &RunArgs) -> Exit {
+    let (mut text, mut exit) = (String::new(), Exit::Conforms);
+    for source in files::collect(&args.scenarios) {
+        match source.and_then(|source| Ok((source.read()?, source.name))) {
+            Ok((scenario, name)) => text.push_str(&format!("{name:<30}  {}\n", scenario.about)),
+            Err(problem) => {
+                output::error(output::clean(&problem.message()));
+                exit = Exit::Unreadable;
+            }
+        }
+    }
+    output::print_text(&text, exit)
 }
 
 /// The results of scenarios on sim.

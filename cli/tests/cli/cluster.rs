@@ -210,7 +210,7 @@ fn a_cluster_that_runs_is_left_as_it_is_and_not_mistaken_for_another() {
     clusters.ok(&["up", "--embedded"]);
     let before = processes(&clusters.one("default"));
     let again = clusters.ok(&["up", "--embedded"]);
-    assert!(again.err.contains("runs already") && again.out.contains("is ready"), "{again:?}");
+    assert!(again.err.contains("already runs") && again.out.contains("is ready"), "{again:?}");
     for other in [
         &["up", "--embedded", "--port", "1"][..],
         &["up", "--embedded", "--foreground"],

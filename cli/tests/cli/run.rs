@@ -179,6 +179,16 @@ fn readable_scenarios_are_run_beside_unreadable_ones() {
 }
 
 #[test]
+fn the_scenarios_of_the_library_are_listed() {
+    let all = jobcheck(["run", "--list"]);
+    assert_eq!(all.code, 0, "{all:?}");
+    assert!(all.out.lines().any(|line| line.starts_with("backoff-limit  ")), "{}", all.out);
+    assert!(all.out.contains("defects/b18 ") && all.out.contains("findings/j-03 "), "{}", all.out);
+    let unknown = jobcheck(["run", "backof-limit"]);
+    assert!(unknown.code == 2 && unknown.err.contains("jobcheck run --list"), "{unknown:?}");
+}
+
+#[test]
 fn a_step_that_is_never_possible_is_reported_and_not_skipped() {
     let stuck = run(&[], &with("steps:\n- succeed: {pod: 2}\n"));
     assert_eq!(stuck.code, 1, "{stuck:?}");

@@ -61,7 +61,8 @@ pub struct TtlDelete {
     pub expired_at: Time,
 }
 
-/// Decides what to do about a Job now. `now` is the time of the clock of this controller.
+/// Decides what to do about a Job now: wait for its TTL (TT-03, TT-04), read it again (TT-05), or delete it (TT-06). `now`
+/// is the time of the clock of this controller.
 #[must_use]
 pub fn plan(observed: &TtlObserved, now: Time) -> TtlPlan {
     let job = observed.job;

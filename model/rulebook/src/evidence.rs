@@ -16,6 +16,8 @@ pub enum Kind {
     Obligation,
     /// A function of the judge that decides the rule from the trace.
     Judge,
+    /// A function that names the rule in a verdict, for the functions that decide it.
+    Reports,
     /// A function or type of the shipped controllers whose comments name the rule.
     Controller,
     /// A function or type of the reference algorithm, or of its processes, whose comments name the rule.
@@ -32,11 +34,12 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Guard,
         Kind::ApiServer,
         Kind::Obligation,
         Kind::Judge,
+        Kind::Reports,
         Kind::Controller,
         Kind::Algorithm,
         Kind::Property,
@@ -53,6 +56,7 @@ impl Kind {
             Kind::ApiServer => "apiServer",
             Kind::Obligation => "obligation",
             Kind::Judge => "judge",
+            Kind::Reports => "reports",
             Kind::Controller => "controller",
             Kind::Algorithm => "algorithm",
             Kind::Property => "property",

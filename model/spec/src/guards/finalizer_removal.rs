@@ -17,7 +17,7 @@ use crate::uid::Uid;
 use crate::view::View;
 use crate::words::described;
 
-/// Returns whether what etcd holds is reason enough to remove the finalizer of a pod.
+/// Returns whether what etcd holds is reason enough to remove the finalizer of a pod (FT-03).
 ///
 /// `stored` is the Job in etcd, `None` once it is gone. `counted` returns whether a pod was counted.
 #[must_use]
