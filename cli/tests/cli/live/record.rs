@@ -41,8 +41,9 @@ async fn a_job_of_the_built_in_controller_is_recorded_by_watches_and_by_the_audi
     }
 
     // A user without permissions gets a list of the missing ones, and the command that grants them.
-    let nobody = fs::read_to_string(&kubeconfig).unwrap().replace("  user:\n", "  user:\n    as: nobody\n");
-    let nobody = folder.write("nobody", nobody);
+    let mut nobody = kube::config::Kubeconfig::read_from(&kubeconfig).unwrap();
+    nobody.auth_infos[0].auth_info.get_or_insert_default().impersonate = Some("nobody".to_owned());
+    let nobody = folder.write("nobody", serde_json::to_string(&nobody).unwrap());
     let trace = folder.path("nobody.jsonl");
     let arguments = ["record", "--kubeconfig", nobody.to_str().unwrap(), "-n", "shop", "-o"];
     let run = jobcheck(arguments.into_iter().chain([trace.to_str().unwrap()]));
