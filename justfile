@@ -27,7 +27,7 @@ bless:
 
 # The documentation of the crates.
 doc:
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --open
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked --open
 
 # The benchmarks, each with the ratio that the documents claim as its gate.
 bench NAME *ARGUMENTS:

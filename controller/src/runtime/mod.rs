@@ -12,7 +12,7 @@
 //! | [`job_sync`], [`orphan_sync`], [`ttl_sync`], [`enact`] | the syncs, and the execution of plans |
 //! | [`client`], [`rest`], [`answer`], [`rate_limit`], [`request_log`] | the API clients, their requests and responses |
 //! | [`events`], [`metrics`], [`prometheus_text`], [`trace`] | outputs |
-//! | [`permissions`], [`gates`], [`go_duration`], [`jitter`] | permission checks, feature gates, durations, random delays |
+//! | [`permissions`], [`gates`], [`jitter`] | permission checks, feature gates, random delays |
 
 pub mod answer;
 pub mod cached;

@@ -24,7 +24,7 @@
 //!
 //! | part | item |
 //! | --- | --- |
-//! | starting a cluster, and the handle that stops it | [`up`], [`Cluster`] |
+//! | starting a cluster, and the handle that stops it | [`up()`], [`Cluster`] |
 //! | restarting a component | [`Cluster::restart`] |
 //! | stopping clusters, and removing those of dead owners | [`mod@down`] |
 //! | the clusters of this machine, and their health | [`mod@status`] |
@@ -37,7 +37,7 @@
 //! # Guarantees
 //!
 //! A cluster has an owner until it is detached: a process that holds the lock of its name. If the owner has died, the
-//! next [`up`] or [`down::down`] of any cluster removes the cluster. Every process of a cluster has the cluster's
+//! next [`up()`] or [`down::down`] of any cluster removes the cluster. Every process of a cluster has the cluster's
 //! folder in its environment. So it is found even if its owner died right after starting it.
 //!
 //! # Caveats

@@ -32,7 +32,7 @@
 //! | the cluster: access, namespaces, permissions | [`TestCluster`] |
 //! | the Node of the pods | `node` |
 //! | the controllers that manage the Jobs | [`Manager`] |
-//! | the scenarios that cannot be run, with the reason | [`unsupported`] |
+//! | the scenarios that cannot be run, with the reason | [`unsupported()`] |
 //! | a run: the order of steps, and waits | `play`, [`patience`] |
 //! | users and kubelets over HTTP, and a cache filled by watches | `namespace`, `connection`, `cache` |
 //! | controllers as processes, and the fault proxy before them | `controller`, `leader` |
@@ -168,7 +168,7 @@ impl Outcome {
     }
 }
 
-/// Runs a scenario in a namespace of its own, which is removed afterwards. Callers check [`unsupported`] first.
+/// Runs a scenario in a namespace of its own, which is removed afterwards. Callers check [`unsupported()`] first.
 ///
 /// # Errors
 ///

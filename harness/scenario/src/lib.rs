@@ -31,7 +31,7 @@
 //! | part | item |
 //! | --- | --- |
 //! | the format | [`Scenario`], [`Step`], [`Claims`] |
-//! | parsing and writing | [`read`], [`write()`] |
+//! | parsing and writing | [`read()`], [`write()`] |
 //! | the target `model` | [`model`] |
 //! | code that the other targets share | [`runtime`] |
 //! | a counterexample as a scenario | [`export()`], [`export_defect`] |

@@ -32,7 +32,7 @@
 //!
 //! | part | item |
 //! | --- | --- |
-//! | a run of a scenario | [`run`], [`run_on`], [`Outcome`] |
+//! | a run of a scenario | [`run()`], [`run_on`], [`Outcome`] |
 //! | random scenarios, and shortening those that fail | [`fuzz`] |
 //! | paths of the model's scopes, replayed on the shipped controllers | [`paths`] |
 //! | the cluster, and the processes of the controllers | `cluster`, `process`, `ttl`, `cache` |

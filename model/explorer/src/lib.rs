@@ -4,7 +4,7 @@
 //! faults. The explorer takes every possible step from every reachable state. It reports a shortest path to a
 //! state that breaks a property, or a cycle in which a Job never finishes.
 //!
-//! The subject of an exploration manages the Jobs. It is the specification itself, the [`reference`]
+//! The subject of an exploration manages the Jobs. It is the specification itself, the [`mod@reference`]
 //! algorithm, or the shipped controllers (crate `jobcheck-adapter`).
 //!
 //! ```
@@ -32,8 +32,8 @@
 //! |---|---|
 //! | [`world`], [`knowledge`], [`ghost`] | a state: stored objects, knowledge of managers, history variables |
 //! | [`step`], [`transition`] | the steps, and the enabled steps of a state |
-//! | [`alphabet`], [`env`], [`ttl`] | the writes of the specification, and the steps of its environment |
-//! | [`process`], [`reference`] | a process that runs an algorithm, and the decisions of the reference algorithm |
+//! | [`alphabet`], [`mod@env`], [`ttl`] | the writes of the specification, and the steps of its environment |
+//! | [`process`], [`mod@reference`] | a process that runs an algorithm, and the decisions of the reference algorithm |
 //! | [`properties`], [`obligations`], [`progress`] | safety, obligations at quiescence, and progress |
 //! | [`scope`], [`scopes`], [`script`] | bounds, the named scopes, and scopes with a fixed order of events |
 //! | [`mutations`], [`mutants`] | deliberate changes, and the known defects that they make |

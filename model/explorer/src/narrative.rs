@@ -1,6 +1,6 @@
 //! Counterexamples as text: who acts, what they do, and what the Job's status shows then.
 //!
-//! [`Narrative::of`] describes a counterexample with its scope. [`lines`] and [`line`] describe single steps.
+//! [`Narrative::of`] describes a counterexample with its scope. [`lines`] and [`line()`] describe single steps.
 
 mod head;
 pub(crate) mod pods;

@@ -7,7 +7,7 @@
 //! | item | content |
 //! | --- | --- |
 //! | [`rule`] | everything about one requirement |
-//! | [`section`], [`sections`], [`pages`] | the text of the reference pages |
+//! | [`section()`], [`sections`], [`pages`] | the text of the reference pages |
 //! | [`evidence()`] | the functions, tests, and scenarios for a requirement |
 //! | [`reported_as`] | other requirements under which a violation is reported |
 //!

@@ -3,7 +3,7 @@
 //!
 //! | item | task |
 //! | --- | --- |
-//! | [`group`] | decides which inputs are parts of one trace |
+//! | [`mod@group`] | decides which inputs are parts of one trace |
 //! | [`judge`] | reads and judges the traces, with the options in [`Judging`] |
 //! | [`Assumption`], [`Subject`], [`rules`] | the API server and the controller that are assumed |
 

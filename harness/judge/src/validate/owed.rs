@@ -113,10 +113,8 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         return list;
     }
     if job.status.is_finished() {
-        if track.history.holds_finalizers() {
-            if let Some(req) = obligations::finalizers(Some(job)) {
-                owe(req, Obligation::FinalizersOfFinishedJob, since);
-            }
+        if let Some(req) = obligations::finalizers(Some(job)).filter(|_| track.history.holds_finalizers()) {
+            owe(req, Obligation::FinalizersOfFinishedJob, since);
         }
         return list;
     }

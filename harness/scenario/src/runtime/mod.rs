@@ -5,7 +5,7 @@
 //! | steps of users, kubelets, and other clients, as requests | [`act`], [`create_job`], [`create_pod`] |
 //! | claims about a Job and its pods, evaluated on a cluster | [`ObservedJob`], [`objection`] |
 //! | the request of a controller for which a step waits | [`SentRequest`] |
-//! | the refusal of a request, and its fault in a trace | [`refusal`], [`fault_kind`] |
+//! | the refusal of a request, and its fault in a trace | [`refusal()`], [`fault_kind`] |
 //! | the states at quiescence, for comparison between targets | [`QuiescentState`] |
 //! | the native trace of a run | [`TraceLines`] |
 //! | the first finding of a run | [`Finding`] |

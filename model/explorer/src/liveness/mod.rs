@@ -4,7 +4,7 @@
 //!
 //! A [`Graph`] is the TLA+ specification `Init /\ [][Next]_n /\ F` over one variable `n`, the node. `Init`
 //! contains the initial nodes. An action is the set of the edges with its label, and `Next` is the
-//! disjunction of the actions. `F` is the conjunction of the assumptions ([`Fairness`]). [`check`] decides
+//! disjunction of the actions. `F` is the conjunction of the assumptions ([`Fairness`]). [`check()`] decides
 //! whether this specification implies a [`Property`], as TLC does.
 //!
 //! - *Stuttering.* A behaviour may stay in a node at any time, and forever if the assumptions allow it. A
@@ -17,7 +17,7 @@
 //! # Method
 //!
 //! A behaviour that breaks a property has a tail: the nodes that it visits infinitely often. These nodes are
-//! strongly connected, the property forbids to stay in them, and they satisfy every assumption. [`check`]
+//! strongly connected, the property forbids to stay in them, and they satisfy every assumption. [`check()`]
 //! searches for such sets among the strongly connected components of the forbidden nodes.
 //!
 //! If a component enables a weakly fair action in every node and never takes it, it contains no such set. If
