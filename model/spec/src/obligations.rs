@@ -74,9 +74,15 @@ impl fmt::Display for Obligation {
     }
 }
 
-/// The requirement that asks to remove the tracking finalizer from all pods of a Job: FT-20 if the Job is gone, FT-23
-/// if it is finished, TT-15 if it is finished and being deleted, FT-19 if it is being deleted. `None` while the Job
-/// counts its pods.
+/// The requirement that asks to remove the tracking finalizer from all pods of a Job. `None` while the Job counts its
+/// pods.
+///
+/// | Job | requirement |
+/// | --- | --- |
+/// | gone | FT-20 |
+/// | finished | FT-23 |
+/// | finished and being deleted | TT-15 |
+/// | being deleted | FT-19 |
 #[must_use]
 pub fn finalizers(job: Option<&Job>) -> Option<Req> {
     let Some(job) = job else { return Some(Req::FT20) };
@@ -143,8 +149,8 @@ pub fn unreported(status: &JobStatus, pods: &Sums) -> Option<Req> {
     }
 }
 
-/// The next condition of an unfinished Job: the terminal one once no pod is active or terminating (TC-04), or an interim
-/// one once its criterion is met (TC-14; PC-25 for a Job with no completions).
+/// The next condition of an unfinished Job. A decided Job gets its terminal condition once no pod is active or terminating
+/// (TC-04). Any other Job gets an interim condition once a criterion is met (TC-14), or if it has no completions (PC-25).
 #[must_use]
 pub fn next_condition(view: &View<'_>) -> Option<(Req, Obligation)> {
     let (status, sums) = (&view.job.status, view.cache.sums());
