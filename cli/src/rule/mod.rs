@@ -6,10 +6,12 @@ mod text;
 
 pub use args::RuleArgs;
 
+use jobcheck_explorer::mutants::Mutant;
 use jobcheck_judge::report::{Exit, UnknownId};
 use jobcheck_rulebook::rule;
 use jobcheck_spec::{CATALOGUE, Req};
 
+use crate::format::Format;
 use crate::{output, parse};
 
 /// Prints the requirements that the arguments name.
@@ -30,6 +32,9 @@ pub fn run(args: &RuleArgs) -> Exit {
         }
     };
     let rendered = args.output.render(text, || json::report(&reqs));
+    if args.ids.is_empty() && args.output == Format::Text {
+        output::note("jobcheck rule FT lists a family, and jobcheck rule FT-03 explains a requirement");
+    }
     output::print_report(rendered, args.output, Exit::Conforms)
 }
 
@@ -50,6 +55,9 @@ fn wanted(args: &RuleArgs) -> Result<Vec<Req>, String> {
             match parse::find(id) {
                 Ok(req) => reqs.push(req),
                 Err(UnknownId::Ambiguous { requirements, .. }) => reqs.extend(requirements),
+                Err(UnknownId::Unknown { .. }) if Mutant::named(id).is_some() => {
+                    return Err(format!("{id} is a known defect, which `jobcheck mutants {id}` explains"));
+                }
                 Err(error @ UnknownId::Unknown { .. }) => return Err(error.to_string()),
             }
         } else {

@@ -112,7 +112,7 @@ fn paragraph_text(paragraph: &str) -> String {
     }
 }
 
-/// Returns Markdown without its syntax: no link targets, no backticks, and no stars.
+/// Returns Markdown without its syntax: no backticks, no stars, and no link targets but the pages of findings.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -120,7 +120,15 @@ fn plain(text: &str) -> String {
         out.push_str(&rest[..at]);
         let tail = &rest[at + 1..];
         let is_target = rest.as_bytes()[at] == b']' && tail.starts_with('(');
-        rest = if is_target { tail.split_once(')').map_or("", |(_, after)| after) } else { tail };
+        rest = if is_target {
+            let (target, after) = tail.split_once(')').unwrap_or((tail, ""));
+            if let Some((_, page)) = target.split_once("findings/") {
+                let _ = write!(out, " (docs/findings/{page})");
+            }
+            after
+        } else {
+            tail
+        };
     }
     out.push_str(rest);
     out
@@ -185,6 +193,7 @@ mod tests {
             plain("see [FT-03](ft.md#ft-03) and `active: 0`, *finishing*"),
             "see FT-03 and active: 0, finishing"
         );
+        assert_eq!(plain("[S-05](../../findings/S-05.md)."), "S-05 (docs/findings/S-05.md).");
     }
 
     #[test]

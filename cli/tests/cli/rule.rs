@@ -63,4 +63,16 @@ fn an_id_that_does_not_exist_is_an_error_that_says_where_to_look() {
     let run = jobcheck(["rule", "FT-99"]);
     assert!(run.code == 2 && run.err.contains("FT-99") && run.err.contains("jobcheck rule"), "{run:?}");
     assert_eq!(jobcheck(["rule", "FT-03", "nonsense"]).code, 2);
+    let defect = jobcheck(["rule", "b18"]);
+    assert!(defect.code == 2 && defect.err.contains("jobcheck mutants b18"), "{defect:?}");
+}
+
+/// An upstream issue may concern several requirements, and a deviation leads to its page.
+#[test]
+fn an_issue_and_a_deviation_lead_to_their_rules() {
+    let issue = jobcheck(["rule", "123775"]);
+    assert!(issue.code == 0 && issue.out.contains("TC-04"), "{issue:?}");
+    let deviation = jobcheck(["rule", "kd5"]);
+    assert!(deviation.out.starts_with("S-05 (also KD-05)"), "{deviation:?}");
+    assert!(deviation.out.contains("(docs/findings/S-05.md)"), "{deviation:?}");
 }
