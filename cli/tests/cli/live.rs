@@ -57,8 +57,9 @@ async fn the_built_in_controllers_run_jobs_and_every_process_ends() {
 
     // The remaining components end, too.
     kill(processes(&cluster)[1], Signal::KILL);
-    let broken = clusters.until("default", |it| it["health"] == "not ready");
-    assert_eq!(broken["components"][1]["health"], "gone", "{broken}");
+    // While the process dies, it refuses connections: its component is not ready, and then gone.
+    let broken = clusters.until("default", |it| it["components"][1]["health"] == "gone");
+    assert_eq!(broken["health"], "not ready", "{broken}");
     clusters.ok(&["down"]);
     clusters.assert_gone(&processes(&cluster));
 }
