@@ -107,12 +107,10 @@ fn decisions() -> BTreeSet<Item> {
     }
     let documented: BTreeSet<Req> = decides.iter().map(|it| it.req).collect();
     for item in emissions() {
-        let is_decider =
-            decides.iter().any(|it| (it.req, &it.name, &it.file) == (item.req, &item.name, &item.file));
-        match documented.contains(&item.req) {
-            true if is_decider => {}
-            true => drop(decides.insert(Item { kind: Kind::Reports, ..item })),
-            false => drop(decides.insert(item)),
+        if !documented.contains(&item.req) {
+            decides.insert(item);
+        } else if !decides.contains(&item) {
+            decides.insert(Item { kind: Kind::Reports, ..item });
         }
     }
     decides

@@ -50,7 +50,7 @@ verify.json, a report of each part for programs, and counterexamples/.
 Examples:
   jobcheck verify
   jobcheck verify --runs 1 -o json
-  jobcheck verify --scenarios my-scenarios --report /tmp/jobcheck
+  jobcheck verify --scenarios my-scenarios --report my-report
 
 Ctrl-C ends the current part, and the summary of the parts so far is printed.
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::options::COMMANDS;
 use crate::schema;
 use crate::support::{Folder, Run, jobcheck};
 
@@ -179,23 +180,9 @@ fn help_lists_every_flag_and_every_exit_code() {
 
 #[test]
 fn help_of_every_command_names_the_internal_error() {
-    for command in [
-        "verify",
-        "replay",
-        "record",
-        "check",
-        "explore",
-        "mutants",
-        "run",
-        "fuzz",
-        "controller",
-        "cluster up",
-        "cluster down",
-        "cluster env",
-        "cluster status",
-        "completions",
-    ] {
-        let help = jobcheck(command.split(' ').chain(["--help"])).out;
+    for command in COMMANDS {
+        let words = command.split(' ').filter(|word| !word.is_empty());
+        let help = jobcheck(words.chain(["--help"])).out;
         assert!(help.contains("\n  5  internal error"), "{command}: {help}");
     }
 }

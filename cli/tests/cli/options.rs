@@ -18,7 +18,7 @@ fn help_teaches_by_examples_and_exit_codes() {
 }
 
 /// Every command, as the words that follow `jobcheck`.
-const COMMANDS: &[&str] = &[
+pub const COMMANDS: &[&str] = &[
     "",
     "verify",
     "replay",
@@ -26,6 +26,7 @@ const COMMANDS: &[&str] = &[
     "check",
     "explore",
     "mutants",
+    "rule",
     "run",
     "fuzz",
     "controller",

@@ -70,14 +70,14 @@ fn first_lack(job_state: &JobState, world: &World, scope: &Scope) -> Option<Lack
     if left {
         return Some((Some(Req::FT20), "a pod of the previous Job still has the tracking finalizer"));
     }
-    let held = job_state.pods.iter().any(|pod| pod.finalizer && is_free(pod));
-    let Some(job) = &job_state.job else {
-        let lack = (finalizers(None), "the Job is gone, but a pod still has the tracking finalizer");
-        return held.then_some(lack);
-    };
+    if job_state.pods.iter().any(|pod| pod.finalizer && is_free(pod))
+        && let Some(lack) = held_finalizer(job_state.job.as_deref())
+    {
+        return Some(lack);
+    }
+    let job = job_state.job.as_deref()?;
     let finished = job.status.is_finished();
     match () {
-        () if held && (finished || job.deleting) => Some((finalizers(Some(job)), held_finalizer(job))),
         () if job.deleting && blocked.is_some() => None,
         () if job.deleting => Some((None, "the Job is being deleted, but is never removed")),
         () if finished && has_expired(job, world, scope) => {
@@ -103,12 +103,16 @@ fn first_lack(job_state: &JobState, world: &World, scope: &Scope) -> Option<Lack
     }
 }
 
-fn held_finalizer(job: &Job) -> &'static str {
-    match (job.status.is_finished(), job.deleting) {
-        (true, true) => "the finished Job is being deleted, but a pod still has the tracking finalizer",
-        (true, false) => "the Job is finished, but a pod still has the tracking finalizer",
-        (false, _) => "the Job is being deleted, but a pod still has the tracking finalizer",
-    }
+/// The obligation of a Job with a pod that still has the tracking finalizer; `None` while the Job counts its pods.
+fn held_finalizer(job: Option<&Job>) -> Option<Lack> {
+    let req = finalizers(job)?;
+    let what = match req {
+        Req::FT20 => "the Job is gone, but a pod still has the tracking finalizer",
+        Req::TT15 => "the finished Job is being deleted, but a pod still has the tracking finalizer",
+        Req::FT23 => "the Job is finished, but a pod still has the tracking finalizer",
+        _ => "the Job is being deleted, but a pod still has the tracking finalizer",
+    };
+    Some((Some(req), what))
 }
 
 /// Returns true if the specification asks for no pods now.

@@ -8,7 +8,8 @@ use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Verb};
 
 use super::actor::Actors;
-use super::event::{Body, Event, JobEvent, PodEvent};
+use super::event::{Body, Event, JobEvent};
+use super::normalize::no_pod;
 
 /// The UID of [`job`].
 pub(super) const JOB: Uid = Uid(1000);
@@ -74,17 +75,5 @@ pub(super) fn job_write(name: &str, times: (i64, i64), version: u64) -> Event {
 
 /// A request for the pod `name` without a version of its own.
 pub(super) fn pod_request(verb: Verb, name: &str, times: (i64, i64)) -> Event {
-    let body = PodEvent {
-        uid: None,
-        after: None,
-        metadata: None,
-        attempted: None,
-        birth: None,
-        gone: false,
-        names_owner: None,
-        names_finalizers: None,
-        hidden: false,
-        message: None,
-    };
-    request(verb, name, times, Body::Pod(Box::new(body)))
+    request(verb, name, times, Body::Pod(Box::new(no_pod())))
 }

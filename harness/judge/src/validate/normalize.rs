@@ -458,7 +458,8 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
     }
 }
 
-fn no_pod() -> PodEvent {
+/// The event of a request about a pod, with nothing known about it.
+pub(super) fn no_pod() -> PodEvent {
     PodEvent {
         uid: None,
         after: None,

@@ -2,7 +2,7 @@
 
 use jobcheck_spec::guards::ttl::expiry;
 use jobcheck_spec::obligations::{self, Obligation};
-use jobcheck_spec::view::{Backoff, Interpretation, View};
+use jobcheck_spec::view::View;
 use jobcheck_spec::{Broken, Operand, Req, Uid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -131,22 +131,11 @@ fn unfinished(
     let since = track.changed.max(track.pods_changed);
     let pods = &track.history.stored;
     let mut view = View {
-        job,
-        cache: pods,
-        post: pods,
         ownerless: Some(&track.history.ownerless),
-        expectations_met: true,
-        deletion_unseen: false,
-        deletes_failed: false,
         namespace_terminating: track.setbacks.has_no_namespace(),
-        earliest: None,
-        not_before: None,
-        finalizers_removed: 0,
-        latest: None,
-        backoff: Backoff::default(),
         constants: &settings.constants,
         gates: settings.gates,
-        interpretation: Interpretation::Ideal,
+        ..View::of(job, pods)
     };
     view.backoff = track.backoff.in_view(&view, &[]);
     for (req, obligation, since) in owed_work(track, &view) {

@@ -175,6 +175,9 @@ impl Play<'_> {
 
     /// The request of a step with `until` that still applies, and that this request matches.
     fn lasting(&self, leader: usize, asked: &RequestInfo) -> Option<Request> {
+        if self.faults.lasting.is_empty() {
+            return None;
+        }
         let body = body(asked);
         let sent = attributes(asked, body.as_ref());
         self.faults.lasting.iter().find_map(|number| {

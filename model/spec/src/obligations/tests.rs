@@ -7,8 +7,6 @@ use super::{
     deadline, finalizers, must_count, must_create, must_suspend, next_condition, surplus, unreported,
 };
 use crate::catalogue::Req;
-use crate::constants::Constants;
-use crate::gates::Gates;
 use crate::guards::decision::Tally;
 use crate::job::{
     Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, PodReplacementPolicy, Text,
@@ -17,7 +15,7 @@ use crate::pod::{Phase, Pod};
 use crate::pods::Pods;
 use crate::time::Time;
 use crate::uid::Uid;
-use crate::view::{Backoff, Interpretation, View};
+use crate::view::View;
 
 fn job(spec: JobSpec, status: JobStatus) -> Job {
     Job {
@@ -60,24 +58,7 @@ fn pods(all: &[(Phase, bool)]) -> Pods {
 
 /// Asks about a view in which cache and truth agree.
 fn ask<T>(job: &Job, pods: &Pods, question: impl FnOnce(&View<'_>, &Tally) -> T) -> T {
-    let view = View {
-        job,
-        cache: pods,
-        post: pods,
-        ownerless: None,
-        expectations_met: true,
-        deletion_unseen: false,
-        deletes_failed: false,
-        namespace_terminating: false,
-        earliest: None,
-        not_before: None,
-        finalizers_removed: 0,
-        latest: None,
-        backoff: Backoff::default(),
-        constants: &Constants::default(),
-        gates: Gates::ON,
-        interpretation: Interpretation::Ideal,
-    };
+    let view = View::of(job, pods);
     question(&view, &Tally::of(&view))
 }
 

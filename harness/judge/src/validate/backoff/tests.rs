@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::{Job, JobSpec, JobStatus, Uncounted};
 use jobcheck_spec::pod::Phase;
 use jobcheck_spec::pods::Pods;
-use jobcheck_spec::view::Interpretation;
 
 use super::super::fixtures::{job, pod};
 use super::*;
@@ -26,24 +24,7 @@ fn with_view<T>(job: &Job, pods: &[Pod], act: impl FnOnce(&View<'_>) -> T) -> T 
     for pod in pods {
         cache.set(pod.uid, Some(pod.clone()));
     }
-    act(&View {
-        job,
-        cache: &cache,
-        post: &cache,
-        ownerless: None,
-        expectations_met: true,
-        deletion_unseen: false,
-        finalizers_removed: 0,
-        deletes_failed: false,
-        namespace_terminating: false,
-        earliest: None,
-        not_before: None,
-        latest: None,
-        backoff: Backoff::default(),
-        constants: &Constants::V1_36,
-        gates: Gates::ON,
-        interpretation: Interpretation::Ideal,
-    })
+    act(&View::of(job, &cache))
 }
 
 /// The failures and the end of the last one, in a view of these pods.
