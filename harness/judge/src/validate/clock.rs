@@ -15,8 +15,10 @@ use jobcheck_spec::view::View;
 use jobcheck_spec::{Findings, Time};
 
 use super::event::{Event, JobEvent};
+use super::explain::Question;
 use super::job_writes::By;
 use super::observed::Bounds;
+use super::pod_writes::of_pod;
 use super::settings::Settings;
 use super::track::Track;
 
@@ -108,7 +110,8 @@ impl Track {
             return;
         };
         let kept = self.frontier.clone();
-        let has_another_reason = self.has_a_reason(settings, Some(deadline.plus(-1)), judge);
+        let question = Question { latest: Some(deadline.plus(-1)), ..of_pod(event, settings, judge) };
+        let has_another_reason = self.has_a_reason(&question);
         self.frontier = kept;
         if !has_another_reason {
             self.frontier.clock_shows(deadline);

@@ -148,19 +148,20 @@ impl Track {
         }
     }
 
-    /// Returns `true` if a gap before the write may be the reason why no view explains it. Withdraws violations that
-    /// the gap may explain.
-    pub fn rests_on_gaps(&mut self, event: &Event, views: &[ViewRefusal]) -> bool {
-        let Some(read) = self.bounds.positions.and_then(|reach| reach.to) else { return false };
+    /// The gap that may be the reason why no view explains a write.
+    pub(super) fn gap_before(&self, views: &[ViewRefusal]) -> Option<(&'static str, Since)> {
+        let read = self.bounds.positions.and_then(|reach| reach.to)?;
+        let readier = views.iter().flat_map(|view| &view.broken).any(says_more_ready);
+        let (since, _) = self.skipped.filter(|(_, position)| read < *position && readier)?;
+        Some((ENDED_UNSEEN, Since::Order(since)))
+    }
+
+    /// Notes that this write was judged. A deletion without a DELETE may explain it.
+    pub(super) fn unexplained_after_gaps(&mut self, event: &Event) {
+        let Some(read) = self.bounds.positions.and_then(|reach| reach.to) else { return };
         for found in self.undeleted.values_mut().filter(|found| read < found.position) {
             found.until = found.until.max(event.order);
         }
-        let readier = views.iter().flat_map(|view| &view.broken).any(says_more_ready);
-        let Some((since, _)) = self.skipped.filter(|(_, position)| read < *position && readier) else {
-            return false;
-        };
-        self.lacks(event, ENDED_UNSEEN, Since::Order(since));
-        true
     }
 
     /// Notes a refused write on a version that the trace has not shown yet. The write of that version may follow.

@@ -5,46 +5,34 @@ use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::Job;
 use jobcheck_spec::view::{Interpretation, View};
-use jobcheck_spec::{Broken, Findings, Operand, Req, Time};
+use jobcheck_spec::{Broken, Findings, Operand, Req};
 
-use super::explain::Pattern;
+use super::event::Event;
+use super::explain::Question;
 use super::frontier::{Explained, Versions};
 use super::owed_work::delay_end;
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::ViewRefusal;
 
 /// The first minor version with the fix.
 const MENDED: u32 = 36;
 
-impl Track {
-    /// The violation of an accepted status write as BO-02, if `active` is the only error in a view in which the delay
-    /// runs.
-    pub(super) fn hides_active(
-        &mut self,
-        settings: &Settings,
-        versions: Versions,
-        latest: Option<Time>,
-        views: &[ViewRefusal],
-        judge: &dyn Fn(&View<'_>, &mut Findings),
-    ) -> Option<Broken> {
-        if settings.rules.minor >= MENDED || !self.is_built_in() {
-            return None;
-        }
-        let pattern = Pattern { known: Req::BO02, sole: sole_zero, fits: &awaits_delay };
-        self.explains_by(&pattern, settings, versions, latest, views, judge)
-    }
+/// Returns `true` if the controller of this version may have the defect.
+pub(super) fn is_possible(settings: &Settings) -> bool {
+    settings.rules.minor < MENDED
+}
 
+impl Track {
     /// Returns `true` for a refused status write with `active` 0 and a greater `ready`, if the delay runs in some view
     /// with this `ready`.
     pub(super) fn was_refused_for_hidden_active(
         &mut self,
+        event: &Event,
         settings: &Settings,
-        latest: Option<Time>,
         attempted: &Job,
     ) -> bool {
         let (active, ready) = (attempted.status.active, attempted.status.ready.unwrap_or(0));
-        if settings.rules.minor >= MENDED || !self.is_built_in() || active != 0 || !self.complete {
+        if !is_possible(settings) || !self.is_built_in() || active != 0 || !self.complete {
             return false;
         }
         let fits = |view: &View<'_>, findings: &mut Findings| {
@@ -53,14 +41,17 @@ impl Track {
         };
         // A refused write gives no bound for the views of the next write.
         let kept = self.frontier.clone();
-        let explained = self.explain(settings, Versions::Stored, latest, Interpretation::Ideal, &fits);
+        let (versions, latest) = (Versions::Stored, event.latest());
+        let write = &"refused status write";
+        let question = Question { event, settings, write, versions, latest, judge: &fits };
+        let explained = self.explain(&question, Interpretation::Ideal);
         self.frontier = kept;
         matches!(explained, Explained::Yes(_))
     }
 }
 
 /// The finding, if `active` 0 in place of another number (PC-01) is the only error.
-fn sole_zero(broken: &[Broken]) -> Option<&Broken> {
+pub(super) fn sole_zero(broken: &[Broken]) -> Option<&Broken> {
     match broken {
         [it @ Broken { req: Req::PC01, expected: Operand::Number(1..), found: Operand::Number(0), .. }] => {
             Some(it)
@@ -70,7 +61,7 @@ fn sole_zero(broken: &[Broken]) -> Option<&Broken> {
 }
 
 /// Returns `true` if the sync of this view needs more pods, and only a delay keeps it from creating them.
-fn awaits_delay(view: &View<'_>) -> bool {
+pub(super) fn awaits_delay(view: &View<'_>) -> bool {
     let tally = Tally::of(view);
     let ends = view.job.deleting || view.job.status.is_decided() || decide(view, &tally).is_some();
     if ends || view.spec().is_suspended() || !view.expectations_met {

@@ -38,7 +38,7 @@ struct Entry {
 }
 
 /// The history of the pods of one Job.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     /// The pods in etcd that the Job controls.
     pub stored: Pods,

@@ -26,6 +26,7 @@ use rustc_hash::FxHashSet;
 use super::actor::Role;
 use super::clock::Written;
 use super::event::{Event, JobEvent};
+use super::explain::Question;
 use super::frontier::Versions;
 use super::known;
 use super::managers::{self, changes_spec_by_status, intrusion, judge_forbidden, judge_ttl_write};
@@ -353,7 +354,10 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
         // BO-05: 1.36 keeps the record of a sync only after its status write; other controllers may keep it when they
         // decide. The trace shows the basis of the record if it shows what the sync had read.
-        track.explain(settings, Versions::Any, event.latest(), Interpretation::Ideal, &|_, _| {});
+        let (versions, latest) = (Versions::Any, event.latest());
+        let write = &"refused status write";
+        let question = Question { event, settings, write, versions, latest, judge: &|_, _| {} };
+        track.explain(&question, Interpretation::Ideal);
         track.keep_backoff(false, settings);
     }
     let refused = track.refused;
@@ -402,7 +406,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     let rules = &settings.rules;
     let known = known::of_refusal(track, rules, &stored, &proposed, refused).or_else(|| {
         let is_of_ready = known::sole_rule(rules, &stored, &proposed) == Some(Req::SS19);
-        let hides = is_of_ready && track.was_refused_for_hidden_active(settings, event.latest(), &proposed);
+        let hides = is_of_ready && track.was_refused_for_hidden_active(event, settings, &proposed);
         hides.then_some(Req::BO02)
     });
     let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });

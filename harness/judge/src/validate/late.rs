@@ -4,21 +4,16 @@
 //! A log shows such a replacement only by times. The actor was silent for a second or more, and then sent other
 //! requests before this one was answered.
 
-use std::fmt::Display;
-
-use jobcheck_spec::view::{Interpretation, View};
-use jobcheck_spec::{Findings, Time, Uid};
+use jobcheck_spec::Uid;
 
 use super::event::Event;
-use super::frontier::{Explained, Versions};
 use super::history::Position;
 use super::own_write::OwnWrite;
 use super::setbacks::RefusedWrite;
-use super::settings::Settings;
 use super::track::Track;
 
 /// Possible requests of a replaced process.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LateRequests {
     /// There may have been one since the last explained status write. Its sender may have seen more than the successor.
     pub possible: bool,
@@ -33,6 +28,19 @@ impl LateRequests {
     pub fn settle(&mut self) {
         self.possible = false;
         self.writes.clear();
+    }
+}
+
+impl LateRequests {
+    /// Notes that the sender of this request was replaced while it was in flight.
+    pub fn is_by_predecessor(&mut self, event: &Event) {
+        self.last = Some(event.order);
+    }
+
+    /// Returns `true` if earlier writes may come from a replaced process.
+    #[must_use]
+    pub fn has_writes(&self) -> bool {
+        !self.writes.is_empty()
     }
 }
 
@@ -65,48 +73,12 @@ impl Track {
         event.unheard || self.late.last == Some(event.order)
     }
 
-    /// SY-01: returns `true`, with a warning, if the sender may have been replaced.
-    pub(super) fn is_late(&mut self, event: &Event, write: &dyn Display) -> bool {
-        if event.overlapped {
-            self.late.last = Some(event.order);
-            self.warn_of_late_request(event, write);
+    /// Treats the writes that may come from a replaced process as such. Returns their pods.
+    pub(super) fn unhear_late_writes(&mut self) -> Vec<Uid> {
+        let writes = std::mem::take(&mut self.late.writes);
+        for (uid, position) in &writes {
+            self.history.unhear(*uid, *position);
         }
-        event.overlapped
-    }
-
-    /// SY-01: returns `true`, with a warning, if the write is explained once such earlier writes count as those of a
-    /// replaced process.
-    pub(super) fn explains_beside_late_requests(
-        &mut self,
-        event: &Event,
-        settings: &Settings,
-        write: &dyn Display,
-        versions: Versions,
-        latest: Option<Time>,
-        judge: &dyn Fn(&View<'_>, &mut Findings),
-    ) -> bool {
-        if self.late.writes.is_empty() {
-            return false;
-        }
-        for (uid, position) in std::mem::take(&mut self.late.writes) {
-            self.history.unhear(uid, position);
-            self.counted.made.remove(&uid);
-        }
-        match self.explain(settings, versions, latest, Interpretation::Ideal, judge) {
-            Explained::Yes(mut findings) => {
-                self.premises.absorb(&mut findings);
-                self.warn_of_late_request(event, write);
-                true
-            }
-            Explained::No(_) | Explained::Capped => false,
-        }
-    }
-
-    fn warn_of_late_request(&mut self, event: &Event, write: &dyn Display) {
-        let advice = format!(
-            "SY-01: {write}: only a request whose sender was replaced in flight explains it, and the only sign of a \
-             replacement is a silence of a second or more"
-        );
-        self.warnings.push((event.place, advice));
+        writes.into_iter().map(|(uid, _)| uid).collect()
     }
 }

@@ -10,7 +10,7 @@
 //! | route | [`router`], `pod_routes`, `births`, `ownerless`, `relists` | the Job of each event |
 //! | record | [`track`], [`history`], [`counted`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
 //! | judge | `job_writes`, `pod_writes`, `refused_pods`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
-//! | explain | [`frontier`], `explain`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had |
+//! | explain | [`frontier`], `explain`, `hypotheses`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
 //! | doubt | `gaps`, [`setbacks`], `settings` | reasons for *inconclusive* |
 //!
@@ -31,6 +31,7 @@ pub mod frontier;
 mod gaps;
 mod hidden_active;
 pub mod history;
+mod hypotheses;
 mod idle;
 mod job_writes;
 mod known;

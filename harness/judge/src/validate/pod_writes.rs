@@ -16,6 +16,7 @@ use jobcheck_traces::Verb;
 
 use super::birth::{judge_birth, judge_copy};
 use super::event::{Event, PodEvent};
+use super::explain::Question;
 use super::frontier::{Explained, Versions};
 use super::job_writes::By;
 use super::managers::intrusion;
@@ -210,14 +211,14 @@ fn chosen_before_it_failed(track: &mut Track, event: &Event, pod: &Pod, settings
         return false;
     }
     let chosen = track.history.finalizers_removed_in_sync();
-    let explained =
-        track.explain(settings, Versions::Any, event.latest(), Interpretation::Ideal, &|view, findings| {
-            let alive = view.cache.get(pod.uid).is_some_and(|read| !finalizer_removal::is_fail_job(read));
-            findings.require(Req::PF09, alive, "the pod", "a pod without a visible failure", pod.uid);
-            with_the_job_in_mind(view, |view| {
-                judge_finalizer_removal(view, pod, &|uid| chosen.contains(&uid), findings)
-            });
+    let judge = |view: &View<'_>, findings: &mut Findings| {
+        let alive = view.cache.get(pod.uid).is_some_and(|read| !finalizer_removal::is_fail_job(read));
+        findings.require(Req::PF09, alive, "the pod", "a pod without a visible failure", pod.uid);
+        with_the_job_in_mind(view, |view| {
+            judge_finalizer_removal(view, pod, &|uid| chosen.contains(&uid), findings)
         });
+    };
+    let explained = track.explain(&of_pod(event, settings, &judge), Interpretation::Ideal);
     matches!(explained, Explained::Yes(_))
 }
 
@@ -264,11 +265,21 @@ fn delete(track: &mut Track, event: &Event, before: &Pod, after: &Pod, by: By, s
     }
 }
 
+/// A decision about a pod, which may rest on any Job version in the cache.
+pub(super) fn of_pod<'a>(
+    event: &'a Event,
+    settings: &'a Settings,
+    judge: &'a dyn Fn(&View<'_>, &mut Findings),
+) -> Question<'a> {
+    let (versions, latest) = (Versions::Any, event.latest());
+    Question { event, settings, write: &"write to a pod", versions, latest, judge }
+}
+
 /// Returns `true` if some view, or a known deviation, is a reason to delete the pod.
 fn may_be_the_managers(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
     let chosen_before = !pod.finalizer;
     let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
-    !track.complete || track.might(settings, event.latest(), &judge)
+    !track.complete || track.might(&of_pod(event, settings, &judge))
 }
 
 /// Judges the manager's decision to delete a pod, whether it was accepted or not. `pod` is the state in etcd.

@@ -35,6 +35,9 @@ const VIOLATIONS_KEPT: usize = 20;
 /// Number of status writes for which a refused deletion excuses a dropped decision: both writes of one sync (TC-08).
 const WRITES_OF_A_SYNC: u32 = 2;
 
+/// Writes with a server error that may have been committed: for each pod its state after the write, and the write.
+pub type Uncertain = BTreeMap<Uid, (Option<Pod>, OwnWrite)>;
+
 /// A Job under judgement.
 #[derive(Debug)]
 pub struct Track {
@@ -104,7 +107,7 @@ pub struct Track {
     pub refused: Refused,
     /// Writes of the manager with a server error that may have been committed: the pod that they would have left, and
     /// the write.
-    pub uncertain: BTreeMap<Uid, (Option<Pod>, OwnWrite)>,
+    pub uncertain: Uncertain,
     /// Failures that the manager met.
     pub setbacks: Setbacks,
     /// A Job with the same name existed before (BO-06).

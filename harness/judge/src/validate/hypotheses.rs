@@ -1,0 +1,387 @@
+//! Assumptions under which a write that no view explains may be explained after all.
+//!
+//! A trace shows requests, not processes. Each assumption here needs a sign in the trace, and has one consequence for
+//! the verdict. They are tried in the order of [`ORDER`], cheapest first, and the first that explains the write ends the
+//! search. An assumption that explains nothing leaves nothing behind.
+//!
+//! | assumption | sign | consequence |
+//! | --- | --- | --- |
+//! | the sender was replaced while the request was in flight | a silence, and requests of its successor | warning SY-01 |
+//! | a restart has emptied the backoff record | see [`super::settings::RestartSign`] | none, or a warning |
+//! | earlier writes with a server error were committed | such writes | none |
+//! | earlier writes came from a replaced process | a silence, and requests of its successor | warning SY-01 |
+//! | the sync has read a pod version that the trace does not show | the version in an `observed` line | inconclusive |
+//! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
+//! | a write is missing | a pod changed as no single write changes it | inconclusive |
+//! | the built-in controller deviates | the pattern of the deviation ([`super::known`]) | violation, KNOWN |
+
+use jobcheck_spec::guards::decision::{Tally, decide};
+use jobcheck_spec::view::{Interpretation, View};
+use jobcheck_spec::{Broken, Findings, Operand, Req};
+
+use super::backoff::BackoffRecord;
+use super::clock::Written;
+use super::explain::Question;
+use super::frontier::{Explained, Frontier, Versions};
+use super::gaps::Since;
+use super::hidden_active;
+use super::history::History;
+use super::known_pods::is_no_surplus;
+use super::late::LateRequests;
+use super::track::{Track, Uncertain};
+use super::verdict::ViewRefusal;
+
+/// An assumption about what the trace does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assumption {
+    /// The sender was replaced while this request was in flight (SY-01).
+    SenderReplaced,
+    /// A restart has emptied the backoff record (BO-05).
+    Restarted,
+    /// Earlier writes with a server error were committed (`docs/reference/judging.md`, *Audit logs*).
+    Committed,
+    /// Earlier writes came from a process that was replaced while they were in flight (SY-01).
+    FromPredecessor,
+    /// The sync has read a pod version that the trace does not show.
+    UnshownVersion,
+    /// Pods exist that the trace does not show.
+    UnshownPods,
+    /// A deletion was refused, and the form shows no refusals (H3).
+    UnshownRefusal,
+    /// The status leaves out active pods while a delay runs (BO-02, before 1.36).
+    HiddenActive,
+    /// A write is missing from the log.
+    MissingWrite,
+    /// The manager misreads its caches in this way.
+    Misread(Misreading),
+    /// The manager counts refused requests of its sync as made (H2, H3, H4).
+    CountsRefused,
+}
+
+/// The known ways in which the built-in controller misreads its caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misreading {
+    /// Pods that are recorded as failed count as successes (S-01, S-02).
+    FailedThenSucceeded,
+    /// Pods that are recorded as succeeded count as failures (S-07).
+    SucceededThenFailed,
+    /// Deletions of earlier syncs are not counted (J-01, H1).
+    ForgottenDeletions,
+}
+
+/// All assumptions, in the order in which they are tried.
+pub(super) const ORDER: [Assumption; 13] = [
+    Assumption::SenderReplaced,
+    Assumption::Restarted,
+    Assumption::Committed,
+    Assumption::FromPredecessor,
+    Assumption::UnshownVersion,
+    Assumption::UnshownPods,
+    Assumption::UnshownRefusal,
+    Assumption::HiddenActive,
+    Assumption::MissingWrite,
+    Assumption::Misread(Misreading::FailedThenSucceeded),
+    Assumption::Misread(Misreading::SucceededThenFailed),
+    Assumption::Misread(Misreading::ForgottenDeletions),
+    Assumption::CountsRefused,
+];
+
+/// The consequence of an assumption for the verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Consequence {
+    /// The trace shows what is assumed.
+    Nothing,
+    /// A recommendation may be broken.
+    Warning(String),
+    /// The trace does not decide.
+    Doubt(String),
+    /// A write is missing since then. Violations after it are withdrawn.
+    Missing(&'static str, Since),
+    /// The only error is a known deviation; a view explains the rest of the write.
+    Known(Broken),
+    /// A known deviation explains the write in some other way.
+    Labelled(Broken),
+}
+
+/// The state of a [`Track`] that an assumption may change.
+pub(super) struct Checkpoint {
+    frontier: Frontier,
+    backoff: BackoffRecord,
+    late: LateRequests,
+    uncertain: Uncertain,
+    history: Option<History>,
+}
+
+impl Track {
+    /// The state before an assumption. The history is large, so it is kept only for assumptions that change it.
+    fn checkpoint(&self, assumption: Assumption) -> Checkpoint {
+        let rewrites = matches!(assumption, Assumption::Committed | Assumption::FromPredecessor);
+        Checkpoint {
+            frontier: self.frontier.clone(),
+            backoff: self.backoff.clone(),
+            late: self.late.clone(),
+            uncertain: self.uncertain.clone(),
+            history: rewrites.then(|| self.history.clone()),
+        }
+    }
+
+    fn restore(&mut self, before: Checkpoint) {
+        let Checkpoint { frontier, backoff, late, uncertain, history } = before;
+        (self.frontier, self.backoff, self.late, self.uncertain) = (frontier, backoff, late, uncertain);
+        if let Some(history) = history {
+            self.history = history;
+        }
+    }
+
+    /// The first assumption that explains the write, and its consequence. `Err(true)` if none does and a search has
+    /// reached its limit, so that nothing follows.
+    pub(super) fn assume(
+        &mut self,
+        question: &Question<'_>,
+        views: &[ViewRefusal],
+    ) -> Result<Consequence, bool> {
+        let mut is_capped = false;
+        for assumption in ORDER {
+            let Some(consequence) = assumption.sign(self, question, views) else { continue };
+            let before = self.checkpoint(assumption);
+            match assumption.explains(self, question) {
+                Explained::Yes(mut findings) => {
+                    self.premises.absorb(&mut findings);
+                    return Ok(consequence);
+                }
+                Explained::Capped => is_capped = true,
+                Explained::No(_) => {}
+            }
+            self.restore(before);
+        }
+        Err(is_capped)
+    }
+
+    /// The deviation that explains the write by misread caches.
+    pub(super) fn misreading(&mut self, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Req> {
+        ORDER.into_iter().filter(|it| matches!(it, Assumption::Misread(_))).find_map(|assumption| {
+            let Consequence::Labelled(broken) = assumption.sign(self, question, views)? else { return None };
+            matches!(assumption.explains(self, question), Explained::Yes(_)).then_some(broken.req)
+        })
+    }
+}
+
+impl Assumption {
+    /// The consequence, if the trace has a sign for the assumption.
+    fn sign(self, track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Consequence> {
+        match self {
+            Assumption::SenderReplaced => question.event.overlapped.then(|| replaced(question)),
+            Assumption::Restarted => restarted(track, question, views),
+            Assumption::Committed => (!track.uncertain.is_empty()).then_some(Consequence::Nothing),
+            Assumption::FromPredecessor => track.late.has_writes().then(|| replaced(question)),
+            Assumption::UnshownVersion => track.read_unseen(question.settings).map(|version| {
+                Consequence::Doubt(format!(
+                    "a write of a pod is missing: resourceVersion {version} was read and never recorded"
+                ))
+            }),
+            Assumption::UnshownPods => question
+                .settings
+                .pods_missing
+                .filter(|_| reports_unseen_pods(track, views))
+                .map(|reason| Consequence::Doubt(reason.to_owned())),
+            Assumption::UnshownRefusal | Assumption::HiddenActive => {
+                let pattern = self.pattern().filter(|it| track.is_built_in() && (it.form)(question))?;
+                let broken = views.iter().find_map(|view| (pattern.sole)(&view.broken))?.clone();
+                Some(Consequence::Known(labelled(broken, pattern.known)))
+            }
+            Assumption::MissingWrite => {
+                track.gap_before(views).map(|(what, since)| Consequence::Missing(what, since))
+            }
+            Assumption::Misread(misreading) => {
+                let known = misreading.known(track, question, views)?;
+                let first = views.first()?.broken.first()?.clone();
+                Some(Consequence::Labelled(labelled(first, known)))
+            }
+            Assumption::CountsRefused => {
+                // Among the closest views, the first in which refused requests of the sync explain every error.
+                let label = |view: &ViewRefusal| {
+                    Some(labelled(
+                        view.broken.first()?.clone(),
+                        track.misreport(question.settings, &view.broken)?,
+                    ))
+                };
+                views.iter().find_map(label).map(Consequence::Labelled)
+            }
+        }
+    }
+
+    /// Searches a view that explains the write under the assumption.
+    fn explains(self, track: &mut Track, question: &Question<'_>) -> Explained {
+        match self {
+            Assumption::SenderReplaced => {
+                track.late.is_by_predecessor(question.event);
+                Explained::Yes(Findings::new())
+            }
+            Assumption::UnshownVersion
+            | Assumption::UnshownPods
+            | Assumption::MissingWrite
+            | Assumption::CountsRefused => Explained::Yes(Findings::new()),
+            Assumption::Restarted => {
+                track.backoff = BackoffRecord::default();
+                track.explain(question, Interpretation::Ideal)
+            }
+            Assumption::Committed => {
+                track.commit_uncertain();
+                track.explain(question, Interpretation::Ideal)
+            }
+            Assumption::FromPredecessor => {
+                let writers = track.unhear_late_writes();
+                let explained = track.explain(question, Interpretation::Ideal);
+                if matches!(explained, Explained::Yes(_)) {
+                    for uid in &writers {
+                        track.counted.made.remove(uid);
+                    }
+                }
+                explained
+            }
+            Assumption::UnshownRefusal | Assumption::HiddenActive => match self.pattern() {
+                Some(pattern) => pattern.explains(track, question),
+                None => Explained::No(Vec::new()),
+            },
+            Assumption::Misread(Misreading::FailedThenSucceeded) => {
+                track.explain(question, Interpretation::FailedThenSucceeded)
+            }
+            Assumption::Misread(Misreading::SucceededThenFailed) => {
+                track.explain(question, Interpretation::SucceededThenFailed)
+            }
+            Assumption::Misread(Misreading::ForgottenDeletions) => {
+                track.history.forget_deletions(true);
+                let explained = track.explain(question, Interpretation::Ideal);
+                track.history.forget_deletions(false);
+                explained
+            }
+        }
+    }
+
+    /// The pattern of a deviation with a single error.
+    fn pattern(self) -> Option<Pattern> {
+        match self {
+            Assumption::UnshownRefusal => Some(Pattern {
+                known: Req::H3,
+                form: |question| !question.settings.has_actors,
+                sole: sole_ready_deficit,
+                fits: deletes_all,
+            }),
+            Assumption::HiddenActive => Some(Pattern {
+                known: Req::BO02,
+                form: |question| hidden_active::is_possible(question.settings),
+                sole: hidden_active::sole_zero,
+                fits: hidden_active::awaits_delay,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Misreading {
+    /// The id of the deviation, if this decision of the built-in controller can show it.
+    fn known(self, track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Req> {
+        if !track.is_built_in() {
+            return None;
+        }
+        let is_indexed = || track.stored.as_ref().is_some_and(|job| job.spec.is_indexed());
+        // Creations and deletions wait until earlier deletions are visible; reported numbers do not.
+        let is_number = |broken: &Broken| matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
+        let only_numbers = || views.iter().any(|view| view.broken.iter().all(is_number));
+        match (self, question.versions) {
+            (Misreading::FailedThenSucceeded, _) => Some(if is_indexed() { Req::S02 } else { Req::S01 }),
+            (Misreading::SucceededThenFailed, _) => Some(Req::S07),
+            (Misreading::ForgottenDeletions, Versions::Stored) => only_numbers().then_some(Req::J01),
+            (Misreading::ForgottenDeletions, Versions::Any) => {
+                (is_no_surplus(views) && track.history.counts_deletions_early()).then_some(Req::H1)
+            }
+        }
+    }
+}
+
+/// A known deviation with a single error as its pattern.
+struct Pattern {
+    /// The deviation.
+    known: Req,
+    /// Returns `true` if this trace can show it.
+    form: fn(&Question<'_>) -> bool,
+    /// The error, if the findings contain no other.
+    sole: fn(&[Broken]) -> Option<&Broken>,
+    /// Returns `true` for a view in which the deviation can occur.
+    fits: fn(&View<'_>) -> bool,
+}
+
+impl Pattern {
+    /// Searches a fitting view that explains everything but the error.
+    fn explains(&self, track: &mut Track, question: &Question<'_>) -> Explained {
+        let judge = |view: &View<'_>, findings: &mut Findings| {
+            (question.judge)(view, findings);
+            if (self.sole)(&findings.broken).is_some() && (self.fits)(view) {
+                findings.broken.clear();
+            }
+        };
+        track.explain(&Question { judge: &judge, ..*question }, Interpretation::Ideal)
+    }
+}
+
+fn labelled(broken: Broken, known: Req) -> Broken {
+    Broken { req: known, known: Some(known), ..broken }
+}
+
+fn replaced(question: &Question<'_>) -> Consequence {
+    Consequence::Warning(format!(
+        "SY-01: {}: only a request whose sender was replaced in flight explains it, and the only sign of a replacement \
+         is a silence of a second or more",
+        question.write
+    ))
+}
+
+/// BO-05: the only errors of some view are delays, and the trace has a sign of a restart.
+fn restarted(track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Consequence> {
+    let is_delay = |req: Req| matches!(req, Req::BO01 | Req::BO04 | Req::BO07 | Req::RP10);
+    let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
+    let sign = question.settings.restart_sign(question.event, track.backoff.last_failure());
+    let admits = only_delay && sign.admits();
+    admits.then(|| sign.warning().map_or(Consequence::Nothing, Consequence::Warning))
+}
+
+/// Returns `true` if a closest view objects only to reported pods, and the trace shows no pods.
+fn reports_unseen_pods(track: &Track, views: &[ViewRefusal]) -> bool {
+    let reported = |broken: &Broken| {
+        matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03 | Req::FT06 | Req::FT12 | Req::BI01 | Req::H2)
+    };
+    let closest = views.first().map_or(&[][..], |view| &view.broken);
+    track.refused.creations == 0 && track.history.stored.is_empty() && closest.iter().any(reported)
+}
+
+/// The sync of this view deletes every active pod, since the Job is decided.
+fn deletes_all(view: &View<'_>) -> bool {
+    view.job.status.is_decided() || decide(view, &Tally::of(view)).is_some()
+}
+
+/// The finding, if a `ready` that is too small (PC-03) is the only error.
+fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
+    match broken {
+        [
+            it @ Broken {
+                req: Req::PC03,
+                expected: Operand::Number(expected),
+                found: Operand::Number(found),
+                ..
+            },
+        ] if found < expected => Some(it),
+        _ => None,
+    }
+}
+
+impl Track {
+    /// Counts earlier writes with a server error as committed.
+    fn commit_uncertain(&mut self) {
+        let written = self.history.date(Written::default());
+        for (uid, (after, write)) in std::mem::take(&mut self.uncertain) {
+            self.pod_changed(uid, after, Some(write));
+        }
+        self.history.date(written);
+        self.history.end_sync();
+    }
+}
