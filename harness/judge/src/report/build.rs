@@ -176,10 +176,13 @@ fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read) -> JobRep
         .filter(|violation| wanted(Some(violation.req())))
         .map(|violation| finding(violation, &read.names))
         .collect();
+    let reservations: Vec<Line> =
+        job.reservations.iter().map(|(place, text)| line(*place, text.clone(), &read.names)).collect();
     if selection.strict {
-        violations.extend(warnings.iter().map(strict_finding));
+        violations.extend(warnings.iter().chain(&reservations).map(strict_finding));
     }
     let mut doubts = job.doubts;
+    doubts.extend(reservations.into_iter().map(|it| it.text));
     if job.judged == 0 && doubts.is_empty() {
         doubts.push("no write of this Job could be judged".to_owned());
     }

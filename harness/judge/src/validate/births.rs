@@ -13,15 +13,6 @@ use super::router::Judge;
 use super::track::Track;
 
 impl Judge {
-    /// Notes a creation in a namespace.
-    pub(super) fn note_birth(&mut self, event: &Event) {
-        if let Some(birth) = self.births.get_mut(&event.namespace) {
-            *birth = event.order;
-        } else {
-            self.births.insert(event.namespace.clone(), event.order);
-        }
-    }
-
     /// Begins to judge a Job.
     pub(super) fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
         let created = event.verb == Some(Verb::Create);
@@ -34,7 +25,6 @@ impl Judge {
         track.namesake = self.departures.has(&job.namespace, &job.name);
         track.occasions.unseen.version = event.version.unwrap_or(0);
         if born {
-            self.note_birth(event);
             job_writes::created(&mut track, event, &job, &self.settings);
         } else {
             track.tell(event.place, &"first seen after its creation");

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use jobcheck_spec::guards::ttl::JobDeletion;
-use jobcheck_spec::job::{Job, JobSpec, Text};
+use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
@@ -79,8 +79,8 @@ pub enum Body {
     Bound,
     /// Writes may be missing here, for this reason.
     Gap(String),
-    /// A controller was restarted, or another replica became the leader. Its memory is empty.
-    Restart,
+    /// The controller with this name was restarted, or another replica became the leader. Its memory is empty.
+    Restart(String),
     /// The Job controller lists Jobs, pods, or both again. It never sees objects that were created and deleted in
     /// between.
     Relist(Option<Resource>),
@@ -97,7 +97,7 @@ impl Body {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::Restart
+            | Body::Restart(_)
             | Body::Relist(_) => false,
         }
     }
@@ -147,6 +147,8 @@ pub struct PodEvent {
     pub names_finalizers: Option<bool>,
     /// The audit level hides the response.
     pub hidden: bool,
+    /// The response is hidden, and the request only removes the tracking finalizer.
+    pub removes_finalizer: bool,
     /// The message of a refusal.
     pub message: Option<String>,
 }
@@ -195,6 +197,3 @@ impl Event {
         self.when.map(|when| Time(when.done.div_euclid(1_000_000)))
     }
 }
-
-/// The specifications of living Jobs, for judging their pods.
-pub type Specs = rustc_hash::FxHashMap<Uid, Arc<JobSpec>>;

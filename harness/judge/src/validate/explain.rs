@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use jobcheck_spec::view::{Interpretation, View};
-use jobcheck_spec::{Broken, Findings, Operand, Req, Time};
+use jobcheck_spec::{Findings, Time};
 
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Setting, Versions};
@@ -79,7 +79,7 @@ impl Track {
         let Question { event, write, .. } = *question;
         match consequence {
             Consequence::Nothing => {}
-            Consequence::Warning(warning) => self.warnings.push((event.place, warning)),
+            Consequence::Reservation(reason) => self.reserve(event.place, reason),
             Consequence::Doubt(reason) => self.doubt(reason),
             Consequence::Missing(what, since) => {
                 self.unexplained_after_gaps(event);
@@ -176,29 +176,6 @@ impl Track {
             true => record.keep(view, &let_go),
             false => record.keep_perhaps(view, &let_go),
         });
-    }
-
-    /// H2, H3, or H4, by the refusals of the sync. A watch shows none; there H2 is recognised by its value, the number
-    /// of wanted pods.
-    pub(super) fn misreport(&self, settings: &Settings, broken: &[Broken]) -> Option<Req> {
-        if settings.has_actors {
-            return self.refused.misreport(broken);
-        }
-        let [
-            Broken {
-                req: Req::PC01, found: Operand::Number(found), expected: Operand::Number(expected), ..
-            },
-        ] = broken
-        else {
-            return None;
-        };
-        let job = self.stored.as_ref()?;
-        let wanted = job
-            .spec
-            .completions
-            .map_or(i64::MAX, |completions| i64::from(completions - job.status.succeeded));
-        let wanted = wanted.clamp(0, i64::from(job.spec.parallelism_count()));
-        (found > expected && *found <= wanted).then_some(Req::H2)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The views that may explain a write (`docs/reference/judging.md`, *View and truth*).
 //!
-//! A view is a version of the Job and a position in the history of its pods. Views only advance. It is therefore enough
-//! to keep the earliest explanations so far: a small set of pairs of which none precedes another.
+//! A view is a version of the Job and a position in the history of its pods. Overlapping requests have no order, so a
+//! view may also contain entries behind its position. Views only advance. It is therefore enough to keep the earliest
+//! explanations so far: a small set of points of which none precedes another.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -17,11 +18,12 @@ use super::backoff::BackoffRecord;
 use super::clock::{self, Clock, Written, not_before};
 use super::history::{History, Position};
 use super::observed::{Bounds, Reach, Seen};
+use super::point::{Point, earliest};
 use super::verdict::ViewRefusal;
 
 /// Maximum number of evaluations for one write. Beyond it the verdict is inconclusive.
 pub const VIEW_CAP: usize = 100_000;
-/// Number of reorderable entries whose combinations are all tried. For more entries: none, all, and each prefix.
+/// Number of reorderable entries whose combinations are all tried. For more entries: each prefix.
 const COMBINED: usize = 4;
 
 /// The earliest views that explain all writes so far.
@@ -39,8 +41,8 @@ pub struct Frontier {
     own_before: Option<u64>,
     /// Number of the first kept version.
     start: u64,
-    /// Minimal pairs of version number and position.
-    minimal: Vec<(u64, Position)>,
+    /// The earliest points.
+    minimal: Vec<Point>,
 }
 
 /// A version of the Job.
@@ -119,7 +121,7 @@ impl Frontier {
         self.versions.clear();
         self.versions.push_back(Version { job, number, written: None, read: None });
         (self.own, self.own_before, self.clock) = (None, None, None);
-        self.minimal = vec![(self.start, position)];
+        self.minimal = vec![Point::new(self.start, position)];
     }
 
     /// Adds a version of the Job. All later views contain a version that the process wrote itself. If the trace shows
@@ -179,16 +181,14 @@ impl Frontier {
     /// Removes views that lack a write of the process itself.
     fn show_own(&mut self) {
         let Some(own) = self.own else { return };
-        if self.minimal.iter().any(|(version, _)| *version < own) {
-            let earliest = self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0);
-            self.minimal = vec![(own, earliest)];
-        }
+        let known = |point: Point| Point { version: point.version.max(own), ..point };
+        self.minimal = earliest(std::mem::take(&mut self.minimal).into_iter().map(known));
     }
 
     /// The earliest position of a view.
     #[must_use]
     pub fn earliest(&self) -> Position {
-        self.minimal.iter().map(|(_, position)| *position).min().unwrap_or(0)
+        self.minimal.iter().map(|point| point.position).min().unwrap_or(0)
     }
 
     /// The versions in a cache that had come this far. The first version is not a change, so there is always one.
@@ -240,7 +240,7 @@ impl Frontier {
     }
 
     fn forget(&mut self) {
-        let first = self.minimal.iter().map(|(version, _)| *version).min().unwrap_or(self.start);
+        let first = self.minimal.iter().map(|point| point.version).min().unwrap_or(self.start);
         while self.start < first && self.versions.len() > 1 {
             self.versions.pop_front();
             self.start += 1;
@@ -265,20 +265,28 @@ impl Frontier {
             read: None,
             shown: self.clock,
         };
-        let mut found: Vec<(u64, Position)> = Vec::new();
+        let mut found: Vec<Point> = Vec::new();
+        // The trace shows what the sync has read, or any earlier view precedes this one.
+        let is_read = setting.bounds.is_read();
+        let follows = |point: &Point| is_read || self.minimal.iter().any(|it| it.precedes(point));
         let mut accepted = None;
         for version in self.versions_in(versions, setting.bounds) {
             let Some(positions) = self.positions_in(version, setting.bounds, history) else { continue };
             let (from, to) = positions.into_inner();
-            let bound = found.iter().map(|(_, position)| *position).min().unwrap_or(search.end + 1);
+            let whole = found.iter().filter(|point| point.ahead.is_empty());
+            let bound = whole.map(|point| point.position).min().unwrap_or(search.end + 1);
             let shown = &self.versions[(version - self.start) as usize];
             let job = setting.gates.read(&shown.job);
             search.read = shown.read.filter(|_| !self.writes_blindly);
             for position in from..bound.min(to + 1) {
                 history.seek(position);
-                if let Some(findings) = search.try_position(history, &job, version) {
-                    found.push((version, position));
-                    accepted.get_or_insert(findings);
+                for (point, findings) in search.try_position(history, &job, version, &follows) {
+                    if !found.iter().any(|it| it.precedes(&point)) {
+                        found.push(point);
+                        accepted.get_or_insert(findings);
+                    }
+                }
+                if found.contains(&Point::new(version, position)) {
                     break;
                 }
                 if search.tried > VIEW_CAP {
@@ -305,9 +313,10 @@ impl Frontier {
         setting: Setting<'_>,
         show: &mut dyn FnMut(&View<'_>),
     ) {
-        let Some((version, position)) = self.minimal.first().copied() else { return };
-        history.seek(position);
-        let job = setting.gates.read(&self.versions[(version - self.start) as usize].job);
+        let Some(point) = self.minimal.first() else { return };
+        history.seek(point.position);
+        history.pull(&point.ahead);
+        let job = setting.gates.read(&self.versions[(point.version - self.start) as usize].job);
         let search = Search {
             setting,
             judge: &|_, _| {},
@@ -319,10 +328,11 @@ impl Frontier {
             shown: None,
         };
         show(&search.view(setting.backoff, history, &job));
+        history.pull(&[]);
     }
 
     fn lower_bound(&self, version: u64) -> Option<Position> {
-        self.minimal.iter().filter(|(known, _)| *known <= version).map(|(_, position)| *position).min()
+        self.minimal.iter().filter(|point| point.version <= version).map(|point| point.position).min()
     }
 }
 
@@ -340,21 +350,35 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Tries a position with every combination of reorderable entries.
-    fn try_position(&mut self, history: &mut History, job: &Arc<Job>, version: u64) -> Option<Findings> {
-        let floating = history.floating();
+    /// Tries a position with every combination of reorderable entries. Returns the smallest combinations that explain
+    /// the write.
+    fn try_position(
+        &mut self,
+        history: &mut History,
+        job: &Arc<Job>,
+        version: u64,
+        follows: &dyn Fn(&Point) -> bool,
+    ) -> Vec<(Point, Findings)> {
+        let (position, floating) = (history.position(), history.floating());
+        let mut explained: Vec<(Point, Findings)> = Vec::new();
         for pulled in combinations(&floating) {
+            // A view that need not contain an entry, since its sender is not shown, need not contain it later.
+            let ahead = pulled.iter().copied().filter(|entry| !history.is_unattributed(*entry)).collect();
+            let point = Point { version, position, ahead };
+            if !follows(&point) || explained.iter().any(|(it, _)| it.precedes(&point)) {
+                continue;
+            }
             history.pull(&pulled);
             self.tried += 1;
             let findings = self.evaluate(history, job);
             if findings.is_clean() {
-                history.pull(&[]);
-                return Some(findings);
+                explained.push((point, findings));
+            } else {
+                self.remember(findings, position, version);
             }
-            self.remember(findings, history.position(), version);
         }
         history.pull(&[]);
-        None
+        explained
     }
 
     fn clock(&self, history: &History) -> Clock {
@@ -432,25 +456,18 @@ impl Search<'_> {
     }
 }
 
-/// The subsets of reorderable entries that are tried.
+/// The subsets of reorderable entries that are tried, small ones first.
 fn combinations(floating: &[Position]) -> Vec<Vec<Position>> {
     if floating.len() > COMBINED {
-        return (0..=floating.len())
-            .rev()
-            .map(|count| floating[..count].to_vec())
-            .chain([Vec::new()])
-            .collect();
+        return (0..=floating.len()).map(|count| floating[..count].to_vec()).collect();
     }
-    (0..1u32 << floating.len())
-        .map(|choice| {
-            floating
-                .iter()
-                .enumerate()
-                .filter(|(bit, _)| choice >> bit & 1 == 1)
-                .map(|(_, entry)| *entry)
-                .collect()
-        })
-        .collect()
+    let mut choices: Vec<u32> = (0..1u32 << floating.len()).collect();
+    choices.sort_by_key(|choice| choice.count_ones());
+    let chosen = |choice: u32| {
+        let entries = floating.iter().enumerate().filter(move |(bit, _)| choice >> bit & 1 == 1);
+        entries.map(|(_, entry)| *entry).collect()
+    };
+    choices.into_iter().map(chosen).collect()
 }
 
 #[cfg(test)]

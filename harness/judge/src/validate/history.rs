@@ -13,29 +13,13 @@ use jobcheck_spec::pods::Pods;
 use rustc_hash::FxHashMap;
 
 use super::clock::Written;
+use super::entry::Entry;
 use super::observed::{Reach, Seen};
 use super::own_write::OwnWrite;
 use super::ownerless::put;
 
 /// A position in the history: the number of entries before it.
 pub type Position = u64;
-
-#[derive(Clone, Debug)]
-struct Entry {
-    uid: Uid,
-    before: Option<Pod>,
-    after: Option<Pod>,
-    own: Option<OwnWrite>,
-    /// The position from which on a view may contain the entry although its place is later. Overlapping requests may
-    /// have been committed in either order.
-    early: Position,
-    /// If the trace does not show the sender: the write, in case it was the manager's.
-    perhaps: Option<OwnWrite>,
-    /// `resourceVersion`, in a native trace.
-    version: Option<u64>,
-    /// Lower bound for the time of this entry and of all entries before it, in microseconds.
-    written: Option<i64>,
-}
 
 /// The history of the pods of one Job.
 #[derive(Clone, Debug, Default)]
@@ -365,6 +349,12 @@ impl History {
             })
             .map(|(position, _)| position)
             .collect()
+    }
+
+    /// Returns `true` for an entry whose sender the trace does not show.
+    #[must_use]
+    pub fn is_unattributed(&self, position: Position) -> bool {
+        self.entry(position).perhaps.is_some()
     }
 
     /// Makes the current states contain exactly these later entries.

@@ -6,21 +6,25 @@
 //!
 //! | assumption | sign | consequence |
 //! | --- | --- | --- |
-//! | the sender was replaced while the request was in flight | a silence, and requests of its successor | warning SY-01 |
-//! | a restart has emptied the backoff record | see [`super::settings::RestartSign`] | none, or a warning |
+//! | the sender was replaced while the request was in flight | a silence, and requests of its successor | inconclusive |
+//! | a restart has emptied the backoff record | see [`super::settings::RestartSign`] | none if the trace shows the restart, else inconclusive |
 //! | earlier writes with a server error were committed | such writes | none |
-//! | earlier writes came from a replaced process | a silence, and requests of its successor | warning SY-01 |
+//! | earlier writes came from a replaced process | a silence, and requests of its successor | inconclusive |
 //! | the sync has read a pod version that the trace does not show | the version in an `observed` line | inconclusive |
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
+//! | the namespace refused creations (H2) | a watch in which every pod is being deleted | inconclusive |
 //! | the built-in controller deviates | the pattern of the deviation ([`super::known`]) | violation, KNOWN |
 
+use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
+use jobcheck_spec::job::Job;
 use jobcheck_spec::view::{Interpretation, View};
 use jobcheck_spec::{Broken, Findings, Operand, Req};
 
 use super::backoff::BackoffRecord;
 use super::clock::Written;
+use super::event::{Body, Event};
 use super::explain::Question;
 use super::frontier::{Explained, Frontier, Versions};
 use super::gaps::Since;
@@ -91,9 +95,9 @@ pub(super) const ORDER: [Assumption; 13] = [
 pub(super) enum Consequence {
     /// The trace shows what is assumed.
     Nothing,
-    /// A recommendation may be broken.
-    Warning(String),
-    /// The trace does not decide.
+    /// The trace does not decide about this write, and nothing else rests on it.
+    Reservation(String),
+    /// The trace does not decide, and neither does it about anything that follows.
     Doubt(String),
     /// A write is missing since then. Violations after it are withdrawn.
     Missing(&'static str, Since),
@@ -197,15 +201,24 @@ impl Assumption {
                 let first = views.first()?.broken.first()?.clone();
                 Some(Consequence::Labelled(labelled(first, known)))
             }
-            Assumption::CountsRefused => {
-                // Among the closest views, the first in which refused requests of the sync explain every error.
+            // Among the closest views, the first in which refused requests of the sync explain every error.
+            Assumption::CountsRefused if question.settings.has_actors => {
                 let label = |view: &ViewRefusal| {
-                    Some(labelled(
-                        view.broken.first()?.clone(),
-                        track.misreport(question.settings, &view.broken)?,
-                    ))
+                    Some(labelled(view.broken.first()?.clone(), track.refused.misreport(&view.broken)?))
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
+            }
+            Assumption::CountsRefused => {
+                let hides_creations = track.is_built_in()
+                    && track.history.stored.iter().all(|pod| pod.deleting)
+                    && views.iter().any(|view| counts_wanted_pods(track, question.event, &view.broken));
+                hides_creations.then(|| {
+                    Consequence::Reservation(format!(
+                        "H2: {}: active counts pods that do not exist. Only creations that the namespace refused \
+                         explain it, and a watch shows no refusals",
+                        question.write
+                    ))
+                })
             }
         }
     }
@@ -329,7 +342,7 @@ fn labelled(broken: Broken, known: Req) -> Broken {
 }
 
 fn replaced(question: &Question<'_>) -> Consequence {
-    Consequence::Warning(format!(
+    Consequence::Reservation(format!(
         "SY-01: {}: only a request whose sender was replaced in flight explains it, and the only sign of a replacement \
          is a silence of a second or more",
         question.write
@@ -342,7 +355,31 @@ fn restarted(track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> O
     let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
     let sign = question.settings.restart_sign(question.event, track.backoff.last_failure());
     let admits = only_delay && sign.admits();
-    admits.then(|| sign.warning().map_or(Consequence::Nothing, Consequence::Warning))
+    let reason = |lack: &str| {
+        let write = question.write;
+        Consequence::Reservation(format!(
+            "BO-01: {write}: the delay has not passed. Only a restart of the controller explains it, and {lack} \
+             (--restarted TIME states that there was one)"
+        ))
+    };
+    admits.then(|| sign.lacks().map_or(Consequence::Nothing, reason))
+}
+
+/// Returns `true` if `active` (PC-01) is the only error, and is the number of pods that the running Job wants.
+fn counts_wanted_pods(track: &Track, event: &Event, broken: &[Broken]) -> bool {
+    let [Broken { req: Req::PC01, expected: Operand::Number(expected), found: Operand::Number(found), .. }] =
+        broken
+    else {
+        return false;
+    };
+    let is_running = |job: &Job| !job.status.is_decided() && !job.spec.is_suspended() && !job.deleting;
+    let wanted = |job: &Job| {
+        let view = View::of(job, &track.history.stored);
+        want_active(&view, &Tally::of(&view))
+    };
+    let Body::Job(it) = &event.body else { return false };
+    let job = it.after.as_deref().filter(|job| is_running(job));
+    found > expected && job.is_some_and(|job| wanted(job) == *found)
 }
 
 /// Returns `true` if a closest view objects only to reported pods, and the trace shows no pods.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jobcheck_spec::apiserver::{
     Propagation, validate_create, validate_delete, validate_removal, validate_spec_update,
-    validate_status_update, would_refuse_status,
+    validate_status_update,
 };
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::guards::counting::{added, judge_counting_truth};
@@ -18,19 +18,17 @@ use jobcheck_spec::guards::ttl::judge_ttl_deletion;
 use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
-use jobcheck_spec::view::{Interpretation, View};
-use jobcheck_spec::{Broken, Findings, Operand, Req, Time, Uid};
+use jobcheck_spec::view::View;
+use jobcheck_spec::{Findings, Req, Time, Uid};
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashSet;
 
 use super::actor::Role;
 use super::clock::Written;
 use super::event::{Event, JobEvent};
-use super::explain::Question;
 use super::frontier::Versions;
 use super::known;
-use super::managers::{self, changes_spec_by_status, intrusion, judge_forbidden, judge_ttl_write};
-use super::setbacks::Refused;
+use super::managers::{self, changes_spec_by_status, intrusion, judge_ttl_write};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::times;
@@ -211,6 +209,7 @@ fn status_written(
     track.take(event, &write, findings);
     match by {
         By::Manager if track.executor => {
+            track.trouble.refused_for = None;
             track.standing.status_changed(&before.status, &after.status);
             executor_decision(track, event, after, &write, broken, settings);
             count(track, &before.status, &after.status);
@@ -275,7 +274,6 @@ fn executor_decision(
             let cache = without_finalizer(view.cache, &readopted);
             without_interim::judge_decision(&View { cache: &cache, ..*view }, &new, findings);
         });
-    known::check_watched_h2(track, event, after);
     if explained && !event.overlapped {
         track.late.settle();
     }
@@ -339,100 +337,6 @@ fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
         let advice = "SS-34: succeeded exceeds completions".to_owned();
         track.warnings.push((event.place, advice));
     }
-}
-
-/// Judges a refused write of the Job by its manager (`docs/reference/judging.md`, *Refusals and quiescence*).
-pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
-    judge_forbidden(track, event, it.message.as_deref(), by);
-    track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
-    if by != By::Manager || !event.is_status {
-        return;
-    }
-    track.find_unseen_base(it);
-    track.trouble.refused(event);
-    track.came_to_nothing(event);
-    if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
-        // BO-05: 1.36 keeps the record of a sync only after its status write; other controllers may keep it when they
-        // decide. The trace shows the basis of the record if it shows what the sync had read.
-        let (versions, latest) = (Versions::Any, event.latest());
-        let write = &"refused status write";
-        let question = Question { event, settings, write, versions, latest, judge: &|_, _| {} };
-        track.explain(&question, Interpretation::Ideal);
-        track.keep_backoff(false, settings);
-    }
-    let refused = track.refused;
-    track.status_tried();
-    track.setbacks.status_refused(event);
-    match event.code {
-        422 | 400 => invalid(track, event, it, refused, settings),
-        409 if !event.injected => conflict(track, event, it),
-        _ => {}
-    }
-    track.tell(event.place, &format_args!("status write refused with {}", event.code));
-}
-
-fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
-    let write = "refused status write".to_owned();
-    let message = it.message.clone().unwrap_or_default();
-    let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
-        let warning = format!("a status write was refused with {}: {message}", event.code);
-        track.warnings.extend((!event.injected).then_some((event.place, warning)));
-        return;
-    };
-    if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
-        // The server validated the write against another version.
-        return;
-    }
-    // The API server validates the new status against the stored spec (SS-32).
-    let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
-    let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
-        if event.injected {
-            return;
-        }
-        if track.executor && message.contains(" is invalid: ") {
-            track.judged += 1;
-            let (expected, found) = ("a status that validation accepts".into(), Operand::Text(message));
-            let broken =
-                Broken { req: Req::SS37, what: "response to the status write", expected, found, known: None };
-            track.report(event, &write, broken, Vec::new());
-            return;
-        }
-        track.warnings.push((
-            event.place,
-            format!("a status write was refused for a reason that no rule names: {message}"),
-        ));
-        return;
-    };
-    let rules = &settings.rules;
-    let known = known::of_refusal(track, rules, &stored, &proposed, refused).or_else(|| {
-        let is_of_ready = known::sole_rule(rules, &stored, &proposed) == Some(Req::SS19);
-        let hides = is_of_ready && track.was_refused_for_hidden_active(event, settings, &proposed);
-        hides.then_some(Req::BO02)
-    });
-    let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
-    let found = Operand::Text(format!("{}: {}", broken.req, message));
-    track.judged += 1;
-    let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
-    track.report(event, &write, broken, Vec::new());
-}
-
-/// SS-32: a conflict needs a concurrent write.
-fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
-    let (Some(base), Some(stored)) = (it.base, track.version) else { return };
-    let recent = match (&track.replaced, event.when, track.changed) {
-        (_, Some(when), Some(changed)) => changed >= when.received,
-        _ => true,
-    };
-    let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
-    // A conflict of UIDs: the request was meant for another Job of this name.
-    let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
-    let explained = base != stored || recent || uid_differs || precondition || track.gap.is_some();
-    let mut findings = Findings::new();
-    let expected = "accepted, since the request has the stored resourceVersion";
-    findings.require(Req::SS32, explained, "response to the status write", expected, "409 Conflict");
-    let judged = track.judged;
-    track.take(event, &"refused status write", findings);
-    track.judged = judged;
 }
 
 /// Judges a DELETE of a Job.

@@ -17,7 +17,7 @@
 //! | S-25 | the adopted pod held the finalizer and had no owner; this is the first finalizer removal after the adoption |
 //! | BO-02 | before 1.36: `active` is 0, this is the only error, and in the view pods are wanted and the delay of a failure runs. Or the write is refused for `ready` alone, which is right in such a view (its other counters are not compared) |
 //! | H1 | terminating pods changed as often as deletions were requested, before the last deletion, and a view without deletions of earlier syncs explains the finalizer removal; the deletion after it |
-//! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted. In a watch: it equals the number of wanted pods, and the Job gets no more pods |
+//! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted. A watch shows no refusals; there the verdict is inconclusive if every pod is being deleted |
 //! | H3 | `ready` is too small by the number of refused deletions |
 //! | H4 | `terminating` is too large by the number of deletions that found no pod |
 //! | J-01 | only `active`, `ready`, and `terminating` are wrong, and a view without deletions of earlier syncs explains the whole write |
@@ -41,7 +41,6 @@ use jobcheck_spec::{Broken, Findings, Req, Uid};
 use super::event::Event;
 use super::setbacks::Refused;
 use super::track::Track;
-use super::verdict::Violation;
 
 /// Notes pods that are recorded as failed and have succeeded (S-01).
 pub fn note_flips(track: &mut Track, listed: &JobStatus) {
@@ -195,44 +194,4 @@ fn flips_listed_success(track: &Track, old: &JobStatus, new: &JobStatus) -> bool
         new.uncounted_failed().iter().filter(|uid| new.uncounted_succeeded().contains(uid)).peekable();
     let shows_failed = |uid| track.history.stored.get(uid).is_some_and(|pod| pod.phase == Phase::Failed);
     both.peek().is_some() && both.all(|uid| old.uncounted_succeeded().contains(uid) && shows_failed(*uid))
-}
-
-/// H2 in a watch: removes the label if `active` is not the number of wanted pods. A watch shows no refusals.
-pub fn check_watched_h2(track: &mut Track, event: &Event, after: &Job) {
-    let is_wanted = track.is_built_in() && pods_wanted(after) == Some(i64::from(after.status.active));
-    if event.actor.is_none() && !is_wanted {
-        unlabel_h2(&mut track.violations, |it| it.place == event.place);
-    }
-}
-
-/// Number of pods that a Job wants. `None` for a Job that is decided, suspended, or being deleted, and after the first
-/// success without `completions` (PC-05).
-fn pods_wanted(job: &Job) -> Option<i64> {
-    let (spec, status) = (&job.spec, &job.status);
-    if status.is_decided() || status.is_finished() || spec.is_suspended() || job.deleting {
-        return None;
-    }
-    let listed = if spec.is_indexed() { 0 } else { status.uncounted_succeeded().len() };
-    let succeeded = i64::from(status.succeeded) + i64::try_from(listed).unwrap_or(i64::MAX);
-    let failed = status.failed_set(spec.completion_count()).len();
-    let parallelism = i64::from(spec.parallelism_count());
-    let missing = match spec.completions {
-        Some(wanted) => i64::from(wanted) - succeeded - i64::from(failed),
-        None if succeeded > 0 => return None,
-        None => parallelism,
-    };
-    Some(missing.clamp(0, parallelism))
-}
-
-/// Removes the label H2 in a watch from violations before the last creation in the namespace, which shows that the
-/// namespace was not being deleted.
-pub fn unlabel_watched_h2(violations: &mut [Violation], birth: u64) {
-    unlabel_h2(violations, |it| it.done.is_none() && it.order < birth);
-}
-
-fn unlabel_h2(violations: &mut [Violation], which: impl Fn(&Violation) -> bool) {
-    for violation in violations.iter_mut().filter(|it| it.known() == Some(Req::H2) && which(it)) {
-        violation.broken.known = None;
-        violation.broken.req = Req::PC01;
-    }
 }

@@ -1,7 +1,9 @@
 //! Patterns of known deviations in writes to pods and in overdue obligations (see [`super::known`]).
 
+use std::sync::Arc;
+
 use jobcheck_spec::failure_policy::{FailureEvidence, evaluate};
-use jobcheck_spec::job::FailureAction;
+use jobcheck_spec::job::{FailureAction, Job};
 use jobcheck_spec::pod::{Pod, PolicyMatch};
 use jobcheck_spec::{Broken, Req, Uid};
 use rustc_hash::FxHashSet;
@@ -54,6 +56,7 @@ pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
 ///
 /// | id | occasion |
 /// | --- | --- |
+/// | S-02, S-04, S-07, S-09, BO-02 | the last status writes of the Job were refused because of it, at least twice |
 /// | J-06 | no event has triggered the clean-up since the pods with a finalizer appeared |
 /// | J-07 | the Job has no pods, and expects one more creation than it will observe |
 /// | J-08 | no event has shown the manager that the Job of its pods is gone, or its successor waits for the delay of that Job |
@@ -62,6 +65,10 @@ pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
     let held = || track.history.stored.iter().filter(|pod| pod.finalizer);
     let unnoticed = held().all(|pod| track.occasions.late.contains(&pod.uid) && !pod.deleting);
     let known = |req: Req| Broken { req, known: Some(req), ..broken.clone() };
+    let is_wedged = |job: &Arc<Job>| !job.status.is_finished() && !job.deleting;
+    if let Some(wedged) = track.trouble.wedged().filter(|_| track.stored.as_ref().is_some_and(is_wedged)) {
+        return Broken { known: Some(wedged), ..broken };
+    }
     match broken.req {
         _ if !track.is_built_in() => broken,
         Req::FT23 if unnoticed => known(Req::J06),

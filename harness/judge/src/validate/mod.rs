@@ -7,9 +7,9 @@
 //! | --- | --- | --- |
 //! | normalise | [`normalize`], [`actor`], [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
 //! | order | [`sequence`], `bindings` | the order in which etcd accepted the writes |
-//! | route | [`router`], `pod_routes`, `births`, `ownerless`, `relists` | the Job of each event |
+//! | route | [`router`], `pod_routes`, `hidden`, `births`, `ownerless`, `relists` | the Job of each event |
 //! | record | [`track`], [`history`], [`counted`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
-//! | judge | `job_writes`, `pod_writes`, `refused_pods`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
+//! | judge | `job_writes`, `pod_writes`, `refused_pods`, `refused_status`, `refusal`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
 //! | explain | [`frontier`], `explain`, `hypotheses`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
 //! | doubt | `gaps`, [`setbacks`], `settings` | reasons for *inconclusive* |
@@ -23,12 +23,14 @@ mod birth;
 mod births;
 mod clock;
 pub mod counted;
+mod entry;
 pub mod event;
 mod explain;
 #[cfg(test)]
 mod fixtures;
 pub mod frontier;
 mod gaps;
+mod hidden;
 mod hidden_active;
 pub mod history;
 mod hypotheses;
@@ -48,7 +50,10 @@ mod ownerless;
 mod pod_api;
 mod pod_routes;
 mod pod_writes;
+mod point;
+mod refusal;
 mod refused_pods;
+mod refused_status;
 mod relists;
 mod repetitions;
 pub mod router;

@@ -22,12 +22,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::actor::{ActorId, Actors, Role};
-use super::event::{Body, Event, JobEvent, PodEvent, Specs};
+use super::event::{Body, Event, JobEvent, PodEvent};
+use super::hidden::removes_finalizer_alone;
 use super::mishaps::Mishaps;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
 use super::verdict::Unreadable;
-use jobcheck_projection::{PodBirth, PodObject, ProjectError, Projector};
+use jobcheck_projection::{Metadata, PodBirth, PodObject, ProjectError, Projector};
 
 /// Converts records to events.
 #[derive(Debug)]
@@ -35,8 +36,6 @@ pub struct Normalizer {
     projector: Projector,
     /// The actors of the trace.
     pub actors: Actors,
-    /// Specifications of the living Jobs.
-    specs: Specs,
     /// The latest versions of each living object.
     versions: FxHashMap<Uid, [u64; 4]>,
     /// Objects that were recently removed by a request.
@@ -79,7 +78,6 @@ impl Normalizer {
         Normalizer {
             projector: Projector::new(),
             actors,
-            specs: Specs::default(),
             versions: FxHashMap::default(),
             departed: VecDeque::new(),
             repetitions: Repetitions::default(),
@@ -123,7 +121,7 @@ impl Normalizer {
 
     fn watched(&mut self, record: &Record<'_>, watched: &Watched<'_>) -> Result<Event, ProjectError> {
         let gone = watched.kind == WatchKind::Deleted;
-        let mut event = bare(record, Body::Restart);
+        let mut event = bare(record, Body::Evicted);
         event.verb = gone.then_some(Verb::Delete);
         event.version = Some(watched.version);
         event.namespace = watched.namespace.into();
@@ -150,7 +148,7 @@ impl Normalizer {
         if matches!(request.subresource, Subresource::Other(_)) && request.resource == Resource::Jobs {
             return Ok(None);
         }
-        let mut event = bare(record, Body::Restart);
+        let mut event = bare(record, Body::Evicted);
         event.when = Some(request.interval);
         event.actor = Some(self.actors.meet(request.actor.user, request.actor.agent));
         event.verb = Some(request.verb);
@@ -195,7 +193,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::Restart
+            | Body::Restart(_)
             | Body::Relist(_) => false,
         };
         let [(name, _), ..] = Role::NAMES;
@@ -214,7 +212,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::Restart
+            | Body::Restart(_)
             | Body::Relist(_) => None,
         }?;
         let version = version?;
@@ -238,7 +236,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::Restart
+            | Body::Restart(_)
             | Body::Relist(_) => None,
         };
         let Some(uid) = gone else { return };
@@ -281,13 +279,7 @@ impl Normalizer {
 
     fn job_state(&mut self, object: Object<'_>, gone: bool) -> Result<JobEvent, ProjectError> {
         let job = self.projector.job(object.text())?.job;
-        let uid = job.uid;
         let gone = gone || (job.deleting && job.finalizers.is_empty());
-        if gone {
-            self.specs.remove(&uid);
-        } else {
-            self.specs.insert(uid, job.spec.clone());
-        }
         Ok(JobEvent { gone, ..JobEvent::state(std::sync::Arc::new(job)) })
     }
 
@@ -302,7 +294,8 @@ impl Normalizer {
             }
             (Answer::Metadata, Some(object)) => {
                 let metadata = self.projector.metadata(object.text())?;
-                PodEvent { uid: Some(metadata.uid), metadata: Some(metadata), ..no_pod() }
+                let gone = vanishes(&metadata);
+                PodEvent { uid: Some(metadata.uid), metadata: Some(metadata), gone, ..no_pod() }
             }
             (Answer::Absent | Answer::Status | Answer::Other, _) | (_, None) => {
                 PodEvent { uid: request.uid.map(Uid::parse), ..no_pod() }
@@ -312,10 +305,12 @@ impl Normalizer {
         let names = |field: &str| patch.map(|object| object.text().contains(field));
         event.names_owner = names("ownerReferences");
         event.names_finalizers = names("finalizers");
-        if !request.is_accepted() && request.verb == Verb::Create {
+        if request.verb == Verb::Create && (hidden || !request.is_accepted()) {
             self.pod_wish(request, &mut event);
         }
         event.hidden = hidden;
+        event.removes_finalizer =
+            hidden && request.subresource == Subresource::None && patch.is_some_and(removes_finalizer_alone);
         event.message = request.message.map(str::to_owned);
         Ok(event)
     }
@@ -341,19 +336,12 @@ impl Normalizer {
 
     fn pod_state(&mut self, object: Object<'_>, gone: bool) -> Result<PodEvent, ProjectError> {
         let pod = self.pod_object(object.text())?;
-        let gone = gone || is_gone(&pod);
+        let gone = gone || vanishes(&pod.metadata);
         Ok(PodEvent { uid: Some(pod.pod.uid), after: Some(pod), gone, ..no_pod() })
     }
 
     fn pod_object(&mut self, text: &str) -> Result<PodObject, ProjectError> {
-        let mut pod = self.projector.pod(text, None)?;
-        let spec = pod.metadata.controller.as_ref().and_then(|owner| self.specs.get(&owner.uid));
-        if let (Some(policy), Some(evidence)) =
-            (spec.and_then(|spec| spec.pod_failure_policy.as_ref()), &pod.evidence)
-        {
-            pod.pod.policy = jobcheck_spec::failure_policy::evaluate(policy, evidence);
-        }
-        Ok(pod)
+        self.projector.pod(text, None)
     }
 
     /// The objects of a deletecollection, in the state before. The response lists them.
@@ -380,11 +368,10 @@ impl Normalizer {
 }
 
 /// Returns `true` if nothing keeps a deleted pod any longer (SY-12).
-fn is_gone(pod: &PodObject) -> bool {
-    let metadata = &pod.metadata;
-    pod.pod.deleting
-        && metadata.finalizers.is_empty()
-        && metadata.deletion_grace_period_seconds.unwrap_or(0) == 0
+fn vanishes(pod: &Metadata) -> bool {
+    pod.deletion_timestamp.is_some()
+        && pod.finalizers.is_empty()
+        && pod.deletion_grace_period_seconds.unwrap_or(0) == 0
 }
 
 fn deletion(request: &Request<'_>) -> JobDeletion {
@@ -419,7 +406,7 @@ fn after_key<'t>(text: &'t str, key: &str) -> Option<&'t str> {
 fn mark_body(mark: &Mark) -> Option<Body> {
     match &mark.kind {
         MarkKind::Gap { reason, .. } => Some(Body::Gap(reason.clone())),
-        MarkKind::Restart { .. } | MarkKind::Leader { .. } => Some(Body::Restart),
+        MarkKind::Restart { actor, .. } | MarkKind::Leader { actor } => Some(Body::Restart(actor.clone())),
         MarkKind::Start | MarkKind::End => None,
     }
 }
@@ -470,6 +457,7 @@ pub(super) fn no_pod() -> PodEvent {
         names_owner: None,
         names_finalizers: None,
         hidden: false,
+        removes_finalizer: false,
         message: None,
     }
 }

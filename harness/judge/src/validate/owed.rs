@@ -10,6 +10,7 @@ use super::actor::ActorId;
 use super::event::Event;
 use super::idle::IdleRequests;
 use super::owed_work::{last_try, owed_work};
+use super::refusal::Refusals;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Owed;
@@ -26,6 +27,10 @@ pub struct Trouble {
     pub server_error: bool,
     /// A DELETE of the Job by the TTL controller was refused (TT-07).
     pub deletion_refused: bool,
+    /// The known deviation because of which the last status writes of the manager were refused, and their number.
+    pub refused_for: Option<(Req, u32)>,
+    /// Refusals that no rule explains.
+    pub refusal: Refusals,
     /// Requests without effect since the last change of the Job or its pods.
     pub idle: IdleRequests,
 }
@@ -34,6 +39,30 @@ impl Trouble {
     /// Notes a refused request of the manager.
     pub fn refused(&mut self, event: &Event) {
         self.server_error = event.code >= 500;
+    }
+
+    /// Notes a refusal, for which a rule may be the reason.
+    pub fn unexplained(&mut self, event: &Event, message: Option<&str>) {
+        self.refusal.refused(event, message);
+    }
+
+    /// Notes that a status write was refused, perhaps because of a known deviation.
+    pub fn status_refused(&mut self, known: Option<Req>) {
+        self.refused_for = known.map(|known| {
+            let before = self.refused_for.filter(|(other, _)| *other == known).map_or(0, |it| it.1);
+            (known, before + 1)
+        });
+    }
+
+    /// The known deviation that wedges a Job: the manager has retried the refused write in vain.
+    #[must_use]
+    pub fn wedged(&self) -> Option<Req> {
+        self.refused_for.filter(|(_, times)| *times > 1).map(|(known, _)| known)
+    }
+
+    /// Notes an accepted request of the manager.
+    pub fn accepted(&mut self, event: &Event) {
+        self.refusal.accepted(event);
     }
 
     /// The requirement of an obligation: EN-07 if the work never continued after a server error.

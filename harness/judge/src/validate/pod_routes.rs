@@ -1,6 +1,7 @@
 //! Routes each event of a pod to its Job.
 
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
+use jobcheck_spec::failure_policy::evaluate;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Findings, Uid};
@@ -23,18 +24,14 @@ impl Judge {
         if !event.is_accepted() {
             return self.pod_refused(event, it, role);
         }
+        if it.hidden && it.after.is_none() {
+            self.settings.pods_missing = Some("the audit level hides writes of pods");
+            return self.hidden_pod_write(event, it, role);
+        }
         let Some(uid) = it.uid else { return };
         let owner = self.owners.get(&uid).copied();
         if it.after.is_some() && self.settings.pods_missing == Some(NO_PODS) {
             self.settings.pods_missing = None;
-        }
-        if it.hidden && it.after.is_none() {
-            self.settings.pods_missing = Some("the audit level hides writes of pods");
-            if let Some(track) = owner.and_then(|job| self.tracks.get_mut(&job)) {
-                track.doubt("the audit level hides a write of a pod".to_owned());
-                track.gap = Some(event.order);
-            }
-            return;
         }
         match (&it.after, &it.metadata) {
             (Some(pod), _) => {
@@ -44,7 +41,8 @@ impl Judge {
                 let jobs = [owner, controller].into_iter().flatten();
                 let version = event.version.filter(|_| event.form == Form::Native);
                 self.take_in(jobs.clone(), version, Written::by(event));
-                self.pod_state(event, it, &pod.pod, &pod.metadata.labels, controller, role);
+                let state = self.by_policy(pod, controller);
+                self.pod_state(event, it, &state, &pod.metadata.labels, controller, role);
                 self.take_in(jobs, None, Written::default());
             }
             (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
@@ -53,6 +51,17 @@ impl Judge {
                     self.pod_gone(event, uid);
                 }
             }
+        }
+    }
+
+    /// The pod with the rule of the Job's failure policy that matches it. The Job may be read later than its pods, so the
+    /// policy is applied when the pod is judged.
+    fn by_policy(&self, object: &PodObject, controller: Option<Uid>) -> Pod {
+        let job = controller.and_then(|job| self.tracks.get(&job)).and_then(|track| track.stored.as_ref());
+        let policy = job.and_then(|job| job.spec.pod_failure_policy.as_ref());
+        match policy.zip(object.evidence.as_ref()) {
+            Some((policy, evidence)) => Pod { policy: evaluate(policy, evidence), ..object.pod.clone() },
+            None => object.pod.clone(),
         }
     }
 
@@ -211,7 +220,7 @@ impl Judge {
         owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
     }
 
-    fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
+    pub(super) fn pod_of(&mut self, event: &Event, it: &PodEvent, pod: &Pod, job: Uid, role: Role) {
         let without_finalizer = !pod.finalizer || it.gone;
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
@@ -318,9 +327,6 @@ impl Judge {
             event.verb == Some(Verb::Create) || (event.form == Form::Watch && ownerless_pod.is_none());
         let by = self.by(event, role, job, created);
         self.owners.insert(pod.uid, job);
-        if created {
-            self.note_birth(event);
-        }
         let Some(track) = self.tracks.get_mut(&job) else { return };
         // A creation with a server error may have been committed.
         if !created && keeps_owner(event, it) && track.setbacks.lost_creations == 0 {

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::event::Event;
 use super::router::{DEPARTED, Judge};
+use super::settings::names_job_controller;
 use super::track::Track;
 
 /// Time after which 1.36 stops waiting for an expected creation, in microseconds (`ExpectationsTimeout`).
@@ -129,11 +130,17 @@ impl Departures {
 }
 
 impl Judge {
-    /// Begins a process that has seen everything so far and has an empty memory.
-    pub(super) fn restart(&mut self, event: &Event) {
-        self.served = self.served.max(self.latest);
-        self.settings.restarted(event.when.map(|when| when.done));
-        for track in self.tracks.values_mut() {
+    /// Begins another process of the controller with this name. A process of the Job controller has seen everything so
+    /// far and has an empty memory.
+    pub(super) fn restart(&mut self, event: &Event, name: &str) {
+        if names_job_controller(name) {
+            self.served = self.served.max(self.latest);
+        }
+        let at = event.when.map(|when| when.done).or(self.end.last);
+        self.settings.restarted(Some(name), at.unwrap_or(i64::MIN));
+        let settings = &self.settings;
+        let is_meant = |track: &&mut Track| settings.means_manager(name, track.is_built_in(), track.manager);
+        for track in self.tracks.values_mut().filter(is_meant) {
             track.backoff.lose();
             track.history.forget_misses();
             track.frontier.forget_clock();

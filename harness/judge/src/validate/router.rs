@@ -25,7 +25,7 @@ use super::sequence::Sequencer;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::{JobVerdict, Outcome, Owed, Unreadable};
-use super::{known, known_pods};
+use super::{known_pods, refused_status};
 
 /// Number of removed Jobs, and of removed pods, that are kept.
 pub(super) const DEPARTED: usize = 256;
@@ -123,8 +123,6 @@ pub(super) struct Judge {
     pub(super) doubts: Vec<String>,
     pub(super) managers: Managers,
     early_bindings: Early,
-    /// The last creation in each namespace, which shows that the namespace was not being deleted.
-    pub(super) births: FxHashMap<Text, u64>,
 }
 
 impl Validator {
@@ -158,7 +156,6 @@ impl Validator {
                 doubts: Vec::new(),
                 managers: Managers::default(),
                 early_bindings: Early::default(),
-                births: FxHashMap::default(),
             },
         }
     }
@@ -175,9 +172,10 @@ impl Validator {
         }
         let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };
         // Another actor may write before the first request of the controller.
-        let role = event.actor.map(|actor| self.normalizer.actors.get(actor).role);
-        self.judge.settings.named_controller |= role == Some(Role::JobController);
-        self.judge.settings.heard(&event);
+        if let Some(sender) = event.actor.map(|actor| self.normalizer.actors.get(actor)) {
+            self.judge.settings.named_controller |= sender.role == Role::JobController;
+            self.judge.settings.heard(&event, sender);
+        }
         event.overlapped = self.judge.settings.spans_silence(&event);
         let observations = &self.judge.settings.observations;
         if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
@@ -235,7 +233,7 @@ impl Judge {
             Body::Evicted => self.evicted(event),
             Body::Bound => self.bound(event),
             Body::Gap(reason) => self.gap(reason),
-            Body::Restart => self.restart(event),
+            Body::Restart(name) => self.restart(event, name),
             Body::Relist(resource) => self.relist(*resource),
         }
         if let Some(binding) = self.early_bindings.of(event) {
@@ -294,6 +292,7 @@ impl Judge {
         }
         if is_manager && event.is_accepted() {
             track.trouble.server_error = false;
+            track.trouble.accepted(event);
         }
         job_writes::by(role, is_manager, built_in)
     }
@@ -343,7 +342,7 @@ impl Judge {
             track.find_missing_write(event, it);
         }
         match (event.is_accepted(), event.verb) {
-            (false, _) => job_writes::refused(track, event, it, by, &self.settings),
+            (false, _) => refused_status::refused(track, event, it, by, &self.settings),
             (true, Some(Verb::Delete)) => job_writes::deleted(track, event, it, by, &self.settings),
             (true, _) if it.metadata.is_some() => metadata_written(track, event, it),
             (true, _) if event.version.is_none() && !it.gone && by == By::Manager => {
@@ -421,8 +420,14 @@ impl Judge {
         let owed = owed(&track, &self.settings);
         let is_overdue =
             |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(it.obligation);
-        let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
+        let (overdue, mut pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
+        let (excused, overdue) = overdue.into_iter().partition(|it| track.trouble.refusal.excuses(it));
+        pending.extend::<Vec<Owed>>(excused);
+        if let Some((place, reason)) = track.trouble.refusal.reason(&pending) {
+            track.reserve(place, reason);
+        }
         let place = track.story.back().map(|(place, _)| *place);
+        let overdue: Vec<Owed> = overdue;
         for debt in overdue {
             let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
             track.overdue(place, broken);
@@ -441,11 +446,6 @@ impl Judge {
         }
         let mut premises: Vec<(Req, u64)> = self.premises.into_iter().collect();
         premises.sort_unstable();
-        for verdict in &mut self.verdicts {
-            let namespace = verdict.job.split('/').next().unwrap_or_default();
-            let birth = self.births.get(namespace).copied().unwrap_or(0);
-            known::unlabel_watched_h2(&mut verdict.violations, birth);
-        }
         Summary {
             judged: self.verdicts.iter().map(|verdict| verdict.judged).sum(),
             jobs: self.verdicts,

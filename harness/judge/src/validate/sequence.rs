@@ -39,7 +39,7 @@ impl Sequencer {
     /// Takes an event, and calls `emit` for each event whose place is certain.
     pub fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
-        if matches!(event.body, Body::Gap(_) | Body::Restart | Body::Relist(_)) {
+        if matches!(event.body, Body::Gap(_) | Body::Restart(_) | Body::Relist(_)) {
             // A mark concerns everything before it.
             self.flush(emit);
             emit(event);

@@ -3,7 +3,7 @@
 use jobcheck_spec::{Broken, Findings, Operand, Req};
 
 use super::event::Event;
-use super::settings::{RestartSign, Settings};
+use super::settings::Settings;
 
 /// Time for which a creation in a namespace that is being deleted is not retried (PC-12), in microseconds.
 const GIVES_UP_FOR: i64 = 300_000_000;
@@ -11,6 +11,12 @@ const GIVES_UP_FOR: i64 = 300_000_000;
 const NOT_FOUND: u16 = 404;
 /// The message of a refusal in a namespace that is being deleted.
 const TERMINATING_NAMESPACE: &str = "because it is being terminated";
+
+/// Returns `true` for the refusal of a creation because the namespace is being deleted.
+#[must_use]
+pub fn is_of_terminating_namespace(message: &str) -> bool {
+    message.contains(TERMINATING_NAMESPACE)
+}
 
 /// The kind of a refused creation, by the message of the refusal.
 #[must_use]
@@ -104,13 +110,12 @@ impl Setbacks {
             return None;
         }
         let passed = when.received - given_up.when;
-        let sign =
-            settings.restart_sign(event, Some(jobcheck_spec::Time(given_up.when.div_euclid(1_000_000) + 1)));
+        let sign = settings.restart_since(event, given_up.when);
         let early = passed < GIVES_UP_FOR;
         let expected = "none for 300 s after the refusal: the namespace is being deleted";
         let found = || Operand::Text(format!("after {} s", passed / 1_000_000));
         findings.require(Req::PC12, !early || sign.admits(), "creation of a pod", expected, found());
-        let silent = early && sign == RestartSign::Silence;
+        let silent = early && sign.lacks().is_some();
         silent.then(|| {
             format!(
                 "PC-12: a creation is retried after {} s, which only a restart explains",

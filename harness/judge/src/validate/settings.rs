@@ -8,8 +8,9 @@ use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_traces::{Mark, MarkKind};
 
-use super::actor::{ActorId, Role};
+use super::actor::{Actor, ActorId, Role};
 use super::event::Event;
+use super::mishaps::is_called;
 use super::observed::Observations;
 
 /// Number of long silences of an actor that are kept.
@@ -40,33 +41,63 @@ pub struct Settings {
     pub observations: Observations,
     /// The trace has shown a Job controller with a known name.
     pub named_controller: bool,
-    silences: Vec<(ActorId, Silences)>,
-    restarts: VecDeque<i64>,
+    clients: Vec<(ActorId, Client)>,
+    restarts: VecDeque<Restart>,
 }
 
-#[derive(Debug, Default)]
-struct Silences {
+/// A sender of requests, and the times at which it was silent.
+#[derive(Debug)]
+struct Client {
+    actor: Actor,
     /// The receipt of the first request.
     first: i64,
     last: i64,
     long: VecDeque<(i64, i64)>,
 }
 
-/// The evidence for a restart of the manager.
+/// A restart of a controller.
+#[derive(Debug)]
+struct Restart {
+    /// The name of the controller; `None` if the user of the judge reports the restart.
+    name: Option<String>,
+    at: i64,
+}
+
+/// The process in which the built-in controllers run.
+const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+
+impl Client {
+    /// Returns `true` if a mark with this name concerns this client.
+    fn is_meant_by(&self, name: &str) -> bool {
+        let Actor { user, agent, role } = &self.actor;
+        let is_ours = *role == Role::JobController && names_job_controller(name);
+        is_ours || is_called(name, user, agent)
+    }
+}
+
+/// Returns `true` if a mark with this name concerns the built-in Job controller.
+#[must_use]
+pub fn names_job_controller(name: &str) -> bool {
+    let last = name.rsplit(['/', ':']).next();
+    last.and_then(Role::named) == Some(Role::JobController) || last == Some(CONTROLLER_MANAGER)
+}
+
+/// The evidence for a restart of the manager between a failure and a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartSign {
-    /// A mark in the trace.
+    /// A mark of this controller, or a new client, lies in between.
     Told,
-    /// Only a silence of at least one second.
+    /// Only a silence of at least one second. Syncs are batched by a second, so that every controller is silent at
+    /// times.
     Silence,
-    /// None, since the form shows no requests.
+    /// None, since the form or the account does not show who sends a request.
     Unknown,
     /// None.
     None,
 }
 
 impl RestartSign {
-    /// Returns `true` if a restart may be assumed.
+    /// Returns `true` if a restart is possible.
     #[must_use]
     pub fn admits(self) -> bool {
         match self {
@@ -75,21 +106,13 @@ impl RestartSign {
         }
     }
 
-    /// The warning for a write that rests on this evidence.
+    /// The reason why a write that needs a restart is inconclusive; `None` if the trace shows the restart.
     #[must_use]
-    pub fn warning(self) -> Option<String> {
+    pub fn lacks(self) -> Option<&'static str> {
         match self {
             RestartSign::Told | RestartSign::None => None,
-            RestartSign::Silence => Some(
-                "BO-01: the pod is created before its delay has passed. Only a restart of the controller explains \
-                 it, and the only sign of a restart is a silence of a second or more"
-                    .to_owned(),
-            ),
-            RestartSign::Unknown => Some(
-                "BO-01: the pod is created before its delay has passed. Only a restart of the controller explains \
-                 it, and this form shows no restarts"
-                    .to_owned(),
-            ),
+            RestartSign::Silence => Some("the only sign of a restart is a silence of a second or more"),
+            RestartSign::Unknown => Some("the trace does not show whose requests these are"),
         }
     }
 }
@@ -107,21 +130,20 @@ impl Settings {
             pods_missing: Some(NO_PODS),
             observations: Observations::default(),
             named_controller: false,
-            silences: Vec::new(),
+            clients: Vec::new(),
             restarts: VecDeque::new(),
         }
     }
 
     /// Notes a request of an actor, in the order of the trace.
-    pub fn heard(&mut self, event: &Event) {
+    pub fn heard(&mut self, event: &Event, sender: &Actor) {
         let (Some(actor), Some(when)) = (event.actor, event.when) else { return };
-        let silences = match self.silences.iter().position(|(known, _)| *known == actor) {
-            Some(position) => &mut self.silences[position].1,
+        let silences = match self.clients.iter().position(|(known, _)| *known == actor) {
+            Some(position) => &mut self.clients[position].1,
             None => {
-                self.silences.push((
-                    actor,
-                    Silences { first: when.received, last: when.received, long: VecDeque::new() },
-                ));
+                let (first, last) = (when.received, when.received);
+                let client = Client { actor: sender.clone(), first, last, long: VecDeque::new() };
+                self.clients.push((actor, client));
                 return;
             }
         };
@@ -142,7 +164,7 @@ impl Settings {
     #[must_use]
     pub fn spans_silence(&self, event: &Event) -> bool {
         let (Some(actor), Some(when)) = (event.actor, event.when) else { return false };
-        let Some((_, silences)) = self.silences.iter().find(|(known, _)| *known == actor) else {
+        let Some((_, silences)) = self.clients.iter().find(|(known, _)| *known == actor) else {
             return false;
         };
         // The actor was silent before its first request, too.
@@ -151,12 +173,22 @@ impl Settings {
         all.any(|(from, to)| to < when.done && to - from.max(when.received) >= SILENCE)
     }
 
-    /// Notes a restart mark.
-    pub fn restarted(&mut self, when: Option<i64>) {
+    /// Notes a restart of the controller with this name; without a name, of every controller.
+    pub fn restarted(&mut self, name: Option<&str>, at: i64) {
         if self.restarts.len() == SILENCES_KEPT {
             self.restarts.pop_front();
         }
-        self.restarts.push_back(when.unwrap_or(i64::MAX));
+        self.restarts.push_back(Restart { name: name.map(str::to_owned), at });
+    }
+
+    /// Returns `true` if a mark with this name concerns the manager of a Job: the built-in controller, or this actor.
+    #[must_use]
+    pub fn means_manager(&self, name: &str, is_built_in: bool, manager: Option<ActorId>) -> bool {
+        let is_manager = |(id, client): &(ActorId, Client)| {
+            Some(*id) == manager || is_built_in && client.actor.role == Role::JobController
+        };
+        is_built_in && names_job_controller(name)
+            || self.clients.iter().filter(|it| is_manager(it)).any(|(_, client)| client.is_meant_by(name))
     }
 
     /// Notes that another process took over, perhaps with other feature gates.
@@ -178,21 +210,38 @@ impl Settings {
         Ok(())
     }
 
-    /// The evidence for a restart between the last failure and this write.
+    /// The evidence for a restart of the sender between the last failure and this write.
     #[must_use]
     pub fn restart_sign(&self, event: &Event, last_failure: Option<Time>) -> RestartSign {
-        if !self.restarts.is_empty() {
+        self.restart_since(event, last_failure.map_or(i64::MIN / 2, |time| time.0.saturating_mul(1_000_000)))
+    }
+
+    /// The evidence for a restart of the sender between this time, in microseconds, and this write.
+    #[must_use]
+    pub fn restart_since(&self, event: &Event, failed: i64) -> RestartSign {
+        let now = event.when.map_or(i64::MAX, |when| when.received);
+        let client =
+            self.clients.iter().find(|(actor, _)| Some(*actor) == event.actor).map(|(_, client)| client);
+        let is_meant = |restart: &Restart| match (&restart.name, client) {
+            (None, _) => true,
+            (Some(name), Some(client)) => client.is_meant_by(name),
+            (Some(name), None) => names_job_controller(name),
+        };
+        if self.restarts.iter().any(|it| failed <= it.at && it.at <= now && is_meant(it)) {
             return RestartSign::Told;
         }
-        if !self.has_actors {
-            return RestartSign::Unknown;
+        let Some(client) = client.filter(|_| self.has_actors) else { return RestartSign::Unknown };
+        if client.first > failed && self.has_predecessor(client, failed) {
+            return RestartSign::Told;
         }
-        let failed = last_failure.map_or(i64::MIN / 2, |time| time.0.saturating_mul(1_000_000));
-        let now = event.when.map_or(i64::MAX, |when| when.received);
-        let silent =
-            self.silences.iter().filter(|(actor, _)| Some(*actor) == event.actor).any(|(_, silences)| {
-                silences.long.iter().any(|(from, to)| (*to).min(now) - (*from).max(failed) >= SILENCE)
-            });
+        let silent = client.long.iter().any(|(from, to)| (*to).min(now) - (*from).max(failed) >= SILENCE);
         if silent { RestartSign::Silence } else { RestartSign::None }
+    }
+
+    /// Returns `true` if another client had this role before that time: a new version of a controller, say.
+    fn has_predecessor(&self, client: &Client, before: i64) -> bool {
+        let role = client.actor.role;
+        let is_of_its_role = |other: &Client| role != Role::Other && other.actor.role == role;
+        self.clients.iter().any(|(_, other)| is_of_its_role(other) && other.first <= before)
     }
 }

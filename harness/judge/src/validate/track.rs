@@ -79,6 +79,8 @@ pub struct Track {
     pub replaced: Option<(Arc<Job>, i64)>,
     /// All pods of the Job are known: its creation was seen, without a gap since.
     pub complete: bool,
+    /// The Job was first seen after its creation and before its end.
+    pub in_mid_life: bool,
     /// `spec.managedBy`.
     pub managed_by: Option<Text>,
     /// The manager, if it is not the built-in controller.
@@ -122,6 +124,8 @@ pub struct Track {
     pub violations: Vec<Violation>,
     /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
+    /// Writes that only an assumption without a sign explains. They make the verdict inconclusive.
+    pub reservations: Vec<(Place, String)>,
     /// Broken recommendations.
     pub warnings: Vec<(Place, String)>,
     /// The last lines about the Job.
@@ -145,6 +149,7 @@ impl Track {
     #[must_use]
     pub fn new(job: Arc<Job>, event: &Event, complete: bool, keeps_story: bool) -> Track {
         let version = event.version;
+        let is_finished = job.status.is_finished();
         let mut frontier = Frontier::default();
         frontier.restart(job.clone(), version, 0);
         Track {
@@ -167,6 +172,7 @@ impl Track {
             deleting_since: None,
             replaced: None,
             complete,
+            in_mid_life: !complete && !is_finished,
             manager: None,
             executor: false,
             history: History::default(),
@@ -187,6 +193,7 @@ impl Track {
             premises: Findings::new(),
             violations: Vec::new(),
             doubts: Vec::new(),
+            reservations: Vec::new(),
             warnings: Vec::new(),
             story: VecDeque::new(),
             keeps_story,
@@ -244,6 +251,13 @@ impl Track {
         }
         self.complete = false;
         self.resync();
+    }
+
+    /// Makes the verdict inconclusive for this reason, which concerns one write. The rest is judged all the same.
+    pub fn reserve(&mut self, place: Place, reason: String) {
+        if self.reservations.len() < VIOLATIONS_KEPT {
+            self.reservations.push((place, reason));
+        }
     }
 
     /// Makes every view contain the state of etcd.
@@ -415,28 +429,43 @@ impl Track {
         });
     }
 
+    /// Partly judged is not conforms: the reason, if the Job was first seen in mid-life and counts or decisions were
+    /// left to judge.
+    fn first_seen_late(&self) -> Option<String> {
+        let runs_pods = self.executor || !self.history.stored.is_empty();
+        let is_partly_judged = self.in_mid_life && runs_pods && self.doubts.is_empty();
+        is_partly_judged.then(|| {
+            "in part: the trace does not show the creation of the Job. The rules of the API server are judged; counts \
+             and decisions are not. Record from before the Job is created"
+                .to_owned()
+        })
+    }
+
     /// The verdict on the Job.
     #[must_use]
-    pub fn verdict(self, owed: Vec<Owed>) -> JobVerdict {
+    pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
+        self.doubts.extend(self.first_seen_late());
         let outcome = match () {
             () if !self.violations.is_empty() => Outcome::Violates,
-            () if !self.doubts.is_empty() || self.judged == 0 => Outcome::Inconclusive,
+            () if !self.doubts.is_empty() || !self.reservations.is_empty() => Outcome::Inconclusive,
+            () if self.judged == 0 => Outcome::Inconclusive,
             () => Outcome::Conforms,
         };
         JobVerdict {
             job: format!("{}/{}", self.namespace, self.name),
             uid: self.uid.to_string(),
             managed_by: self.managed_by.map(|manager| manager.to_string()),
-            profile: match (self.executor, self.complete || !self.doubts.is_empty()) {
-                (true, true) => "executor",
-                (false, true) => "mirror",
-                (true, false) => "executor, from mid-life on: its counts and decisions are not judged",
-                (false, false) => "mirror, from mid-life on",
+            profile: match (self.executor, self.in_mid_life) {
+                (true, false) => "executor",
+                (false, false) => "mirror",
+                (true, true) => "executor, from mid-life on",
+                (false, true) => "mirror, from mid-life on",
             },
             outcome,
             judged: self.judged,
             violations: self.violations,
             doubts: self.doubts,
+            reservations: self.reservations,
             warnings: self.warnings,
             owed,
         }

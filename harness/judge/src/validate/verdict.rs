@@ -124,7 +124,9 @@ pub struct JobVerdict {
     pub violations: Vec<Violation>,
     /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
-    /// Broken recommendations, and writes that only a silence explains.
+    /// Writes that only an assumption without a sign explains. `--strict` counts them as violations.
+    pub reservations: Vec<(Place, String)>,
+    /// Broken recommendations.
     pub warnings: Vec<(Place, String)>,
     /// The open obligations.
     pub owed: Vec<Owed>,

@@ -6,6 +6,7 @@ use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::pod::{Phase, Pod};
 
+use super::super::actor::{Actor, Role};
 use super::super::fixtures::{job, job_write, pod};
 use super::super::frontier::VIEW_CAP;
 use super::super::own_write::OwnWrite;
@@ -21,6 +22,18 @@ fn settings() -> Settings {
 /// A write of the manager that was received and answered at this second.
 fn write_at(second: i64) -> Event {
     job_write("job", (second * SECOND, second * SECOND), 1)
+}
+
+/// A request that lasts from the middle of this second to the middle of the next one.
+fn request_between(second: i64) -> Event {
+    let (from, to) = (second * SECOND + SECOND / 2, (second + 1) * SECOND + SECOND / 2);
+    job_write("job", (from, to), 1)
+}
+
+/// The Job controller.
+fn controller() -> Actor {
+    let (user, agent) = ("job-controller".into(), "".into());
+    Actor { user, agent, role: Role::JobController }
 }
 
 /// A Job whose pods are all known.
@@ -78,12 +91,12 @@ fn a_job_with_unknown_pods_and_a_write_of_a_terminated_process_are_not_judged() 
 }
 
 #[test]
-fn a_sender_that_may_have_been_replaced_in_flight_gives_a_warning() {
+fn a_sender_that_may_have_been_replaced_in_flight_leaves_the_write_undecided() {
     let mut track = track();
     let overlapped = Event { overlapped: true, ..write_at(20) };
     assert!(track.judge_by_views(&overlapped, &settings(), &"write", Versions::Any, None, &pods_seen(2)));
-    assert_eq!((broken(&track), track.warnings.len()), (Vec::new(), 1));
-    assert!(track.warnings[0].1.starts_with("SY-01: write: "), "{}", track.warnings[0].1);
+    assert_eq!((broken(&track), track.reservations.len()), (Vec::new(), 1));
+    assert!(track.reservations[0].1.starts_with("SY-01: write: "), "{}", track.reservations[0].1);
 }
 
 /// A Job with a pod that failed in second 5. The manager has recorded the failure in its backoff record, and has then
@@ -109,26 +122,42 @@ fn no_delay(view: &View<'_>, findings: &mut Findings) {
 #[test]
 fn only_a_sign_of_a_restart_empties_the_backoff_record() {
     let mut marked = settings();
-    marked.restarted(Some(6 * SECOND));
+    marked.restarted(Some("job-controller"), 6 * SECOND);
     let mut silent = settings();
     for second in [10, 12] {
-        silent.heard(&write_at(second));
+        silent.heard(&write_at(second), &controller());
     }
     let mut without_requests = settings();
     without_requests.has_actors = false;
-    for (settings, explained, warning) in [
+    let mut before = settings();
+    before.restarted(Some("job-controller"), 4 * SECOND);
+    let mut after = settings();
+    after.restarted(Some("job-controller"), 21 * SECOND);
+    let mut of_another = settings();
+    of_another.restarted(Some("kube-scheduler"), 6 * SECOND);
+    for settings in [&mut before, &mut after, &mut of_another] {
+        for second in 0..20 {
+            settings.heard(&request_between(second), &controller());
+        }
+    }
+    let mut never_silent = settings();
+    never_silent.heard(&write_at(0), &controller());
+    for (settings, explained, doubt) in [
         (marked, true, None),
         (silent, true, Some("a silence of a second or more")),
-        (without_requests, true, Some("this form shows no restarts")),
-        (settings(), false, None),
+        (without_requests, true, Some("does not show whose requests these are")),
+        (never_silent, false, None),
+        (before, false, None),
+        (after, false, None),
+        (of_another, false, None),
     ] {
         let mut track = track_with_failure(&settings);
         assert_eq!(judge(&mut track, &settings, &no_delay), explained);
         assert_eq!(broken(&track), if explained { vec![] } else { vec![Req::BO01] });
         assert_eq!(track.backoff.last_failure(), if explained { None } else { Some(Time(5)) });
-        assert_eq!(track.warnings.len(), usize::from(warning.is_some()));
-        for (found, expected) in track.warnings.iter().zip(warning) {
-            assert!(found.1.starts_with("BO-01: ") && found.1.ends_with(expected), "{}", found.1);
+        assert_eq!(track.reservations.len(), usize::from(doubt.is_some()));
+        for (found, expected) in track.reservations.iter().zip(doubt) {
+            assert!(found.1.starts_with("BO-01: ") && found.1.contains(expected), "{}", found.1);
         }
     }
 }
@@ -136,7 +165,7 @@ fn only_a_sign_of_a_restart_empties_the_backoff_record() {
 #[test]
 fn a_restart_excuses_nothing_but_a_delay() {
     let mut settings = settings();
-    settings.restarted(Some(6 * SECOND));
+    settings.restarted(None, 6 * SECOND);
     let mut track = track_with_failure(&settings);
     assert!(!judge(&mut track, &settings, &pods_seen(2)));
     assert_eq!((broken(&track), track.backoff.last_failure()), (vec![Req::PC01], Some(Time(5))));

@@ -91,7 +91,7 @@ fn doubts_of_pod(verb: Verb, is_status: bool, names_finalizers: Option<bool>, af
     let before = pod(1);
     track.pod_changed(before.uid, Some(before.clone()), None);
     let mut event = Event { answered: Some(9), is_status, ..pod_request(verb, "pod", (10, 20)) };
-    let Body::Pod(body) = std::mem::replace(&mut event.body, Body::Restart) else { unreachable!() };
+    let Body::Pod(body) = std::mem::replace(&mut event.body, Body::Evicted) else { unreachable!() };
     let body = PodEvent { names_finalizers, ..*body };
     track.find_missing_pod_write(&event, &body, &before, &after);
     track.find_never_shown();
@@ -157,7 +157,7 @@ fn only_a_patch_that_may_name_owners_changes_the_owner() {
     };
     assert_eq!([patch(false, Some(true)), patch(false, None)], [false, false]);
     assert_eq!([patch(false, Some(false)), patch(true, None)], [true, true]);
-    let watched = Event { form: Form::Watch, ..request(Verb::Delete, "pod", (0, 1), Body::Restart) };
+    let watched = Event { form: Form::Watch, ..request(Verb::Delete, "pod", (0, 1), Body::Evicted) };
     let Body::Pod(body) = pod_request(Verb::Delete, "pod", (0, 1)).body else { unreachable!() };
     assert!(!keeps_owner(&watched, &body));
 }

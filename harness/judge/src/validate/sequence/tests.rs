@@ -96,7 +96,7 @@ fn a_line_that_precedes_an_ordered_one_is_late() {
 
 #[test]
 fn a_mark_follows_everything_before_it() {
-    let mark = request(Verb::Update, "mark", (0, 0), Body::Restart);
+    let mark = request(Verb::Update, "mark", (0, 0), Body::Restart("job-controller".to_owned()));
     let events =
         vec![job_write("b", (0, 10), 7), job_write("a", (0, 20), 6), mark, job_write("old", (0, 5), 1)];
     assert_eq!(names(&ordered(events)), ["a", "b", "mark", "old"]);

@@ -1,0 +1,29 @@
+//! An entry of the history of a Job's pods.
+
+use jobcheck_spec::Uid;
+use jobcheck_spec::pod::Pod;
+
+use super::history::Position;
+use super::own_write::OwnWrite;
+
+/// A change of a pod in etcd.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The pod.
+    pub uid: Uid,
+    /// Its state before.
+    pub before: Option<Pod>,
+    /// Its state after; `None` if it is gone or has another owner.
+    pub after: Option<Pod>,
+    /// The write, if it was the manager's.
+    pub own: Option<OwnWrite>,
+    /// The position from which on a view may contain the entry although its place is later. Overlapping requests may
+    /// have been committed in either order.
+    pub early: Position,
+    /// If the trace does not show the sender: the write, in case it was the manager's.
+    pub perhaps: Option<OwnWrite>,
+    /// `resourceVersion`, in a native trace.
+    pub version: Option<u64>,
+    /// Lower bound for the time of this entry and of all entries before it, in microseconds.
+    pub written: Option<i64>,
+}

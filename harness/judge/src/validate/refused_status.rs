@@ -1,0 +1,116 @@
+//! Judges refused writes of a Job (`docs/reference/judging.md`, *Refusals and quiescence*).
+
+use jobcheck_spec::apiserver::would_refuse_status;
+use jobcheck_spec::job::Job;
+use jobcheck_spec::view::Interpretation;
+use jobcheck_spec::{Broken, Findings, Operand, Req};
+
+use super::event::{Event, JobEvent};
+use super::explain::Question;
+use super::frontier::Versions;
+use super::job_writes::By;
+use super::known;
+use super::managers::judge_forbidden;
+use super::setbacks::Refused;
+use super::settings::Settings;
+use super::track::Track;
+
+/// The response of an overloaded API server. Clients send the same request again within the sync.
+const TOO_MANY_REQUESTS: u16 = 429;
+
+/// Judges a refused write of the Job by its manager (`docs/reference/judging.md`, *Refusals and quiescence*).
+pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
+    judge_forbidden(track, event, it.message.as_deref(), by);
+    track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
+    if by != By::Manager || !event.is_status || event.code == TOO_MANY_REQUESTS {
+        return;
+    }
+    track.find_unseen_base(it);
+    track.trouble.refused(event);
+    track.came_to_nothing(event);
+    if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
+        // BO-05: 1.36 keeps the record of a sync only after its status write; other controllers may keep it when they
+        // decide. The trace shows the basis of the record if it shows what the sync had read.
+        let (versions, latest) = (Versions::Any, event.latest());
+        let write = &"refused status write";
+        let question = Question { event, settings, write, versions, latest, judge: &|_, _| {} };
+        track.explain(&question, Interpretation::Ideal);
+        track.keep_backoff(false, settings);
+    }
+    let refused = track.refused;
+    track.status_tried();
+    track.setbacks.status_refused(event);
+    match event.code {
+        422 | 400 => invalid(track, event, it, refused, settings),
+        409 if !event.injected => conflict(track, event, it),
+        _ => track.trouble.unexplained(event, it.message.as_deref()),
+    }
+    track.tell(event.place, &format_args!("status write refused with {}", event.code));
+}
+
+fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
+    let write = "refused status write".to_owned();
+    let message = it.message.clone().unwrap_or_default();
+    let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
+        let warning = format!("a status write was refused with {}: {message}", event.code);
+        track.warnings.extend((!event.injected).then_some((event.place, warning)));
+        track.trouble.unexplained(event, it.message.as_deref());
+        return;
+    };
+    if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
+        // The server validated the write against another version.
+        return;
+    }
+    // The API server validates the new status against the stored spec (SS-32).
+    let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
+    let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
+        if event.injected {
+            return;
+        }
+        if track.executor && message.contains(" is invalid: ") {
+            track.judged += 1;
+            let (expected, found) = ("a status that validation accepts".into(), Operand::Text(message));
+            let broken =
+                Broken { req: Req::SS37, what: "response to the status write", expected, found, known: None };
+            track.report(event, &write, broken, Vec::new());
+            return;
+        }
+        track.trouble.unexplained(event, it.message.as_deref());
+        track.warnings.push((
+            event.place,
+            format!("a status write was refused for a reason that no rule names: {message}"),
+        ));
+        return;
+    };
+    let rules = &settings.rules;
+    let known = known::of_refusal(track, rules, &stored, &proposed, refused).or_else(|| {
+        let is_of_ready = known::sole_rule(rules, &stored, &proposed) == Some(Req::SS19);
+        let hides = is_of_ready && track.was_refused_for_hidden_active(event, settings, &proposed);
+        hides.then_some(Req::BO02)
+    });
+    track.trouble.status_refused(known.filter(|_| track.is_built_in()));
+    let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
+    let found = Operand::Text(format!("{}: {}", broken.req, message));
+    track.judged += 1;
+    let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
+    track.report(event, &write, broken, Vec::new());
+}
+
+/// SS-32: a conflict needs a concurrent write.
+fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
+    let (Some(base), Some(stored)) = (it.base, track.version) else { return };
+    let recent = match (&track.replaced, event.when, track.changed) {
+        (_, Some(when), Some(changed)) => changed >= when.received,
+        _ => true,
+    };
+    let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
+    // A conflict of UIDs: the request was meant for another Job of this name.
+    let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
+    let explained = base != stored || recent || uid_differs || precondition || track.gap.is_some();
+    let mut findings = Findings::new();
+    let expected = "accepted, since the request has the stored resourceVersion";
+    findings.require(Req::SS32, explained, "response to the status write", expected, "409 Conflict");
+    let judged = track.judged;
+    track.take(event, &"refused status write", findings);
+    track.judged = judged;
+}
