@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::class::{Class, Edited, Oracle};
 use crate::draft::{Draft, count, counter};
-use crate::recording::{Actor, Pod, Recording, Resource, has_true};
+use crate::recording::{Actor, Form, Pod, Recording, Resource, has_true, stored};
 
 const COUNTERS: [&str; 2] = ["succeeded", "failed"];
 const GAUGES: [&str; 3] = ["active", "ready", "terminating"];
@@ -74,7 +74,10 @@ fn gauge(base: &Recording, at: usize, field: &str, delta: i64, once: bool) -> Op
         "terminating" => terminating(base, at, new),
         _ => ready(base, at, new),
     };
-    draft.done(oracle)
+    // A write that changes nothing would store nothing.
+    let changed = stored(&draft.lines[at])["status"].clone();
+    let is_void = base.previous(at).is_some_and(|line| *base.status(line) == changed);
+    if is_void { None } else { draft.done(oracle) }
 }
 
 fn own_pods(base: &Recording, at: usize) -> impl Iterator<Item = &Pod> {
@@ -92,8 +95,17 @@ fn active(base: &Recording, at: usize, new: i64) -> Oracle {
     let reported = before.map_or(0, |line| count(base.status(line), "active"));
     let is_new = |pod: &&Pod| base.precedes(pod.created, at) && before.is_none_or(|it| base.precedes(it, pod.created));
     let created = i64::try_from(own_pods(base, at).filter(is_new).count()).unwrap_or(0);
-    if new > reported + created {
+    // J-01: an older view may still show a pod that the controller has deleted itself.
+    let is_deleted = |pod: &&Pod| {
+        let by_controller = |line: &usize| base.form == Form::Watch || base.events[*line].actor == Actor::Controller;
+        pod.deleted.filter(by_controller).is_some_and(|line| base.precedes(line, at))
+    };
+    let deleted = i64::try_from(own_pods(base, at).filter(is_deleted).count()).unwrap_or(0);
+    if new > reported + created + deleted {
         return Oracle::Wrong("PC-01");
+    }
+    if new > reported + created {
+        return Oracle::Undecidable("J-01 has this form");
     }
     let lives = |pod: &&Pod| {
         let over = [pod.deleted, pod.ended.as_ref().map(|(line, _)| *line), pod.released];

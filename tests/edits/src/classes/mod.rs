@@ -1,5 +1,7 @@
 //! The classes of edits, by what they change.
 
+mod births;
+mod conditions;
 mod counters;
 pub mod lists;
 mod times;
@@ -13,5 +15,7 @@ pub fn all() -> Vec<Class> {
     counters::classes(&mut all);
     lists::classes(&mut all);
     times::classes(&mut all);
+    conditions::classes(&mut all);
+    births::classes(&mut all);
     all
 }

@@ -52,7 +52,14 @@ fn start_time(all: &mut Vec<Class>) {
     }
     all.push(Class::new("startTime of 1 s off", "first", |base, at| {
         let deadline = stored(&base.lines[at])["spec"]["activeDeadlineSeconds"].is_number();
-        let oracle = if deadline { Oracle::Undecidable("the deadline moves by a second too") } else { Oracle::Legal("whole seconds and skew") };
+        let new = moved(&base.status(at)["startTime"], SECOND).and_then(|it| time::parse(it.as_str()?));
+        let ends = |line: &usize| base.status(*line)["completionTime"].as_str().and_then(time::parse);
+        let end = base.jobs.get(&base.events[at].uid).and_then(|lines| lines.iter().find_map(ends));
+        let oracle = match () {
+            () if deadline => Oracle::Undecidable("the deadline moves by a second too"),
+            () if end.is_some() && end < new => Oracle::Wrong("SS-11"),
+            () => Oracle::Legal("whole seconds and skew"),
+        };
         first_start(base, at, SECOND, oracle)
     }));
     for (name, micros) in [("moved-by-a-second", SECOND), ("moved-by-an-hour", HOUR)] {
