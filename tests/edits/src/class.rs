@@ -64,8 +64,10 @@ impl Draft<'_> {
     pub fn split(self, oracle: Oracle, is_first: &dyn Fn(usize, &Value) -> bool) -> Option<Edited> {
         let (first, second): (Vec<_>, Vec<_>) =
             self.lines.into_iter().enumerate().partition(|(at, line)| is_first(*at, line));
-        let files: Vec<Vec<Value>> =
-            [first, second].into_iter().map(|part| part.into_iter().map(|(_, line)| line).collect()).collect();
+        let files: Vec<Vec<Value>> = [first, second]
+            .into_iter()
+            .map(|part| part.into_iter().map(|(_, line)| line).collect())
+            .collect();
         files.iter().all(|file| !file.is_empty()).then_some(Edited { files, oracle })
     }
 }

@@ -81,7 +81,9 @@ impl<'a> Draft<'a> {
         let events = &self.base.events;
         let of_same = |line: &usize| {
             let event = &events[*line];
-            event.uid == events[at].uid && event.resource == events[at].resource && event.rank > events[at].rank
+            event.uid == events[at].uid
+                && event.resource == events[at].resource
+                && event.rank > events[at].rank
         };
         let mut later: Vec<usize> = (0..events.len()).filter(of_same).collect();
         later.sort_by_key(|line| events[*line].rank);

@@ -58,7 +58,10 @@ impl Shape {
             Shape::Metadata => lines.iter().map(|line| at_level(line, "Metadata")).collect(),
             Shape::PodsMetadata => {
                 let is_pod = |line: &Value| line["objectRef"]["resource"] == "pods";
-                lines.iter().map(|line| if is_pod(line) { at_level(line, "Metadata") } else { line.clone() }).collect()
+                lines
+                    .iter()
+                    .map(|line| if is_pod(line) { at_level(line, "Metadata") } else { line.clone() })
+                    .collect()
             }
         }
     }
@@ -111,7 +114,9 @@ fn is_request(line: &Value) -> bool {
     let resource = &line["objectRef"]["resource"];
     let writes = ["create", "update", "patch", "delete", "deletecollection"];
     let verb = line["verb"].as_str().unwrap_or_default();
-    (resource == "jobs" || resource == "pods") && line["stage"] == "ResponseComplete" && writes.contains(&verb)
+    (resource == "jobs" || resource == "pods")
+        && line["stage"] == "ResponseComplete"
+        && writes.contains(&verb)
 }
 
 fn native_line(line: &Value, uids: &mut BTreeMap<String, Value>) -> Value {

@@ -129,7 +129,8 @@ impl Recording {
     /// Indexes the lines of a trace.
     #[must_use]
     pub fn new(name: &str, is_known: bool, lines: Vec<Value>) -> Recording {
-        let form = if lines.first().is_some_and(|it| it["object"].is_object()) { Form::Watch } else { Form::Audit };
+        let form =
+            if lines.first().is_some_and(|it| it["object"].is_object()) { Form::Watch } else { Form::Audit };
         let events = index(&lines);
         let mut order: Vec<usize> = (0..lines.len()).collect();
         order.sort_by_key(|at| events[*at].rank);
@@ -397,7 +398,9 @@ pub fn recordings() -> Result<Vec<Recording>, String> {
     for (folder, is_known) in [("recordings", false), ("known", true)] {
         for path in files(&corpus().join(folder))? {
             let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default().to_owned();
-            let Some(name) = name.strip_suffix(".jsonl").filter(|name| !name.ends_with(".native")) else { continue };
+            let Some(name) = name.strip_suffix(".jsonl").filter(|name| !name.ends_with(".native")) else {
+                continue;
+            };
             let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
             found.push(Recording::new(name, is_known, lines.map_err(|error| format!("{name}: {error}"))?));

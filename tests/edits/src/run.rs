@@ -76,7 +76,8 @@ impl Judged {
 /// Judges the files of a trace. Known deviations are excused.
 #[must_use]
 pub fn replay(files: &[Vec<Value>]) -> ReplayReport {
-    let text = |lines: &Vec<Value>| lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+    let text =
+        |lines: &Vec<Value>| lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes();
     let name = |at: usize| format!("{at}.jsonl");
     let inputs = files.iter().enumerate().map(|(at, lines)| Input::Bytes(name(at), text(lines))).collect();
     judge(&[inputs], &Judging { allow_known: true, ..Judging::default() }, &mut |_, _| {})
@@ -90,14 +91,22 @@ pub fn reasons(report: &ReplayReport) -> Vec<String> {
         for it in &job.violations {
             let id = it.requirement.map_or("-", |id| id.0.id());
             let known = it.known.map_or(String::new(), |id| format!(" KNOWN {}", id.0.id()));
-            lines.push(format!("{id}{known} line {}: {}: {}, not {}", it.line.unwrap_or(0), it.what, it.found, it.expected));
+            lines.push(format!(
+                "{id}{known} line {}: {}: {}, not {}",
+                it.line.unwrap_or(0),
+                it.what,
+                it.found,
+                it.expected
+            ));
         }
         lines.extend(job.doubts.iter().map(|it| format!("inconclusive: {it}")));
         lines.extend(job.pending.iter().map(|it| format!("pending: {} {}", it.requirement.0.id(), it.what)));
         lines.extend(job.warnings.iter().map(|it| format!("warning: {}", it.text)));
     }
     lines.extend(report.doubts.iter().map(|it| format!("inconclusive: {it}")));
-    lines.extend(report.errors.iter().map(|it| format!("unreadable: {} {}", it.line.unwrap_or(0), it.message)));
+    lines.extend(
+        report.errors.iter().map(|it| format!("unreadable: {} {}", it.line.unwrap_or(0), it.message)),
+    );
     lines
 }
 
@@ -112,7 +121,8 @@ pub fn positions(recording: &Recording) -> Vec<usize> {
         all.partition(|at| recording.events[*at].resource == Resource::Job);
     let room = POSITIONS.saturating_sub(jobs.len()).max(1);
     let step = others.len().div_ceil(room).max(1);
-    let mut chosen: Vec<usize> = jobs.into_iter().take(POSITIONS).chain(others.into_iter().step_by(step)).collect();
+    let mut chosen: Vec<usize> =
+        jobs.into_iter().take(POSITIONS).chain(others.into_iter().step_by(step)).collect();
     chosen.sort_unstable();
     chosen
 }
@@ -137,12 +147,12 @@ fn fits(shape: Shape, recording: &Recording) -> bool {
 }
 
 fn units(plan: &Plan, classes: &[Class], recordings: &[Recording]) -> Vec<Unit> {
-    let chosen: Vec<usize> = (0..classes.len()).filter(|it| classes[*it].name.contains(&plan.class)).collect();
+    let chosen: Vec<usize> =
+        (0..classes.len()).filter(|it| classes[*it].name.contains(&plan.class)).collect();
     let mut units = Vec::new();
     for shape in &plan.shapes {
-        let is_meant = |it: &usize| {
-            fits(*shape, &recordings[*it]) && recordings[*it].name.contains(&plan.recording)
-        };
+        let is_meant =
+            |it: &usize| fits(*shape, &recordings[*it]) && recordings[*it].name.contains(&plan.recording);
         let of_shape: Vec<usize> = (0..recordings.len()).filter(is_meant).collect();
         let places: Vec<(usize, usize)> = of_shape
             .iter()
@@ -153,7 +163,9 @@ fn units(plan: &Plan, classes: &[Class], recordings: &[Recording]) -> Vec<Unit> 
             if plan.sample.is_some() {
                 let mut places = places.clone();
                 let key = |at: u64, of: u64| mixed(plan.seed ^ mixed(at ^ mixed(of)));
-                places.sort_by_key(|(it, at)| (key(*at as u64, *it as u64 + ((*class as u64) << 32)), *it, *at));
+                places.sort_by_key(|(it, at)| {
+                    (key(*at as u64, *it as u64 + ((*class as u64) << 32)), *it, *at)
+                });
                 units.push(unit(places));
             } else {
                 units.extend(places.chunk_by(|a, b| a.0 == b.0).map(|part| unit(part.to_vec())));

@@ -110,7 +110,8 @@ pub fn total(judged: &[Judged], side: Side) -> Tally {
 /// Returns true if both aims are reached: few wrong edits pass, and no right edit is rejected.
 #[must_use]
 pub fn is_reached(judged: &[Judged]) -> bool {
-    let (wrong, partial, right) = (total(judged, Side::Wrong), total(judged, Side::Partial), total(judged, Side::Right));
+    let (wrong, partial, right) =
+        (total(judged, Side::Wrong), total(judged, Side::Partial), total(judged, Side::Right));
     wrong.share(wrong.conforms + wrong.unreadable) <= CONFORM_AIM
         && wrong.share(wrong.inconclusive) <= INCONCLUSIVE_AIM
         && partial.share(partial.conforms + partial.unreadable) <= CONFORM_AIM
@@ -153,7 +154,10 @@ pub fn text(judged: &[Judged], classes: &[Class], by_class: bool) -> String {
         out.push('\n');
     }
     let word = if is_reached(judged) { "reached" } else { "missed" };
-    let _ = writeln!(out, "aims {word}: of wrong edits at most 1 % conform and 4 % are inconclusive; no right edit is rejected");
+    let _ = writeln!(
+        out,
+        "aims {word}: of wrong edits at most 1 % conform and 4 % are inconclusive; no right edit is rejected"
+    );
     out
 }
 

@@ -37,15 +37,25 @@ fn born(base: &Recording, at: usize, change: &dyn Fn(&mut Value), oracle: Oracle
     draft.done(oracle)
 }
 
-fn classes_of(all: &mut Vec<Class>, group: &'static str, rule: &'static str, changes: &[(&'static str, Change)]) {
+fn classes_of(
+    all: &mut Vec<Class>,
+    group: &'static str,
+    rule: &'static str,
+    changes: &[(&'static str, Change)],
+) {
     for (name, change) in changes.iter().copied() {
         all.push(Class::new(group, name, move |base, at| born(base, at, &change, Oracle::Wrong(rule))));
     }
 }
 
 fn drop_tracking(pod: &mut Value) {
-    let kept: Vec<Value> =
-        pod["metadata"]["finalizers"].as_array().into_iter().flatten().filter(|it| *it != TRACKING).cloned().collect();
+    let kept: Vec<Value> = pod["metadata"]["finalizers"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|it| *it != TRACKING)
+        .cloned()
+        .collect();
     put(pod, FINALIZERS, (!kept.is_empty()).then_some(Value::Array(kept)));
 }
 
@@ -73,19 +83,30 @@ fn contract(all: &mut Vec<Class>) {
                 label(pod, "controller-uid", None);
             }),
             ("owner-missing", |pod| put(pod, "/metadata/ownerReferences", None)),
-            ("owner-is-no-controller", |pod| put(pod, "/metadata/ownerReferences/0/controller", Some(json!(false)))),
+            ("owner-is-no-controller", |pod| {
+                put(pod, "/metadata/ownerReferences/0/controller", Some(json!(false)))
+            }),
             ("owner-does-not-block", |pod| put(pod, "/metadata/ownerReferences/0/blockOwnerDeletion", None)),
-            ("owner-of-another-kind", |pod| put(pod, "/metadata/ownerReferences/0/kind", Some(json!("ReplicaSet")))),
-            ("owner-with-another-name", |pod| put(pod, "/metadata/ownerReferences/0/name", Some(json!("other")))),
+            ("owner-of-another-kind", |pod| {
+                put(pod, "/metadata/ownerReferences/0/kind", Some(json!("ReplicaSet")))
+            }),
+            ("owner-with-another-name", |pod| {
+                put(pod, "/metadata/ownerReferences/0/name", Some(json!("other")))
+            }),
             ("two-owners", |pod| {
                 let owner = pod["metadata"]["ownerReferences"][0].clone();
                 put(pod, "/metadata/ownerReferences/-", Some(owner));
             }),
         ],
     );
-    classes_of(all, "pod contract", "PC-16", &[("generateName", |pod| {
-        put(pod, "/metadata/generateName", Some(json!("other-")));
-    })]);
+    classes_of(
+        all,
+        "pod contract",
+        "PC-16",
+        &[("generateName", |pod| {
+            put(pod, "/metadata/generateName", Some(json!("other-")));
+        })],
+    );
 }
 
 fn is_indexed(pod: &Value) -> bool {
@@ -199,7 +220,9 @@ fn against_the_template(all: &mut Vec<Class>) {
 /// Additions to the controller's own request. In a watch they may come from admission.
 fn beyond_the_template(all: &mut Vec<Class>) {
     let changes: [(&str, Change); 15] = [
-        ("privileged", |pod| put(pod, "/spec/containers/0/securityContext", Some(json!({"privileged": true})))),
+        ("privileged", |pod| {
+            put(pod, "/spec/containers/0/securityContext", Some(json!({"privileged": true})))
+        }),
         ("run-as-root", |pod| put(pod, "/spec/securityContext/runAsUser", Some(json!(0)))),
         ("host-network", |pod| put(pod, "/spec/hostNetwork", Some(json!(true)))),
         ("host-pid", |pod| put(pod, "/spec/hostPID", Some(json!(true)))),
@@ -214,10 +237,18 @@ fn beyond_the_template(all: &mut Vec<Class>) {
             put(pod, "/spec/containers/0/env/-", Some(json!({"name": "ADDED", "value": "1"})));
         }),
         ("container-added", |pod| {
-            put(pod, "/spec/containers/-", Some(json!({"name": "sidecar", "image": "proxy", "resources": {}})));
+            put(
+                pod,
+                "/spec/containers/-",
+                Some(json!({"name": "sidecar", "image": "proxy", "resources": {}})),
+            );
         }),
         ("init-container-added", |pod| {
-            put(pod, "/spec/initContainers", Some(json!([{"name": "init", "image": "proxy", "resources": {}}])));
+            put(
+                pod,
+                "/spec/initContainers",
+                Some(json!([{"name": "init", "image": "proxy", "resources": {}}])),
+            );
         }),
         ("node", |pod| put(pod, "/spec/nodeName", Some(json!("node-b")))),
         ("priority-class", |pod| put(pod, "/spec/priorityClassName", Some(json!("system-node-critical")))),

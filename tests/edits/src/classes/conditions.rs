@@ -18,11 +18,15 @@ pub fn classes(all: &mut Vec<Class>) {
         all.push(Class::new("conditions dropped", format!("{position}"), move |base, at| {
             dropped(base, at, &new(base, at)?)
         }));
-        all.push(Class::new("conditions late", format!("{position}"), move |base, at| late(base, at, &new(base, at)?)));
+        all.push(Class::new("conditions late", format!("{position}"), move |base, at| {
+            late(base, at, &new(base, at)?)
+        }));
         all.push(Class::new("conditions early", format!("{position}"), move |base, at| {
             early(base, at, &new(base, at)?)
         }));
-        all.push(Class::new("conditions twice", format!("{position}"), move |base, at| twice(base, at, &new(base, at)?)));
+        all.push(Class::new("conditions twice", format!("{position}"), move |base, at| {
+            twice(base, at, &new(base, at)?)
+        }));
         for text in ["true", "Unknown", "opposite", ""] {
             all.push(Class::new("condition status", format!("{text:?}-{position}"), move |base, at| {
                 status(base, at, &new(base, at)?, text)
@@ -84,7 +88,11 @@ fn late(base: &Recording, at: usize, kind: &str) -> Option<Edited> {
         });
     });
     let changes = stored(&draft.lines[at])["status"] != *base.status(before);
-    let oracle = if base.is_mirror() { Oracle::Undecidable("MR-07: a mirror may coalesce") } else { Oracle::Wrong("TC-14") };
+    let oracle = if base.is_mirror() {
+        Oracle::Undecidable("MR-07: a mirror may coalesce")
+    } else {
+        Oracle::Wrong("TC-14")
+    };
     changes.then_some(draft)?.done(oracle)
 }
 
@@ -114,7 +122,9 @@ fn early(base: &Recording, at: usize, kind: &str) -> Option<Edited> {
     });
     let is_terminal = TERMINAL.contains(&kind);
     let oracle = match kind {
-        _ if is_terminal && !open(base, before) && base.is_mirror() => Oracle::Undecidable("MR-07: a mirror may coalesce"),
+        _ if is_terminal && !open(base, before) && base.is_mirror() => {
+            Oracle::Undecidable("MR-07: a mirror may coalesce")
+        }
         _ if is_terminal => Oracle::Wrong("SS-34"),
         _ if base.is_mirror() => Oracle::Undecidable("the decision is made elsewhere"),
         "Suspended" => suspended_early(base, before, &new),
@@ -133,7 +143,11 @@ fn open(base: &Recording, at: usize) -> bool {
 fn suspended_early(base: &Recording, before: usize, new: &Value) -> Oracle {
     let demanded = stored(&base.lines[before])["spec"]["suspend"] == true;
     let claimed = new["status"] == "True";
-    if demanded == claimed { Oracle::Undecidable("the spec demanded it already") } else { Oracle::Wrong("SU-01") }
+    if demanded == claimed {
+        Oracle::Undecidable("the spec demanded it already")
+    } else {
+        Oracle::Wrong("SU-01")
+    }
 }
 
 /// An interim condition is early for certain if more pods end between the two writes, and no deadline decides.
@@ -143,7 +157,8 @@ fn decided_early(base: &Recording, before: usize, at: usize) -> Oracle {
         let pods = base.pods_of(&base.events[at].uid);
         pods.filter(|pod| over(&pod.ended.as_ref().map(|it| it.0)) || over(&pod.deleted)).count()
     };
-    let by_pods = condition(base.status(at), "SuccessCriteriaMet").or(condition(base.status(at), "FailureTarget"));
+    let by_pods =
+        condition(base.status(at), "SuccessCriteriaMet").or(condition(base.status(at), "FailureTarget"));
     let by_deadline = by_pods.is_some_and(|it| it["reason"] == "DeadlineExceeded");
     if ended(before) < ended(at) && !by_deadline {
         Oracle::Wrong("TC-01")
@@ -168,8 +183,12 @@ fn status(base: &Recording, at: usize, kind: &str, text: &str) -> Option<Edited>
     let is_own = kind == "Suspended" || INTERIM.contains(&kind) || TERMINAL.contains(&kind);
     edited.oracle = match () {
         () if !is_own => Oracle::Undecidable("a condition of somebody else"),
-        () if base.is_mirror() && text != "opposite" => Oracle::Undecidable("the API does not check the text"),
-        () if base.is_mirror() && !base.finishes(&base.events[at].uid) => Oracle::Undecidable("nothing follows"),
+        () if base.is_mirror() && text != "opposite" => {
+            Oracle::Undecidable("the API does not check the text")
+        }
+        () if base.is_mirror() && !base.finishes(&base.events[at].uid) => {
+            Oracle::Undecidable("nothing follows")
+        }
         () => Oracle::Wrong("TC-02"),
     };
     Some(edited)
@@ -225,7 +244,11 @@ fn added(all: &mut Vec<Class>) {
         let kept = &base.status(before)["uncountedTerminatedPods"];
         let terminal = TERMINAL.iter().any(|it| has_true(base.status(at), it));
         let full = kept.as_object().is_some_and(|it| !it.is_empty());
-        if !base.is_status_write(at) || !terminal || !full || *kept == base.status(at)["uncountedTerminatedPods"] {
+        if !base.is_status_write(at)
+            || !terminal
+            || !full
+            || *kept == base.status(at)["uncountedTerminatedPods"]
+        {
             return None;
         }
         let mut draft = Draft::of(base);

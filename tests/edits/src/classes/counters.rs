@@ -46,7 +46,11 @@ fn change<'a>(base: &'a Recording, at: usize, field: &str, value: i64) -> Option
 
 /// A counter that changes without records of pods is wrong for an executor. A mirror reports what another cluster does.
 fn counting(base: &Recording) -> Oracle {
-    if base.is_mirror() { Oracle::Undecidable("a mirror counts pods that the trace does not show") } else { Oracle::Wrong("FT-02") }
+    if base.is_mirror() {
+        Oracle::Undecidable("a mirror counts pods that the trace does not show")
+    } else {
+        Oracle::Wrong("FT-02")
+    }
 }
 
 fn gauge(base: &Recording, at: usize, field: &str, delta: i64, once: bool) -> Option<Edited> {
@@ -93,11 +97,13 @@ fn active(base: &Recording, at: usize, new: i64) -> Oracle {
     }
     let before = base.previous_status(at);
     let reported = before.map_or(0, |line| count(base.status(line), "active"));
-    let is_new = |pod: &&Pod| base.precedes(pod.created, at) && before.is_none_or(|it| base.precedes(it, pod.created));
+    let is_new =
+        |pod: &&Pod| base.precedes(pod.created, at) && before.is_none_or(|it| base.precedes(it, pod.created));
     let created = i64::try_from(own_pods(base, at).filter(is_new).count()).unwrap_or(0);
     // J-01: an older view may still show a pod that the controller has deleted itself.
     let is_deleted = |pod: &&Pod| {
-        let by_controller = |line: &usize| base.form == Form::Watch || base.events[*line].actor == Actor::Controller;
+        let by_controller =
+            |line: &usize| base.form == Form::Watch || base.events[*line].actor == Actor::Controller;
         pod.deleted.filter(by_controller).is_some_and(|line| base.precedes(line, at))
     };
     let deleted = i64::try_from(own_pods(base, at).filter(is_deleted).count()).unwrap_or(0);
@@ -127,7 +133,9 @@ fn terminating(base: &Recording, at: usize, new: i64) -> Oracle {
     // A deletion whose answer is a Status shows no object.
     let hidden = (0..base.events.len()).filter(|line| {
         let event = &base.events[*line];
-        event.resource == Resource::Pod && event.verb.starts_with("delete") && base.pod_at(*line).is_none_or(|pod| pod.deleted.is_none())
+        event.resource == Resource::Pod
+            && event.verb.starts_with("delete")
+            && base.pod_at(*line).is_none_or(|pod| pod.deleted.is_none())
     });
     let most = reported + i64::try_from(deleted + hidden.count()).unwrap_or(0);
     if new > most { Oracle::Wrong("PC-02") } else { Oracle::Undecidable("an older view may show it") }
@@ -137,8 +145,7 @@ fn terminating(base: &Recording, at: usize, new: i64) -> Oracle {
 fn ready(base: &Recording, at: usize, new: i64) -> Oracle {
     let is_ready = |line: &usize| {
         let conditions = &base.status(*line)["conditions"];
-        base.precedes(*line, at)
-            && conditions.as_array().is_some_and(|list| shows_ready(list))
+        base.precedes(*line, at) && conditions.as_array().is_some_and(|list| shows_ready(list))
     };
     let ever = own_pods(base, at).filter(|pod| pod.lines.iter().any(|line| is_ready(line))).count();
     if new > i64::try_from(ever).unwrap_or(0) {

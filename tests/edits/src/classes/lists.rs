@@ -78,11 +78,15 @@ fn uncounted(all: &mut Vec<Class>) {
         all.push(Class::new("uncounted lists", format!("{of}-counted-again"), move |base, at| {
             let job = &base.events[at].uid;
             let recorded = list(base.status(at), of);
-            let gone = |pod: &&Pod| pod.released.is_some_and(|line| base.precedes(line, at)) && !recorded.contains(&pod.uid);
+            let gone = |pod: &&Pod| {
+                pod.released.is_some_and(|line| base.precedes(line, at)) && !recorded.contains(&pod.uid)
+            };
             let uid = base.pods_of(job).find(gone)?.uid.clone();
             add(base, at, of, &uid, Oracle::Wrong("FT-02"))
         }));
-        all.push(Class::new("uncounted lists", format!("{of}-running-pod"), move |base, at| running(base, at, of)));
+        all.push(Class::new("uncounted lists", format!("{of}-running-pod"), move |base, at| {
+            running(base, at, of)
+        }));
         all.push(Class::new("uncounted lists", format!("{of}-kept-after-counting"), move |base, at| {
             let before = base.previous(at)?;
             let (old, new) = (list(base.status(before), of), list(base.status(at), of));
@@ -123,7 +127,11 @@ fn drop_one(base: &Recording, at: usize, of: &str) -> Option<Edited> {
     let mut draft = Draft::of(base);
     put_list(&mut draft, at, of, &uids);
     let released = is_released_after(base, &uid, at);
-    draft.done(if released { Oracle::Wrong("FT-03") } else { Oracle::Undecidable("the pod is released by nothing") })
+    draft.done(if released {
+        Oracle::Wrong("FT-03")
+    } else {
+        Oracle::Undecidable("the pod is released by nothing")
+    })
 }
 
 /// A pod that runs, and that nobody has deleted, is recorded although its Job does not fail.
@@ -145,9 +153,10 @@ fn never_counted(all: &mut Vec<Class>) {
             let uid = added(base, at, of).first().filter(|_| is_executor_write(base, at))?.clone();
             let job = base.events[at].uid.clone();
             let mut draft = Draft::of(base);
-            let counted = base.status_writes(&job).into_iter().find(|line| {
-                base.precedes(at, *line) && !list(base.status(*line), of).contains(&uid)
-            });
+            let counted = base
+                .status_writes(&job)
+                .into_iter()
+                .find(|line| base.precedes(at, *line) && !list(base.status(*line), of).contains(&uid));
             let from = counted.map(|line| count(base.status(line), of));
             draft.everywhere(&job, &|object| {
                 let mut uids = list(&object["status"], of);
@@ -160,7 +169,11 @@ fn never_counted(all: &mut Vec<Class>) {
                 }
             });
             let released = is_released_after(base, &uid, at);
-            draft.done(if released { Oracle::Wrong("FT-03") } else { Oracle::Undecidable("the pod is released by nothing") })
+            draft.done(if released {
+                Oracle::Wrong("FT-03")
+            } else {
+                Oracle::Undecidable("the pod is released by nothing")
+            })
         }));
     }
 }
@@ -235,7 +248,8 @@ fn indexes(all: &mut Vec<Class>) {
                 return None;
             }
             let mut found = parse_indexes(text(base, at, COMPLETED).unwrap_or(""));
-            let missing = (0..completions(base, at)).find(|it| !found.contains(it) && !succeeded(base, at, *it))?;
+            let missing =
+                (0..completions(base, at)).find(|it| !found.contains(it) && !succeeded(base, at, *it))?;
             found.insert(missing);
             let mut draft = Draft::of(base);
             draft.set(at, COMPLETED, Some(&json!(canonical(&found))));
@@ -259,9 +273,14 @@ fn indexes(all: &mut Vec<Class>) {
         let mut failed = parse_indexes(text(base, at, FAILED).filter(|_| !base.is_mirror())?);
         let completed = parse_indexes(text(base, at, COMPLETED).unwrap_or(""));
         let alive = (0..completions(base, at)).find(|it| !failed.contains(it) && !completed.contains(it))?;
-        let failed_once = base.pods_of(&base.events[at].uid).any(|pod| pod.index == Some(alive) && pod.ended.is_some());
+        let failed_once =
+            base.pods_of(&base.events[at].uid).any(|pod| pod.index == Some(alive) && pod.ended.is_some());
         failed.insert(alive);
-        let oracle = if failed_once { Oracle::Undecidable("a pod of the index has ended") } else { Oracle::Wrong("BI-04") };
+        let oracle = if failed_once {
+            Oracle::Undecidable("a pod of the index has ended")
+        } else {
+            Oracle::Wrong("BI-04")
+        };
         written(base, at, FAILED, &canonical(&failed), oracle)
     }));
     all.push(Class::new("indexes", "failed-drop", |base, at| {
@@ -270,7 +289,11 @@ fn indexes(all: &mut Vec<Class>) {
         let mut failed = parse_indexes(found);
         let last = failed.pop_last()?;
         let kept = before.is_some_and(|text| parse_indexes(text).contains(&last));
-        let oracle = if kept || base.finishes(&base.events[at].uid) { Oracle::Wrong("BI-05") } else { Oracle::Undecidable("the index may fail later") };
+        let oracle = if kept || base.finishes(&base.events[at].uid) {
+            Oracle::Wrong("BI-05")
+        } else {
+            Oracle::Undecidable("the index may fail later")
+        };
         let mut draft = Draft::of(base);
         draft.set(at, FAILED, Some(&json!(canonical(&failed))));
         draft.done(oracle)
@@ -295,7 +318,11 @@ fn drop_index(base: &Recording, at: usize, with_counter: bool) -> Option<Edited>
         pod.index == Some(last) && released.is_some()
     };
     let lost = base.pods_of(&base.events[at].uid).any(is_released);
-    draft.done(if lost { Oracle::Wrong("FT-03") } else { Oracle::Undecidable("an older view may lack the success") })
+    draft.done(if lost {
+        Oracle::Wrong("FT-03")
+    } else {
+        Oracle::Undecidable("an older view may lack the success")
+    })
 }
 
 fn forms_of_texts(all: &mut Vec<Class>) {

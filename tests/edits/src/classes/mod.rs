@@ -3,7 +3,14 @@
 mod births;
 mod conditions;
 mod counters;
+mod environment;
+mod evidence;
 pub mod lists;
+pub mod merging;
+mod order;
+mod refusals;
+mod requests;
+mod specs;
 mod times;
 
 use crate::class::Class;
@@ -17,5 +24,12 @@ pub fn all() -> Vec<Class> {
     times::classes(&mut all);
     conditions::classes(&mut all);
     births::classes(&mut all);
+    order::classes(&mut all);
+    merging::classes(&mut all);
+    requests::classes(&mut all);
+    specs::classes(&mut all);
+    refusals::classes(&mut all);
+    evidence::classes(&mut all);
+    environment::classes(&mut all);
     all
 }

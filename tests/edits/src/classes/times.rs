@@ -44,11 +44,22 @@ fn start_time(all: &mut Vec<Class>) {
         let mut draft = Draft::of(base);
         draft.set(at, START, None);
         let resumes = before.is_some() && base.previous_status(at).is_some();
-        let oracle = if resumes || base.finishes(&base.events[at].uid) { Oracle::Wrong("SS-10") } else { Oracle::Undecidable("the Job does not finish") };
+        let oracle = if resumes || base.finishes(&base.events[at].uid) {
+            Oracle::Wrong("SS-10")
+        } else {
+            Oracle::Undecidable("the Job does not finish")
+        };
         is_first.then_some(draft)?.done(oracle)
     }));
-    for (name, micros) in [("an-hour-ahead", HOUR), ("an-hour-back", -HOUR), ("a-minute-ahead", 60 * SECOND), ("a-day-back", -24 * HOUR)] {
-        all.push(Class::new("startTime", name, move |base, at| first_start(base, at, micros, Oracle::Wrong("SU-04"))));
+    for (name, micros) in [
+        ("an-hour-ahead", HOUR),
+        ("an-hour-back", -HOUR),
+        ("a-minute-ahead", 60 * SECOND),
+        ("a-day-back", -24 * HOUR),
+    ] {
+        all.push(Class::new("startTime", name, move |base, at| {
+            first_start(base, at, micros, Oracle::Wrong("SU-04"))
+        }));
     }
     all.push(Class::new("startTime of 1 s off", "first", |base, at| {
         let deadline = stored(&base.lines[at])["spec"]["activeDeadlineSeconds"].is_number();
@@ -66,7 +77,10 @@ fn start_time(all: &mut Vec<Class>) {
         all.push(Class::new("startTime", name, move |base, at| {
             let before = base.previous_status(at)?;
             let start = &base.status(at)["startTime"];
-            if !base.is_status_write(at) || is_suspended(base, at) || base.status(before)["startTime"] != *start {
+            if !base.is_status_write(at)
+                || is_suspended(base, at)
+                || base.status(before)["startTime"] != *start
+            {
                 return None;
             }
             let mut draft = Draft::of(base);
@@ -84,12 +98,19 @@ fn first_start(base: &Recording, at: usize, micros: i64, oracle: Oracle) -> Opti
     let mut draft = Draft::of(base);
     draft.set(at, START, Some(&moved(start, micros)?));
     let oracle = match oracle {
-        Oracle::Wrong(_) if base.is_mirror() => Oracle::Undecidable("a mirror copies the times of another cluster"),
+        Oracle::Wrong(_) if base.is_mirror() => {
+            Oracle::Undecidable("a mirror copies the times of another cluster")
+        }
         // A watch has no times of its own; a start before all other times contradicts nothing there.
         Oracle::Wrong(rule) if base.form == Form::Watch && micros < 0 => {
-            let created = stored(&base.lines[at])["metadata"]["creationTimestamp"].as_str().and_then(time::parse);
+            let created =
+                stored(&base.lines[at])["metadata"]["creationTimestamp"].as_str().and_then(time::parse);
             let new = moved(start, micros).and_then(|it| time::parse(it.as_str()?));
-            if new < created { Oracle::Wrong(rule) } else { Oracle::Undecidable("a watch does not show the time of the write") }
+            if new < created {
+                Oracle::Wrong(rule)
+            } else {
+                Oracle::Undecidable("a watch does not show the time of the write")
+            }
         }
         other => other,
     };
@@ -106,12 +127,17 @@ fn completion_time(all: &mut Vec<Class>) {
     all.push(Class::new("completionTime", "without-Complete", |base, at| {
         let status = base.is_status_write(at).then(|| base.status(at))?;
         let start = status["startTime"].as_str().filter(|_| !status["completionTime"].is_string())?;
-        let end = condition(status, "Failed").and_then(|it| it["lastTransitionTime"].as_str()).unwrap_or(start);
+        let end =
+            condition(status, "Failed").and_then(|it| it["lastTransitionTime"].as_str()).unwrap_or(start);
         let mut draft = Draft::of(base);
         draft.set(at, END, Some(&json!(end)));
         draft.done(Oracle::Wrong("SS-24"))
     }));
-    for (name, micros, rule) in [("an-hour-ahead", HOUR, "TC-05"), ("before-startTime", -HOUR, "SS-11"), ("a-minute-ahead", 60 * SECOND, "TC-05")] {
+    for (name, micros, rule) in [
+        ("an-hour-ahead", HOUR, "TC-05"),
+        ("before-startTime", -HOUR, "SS-11"),
+        ("a-minute-ahead", 60 * SECOND, "TC-05"),
+    ] {
         all.push(Class::new("completionTime", name, move |base, at| {
             let end = base.is_status_write(at).then(|| &base.status(at)["completionTime"])?;
             let mut draft = Draft::of(base);
@@ -122,7 +148,12 @@ fn completion_time(all: &mut Vec<Class>) {
 }
 
 /// Changes the condition of a type in a status write, and in the later versions while it is the same.
-pub fn change_condition(base: &Recording, at: usize, kind: &str, edit: &dyn Fn(&mut Value)) -> Option<Edited> {
+pub fn change_condition(
+    base: &Recording,
+    at: usize,
+    kind: &str,
+    edit: &dyn Fn(&mut Value),
+) -> Option<Edited> {
     let mut draft = Draft::of(base);
     let original = condition(base.status(at), kind)?;
     draft.carry(at, &|object| condition(&object["status"], kind) == Some(original), &|object| {
@@ -151,7 +182,12 @@ pub fn new_conditions(base: &Recording, at: usize) -> Vec<String> {
 fn condition_times(all: &mut Vec<Class>) {
     for position in 0..2 {
         let new = move |base: &Recording, at: usize| new_conditions(base, at).get(position).cloned();
-        for (name, micros) in [("an-hour-ahead", HOUR), ("an-hour-back", -HOUR), ("a-minute-ahead", 60 * SECOND), ("a-day-back", -24 * HOUR)] {
+        for (name, micros) in [
+            ("an-hour-ahead", HOUR),
+            ("an-hour-back", -HOUR),
+            ("a-minute-ahead", 60 * SECOND),
+            ("a-day-back", -24 * HOUR),
+        ] {
             all.push(Class::new("condition times", format!("{name}-{position}"), move |base, at| {
                 let kind = new(base, at)?;
                 let mut edited = change_condition(base, at, &kind, &|it| shift_condition(it, micros))?;
@@ -197,7 +233,8 @@ fn moved_later(base: &Recording, at: usize, by: Option<i64>) -> Option<Edited> {
     let before = base.previous_status(at)?;
     let status = base.is_status_write(at).then(|| base.status(at))?;
     let conditions = status["conditions"].as_array()?;
-    let old = conditions.iter().find(|it| !new.contains(&it["type"].as_str().unwrap_or_default().to_owned()))?;
+    let old =
+        conditions.iter().find(|it| !new.contains(&it["type"].as_str().unwrap_or_default().to_owned()))?;
     let kind = old["type"].as_str()?;
     condition(base.status(before), kind)?;
     let stamp = old["lastTransitionTime"].as_str().and_then(time::parse)?;
