@@ -17,20 +17,25 @@ pub struct Draft<'a> {
     pub lines: Vec<Value>,
 }
 
-/// Sets or removes a field by its pointer. Missing parents are created.
+/// Sets or removes a field by its pointer. Missing objects are created. `-` appends to a list, and creates a missing one.
+/// Nothing happens if an entry of a list is missing.
 pub fn put(object: &mut Value, pointer: &str, value: Option<Value>) {
     let mut parts: Vec<String> =
         pointer.split('/').skip(1).map(|it| it.replace("~1", "/").replace("~0", "~")).collect();
     let Some(last) = parts.pop() else { return };
     let mut place = object;
     for part in parts {
-        place = match place {
-            Value::Array(list) => {
-                let Some(entry) = part.parse::<usize>().ok().and_then(|at| list.get_mut(at)) else { return };
-                entry
-            }
-            other => &mut other[part.as_str()],
+        let entry = part.parse::<usize>().ok();
+        let inner = match (place, entry) {
+            (Value::Array(list), Some(at)) => list.get_mut(at),
+            (_, Some(_)) | (Value::Array(_), None) => None,
+            (other, None) => Some(&mut other[part.as_str()]),
         };
+        let Some(inner) = inner else { return };
+        place = inner;
+    }
+    if last == "-" && place.is_null() {
+        *place = json!([]);
     }
     match (place, value) {
         (Value::Array(list), Some(value)) if last == "-" => list.push(value),
@@ -265,4 +270,25 @@ pub fn refuse(line: &mut Value, code: u64, reason: &str, message: &str) {
 pub fn is_by_controller(base: &Recording, at: usize, resource: Resource) -> bool {
     let event = &base.events[at];
     event.actor == Actor::Controller && event.resource == resource && event.code < 300
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_set_and_removed_by_its_pointer() {
+        let mut object = json!({"a": {"list": [1, 2]}});
+        put(&mut object, "/a/b/c", Some(json!(3)));
+        put(&mut object, "/a/list/-", Some(json!(4)));
+        put(&mut object, "/a/list/0", None);
+        put(&mut object, "/a/new/-", Some(json!("x")));
+        put(&mut object, "/a/new/7/name", Some(json!("nowhere")));
+        put(&mut object, "/a/annotations/example.com~1team", Some(json!("y")));
+        let expected = json!({"a": {"list": [2, 4], "b": {"c": 3}, "new": ["x"],
+            "annotations": {"example.com/team": "y"}}});
+        assert_eq!(object, expected);
+        put(&mut object, "/a", None);
+        assert_eq!(object, json!({}));
+    }
 }

@@ -19,6 +19,7 @@ Judge edits of the recordings in traces/corpus, and count the verdicts by class.
 
   --class TEXT       only classes whose name contains TEXT
   --recording TEXT   only recordings whose name contains TEXT
+  --known            also edit the recordings of known deviations
   --form NAME        only this form: audit, watch, native, request, pods-metadata, metadata
   --sample N         at most N edits of each class in each form (default: all)
   --seed S           the seed of the sample (default: 0)
@@ -39,6 +40,7 @@ struct Options {
     keep: Option<PathBuf>,
     by_class: bool,
     missed: bool,
+    known: bool,
     json: bool,
 }
 
@@ -70,6 +72,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Option<Options>, S
             "--help" | "-h" => return Ok(None),
             "--by-class" => options.by_class = true,
             "--missed" => options.missed = true,
+            "--known" => options.known = true,
             _ => {
                 let value = words.next().ok_or_else(|| format!("{word} needs a value; see --help"))?;
                 set(&mut options, &word, value)?;
@@ -99,7 +102,7 @@ fn set(options: &mut Options, word: &str, value: String) -> Result<(), String> {
 }
 
 fn measure(options: &Options) -> Result<bool, String> {
-    let (classes, recordings) = (classes::all(), conforming(recordings()?));
+    let (classes, recordings) = (classes::all(), conforming(recordings()?, options.known));
     let kept = Mutex::new(BTreeMap::new());
     let keep = |judged: &Judged, edited: &Edited| {
         let Some(folder) = options.keep.as_deref().filter(|_| judged.is_missed()) else { return };

@@ -77,7 +77,11 @@ fn contract(all: &mut Vec<Class>) {
         &[
             ("label-job-name-missing", |pod| label(pod, "batch.kubernetes.io/job-name", None)),
             ("label-controller-uid-missing", |pod| label(pod, "batch.kubernetes.io/controller-uid", None)),
-            ("label-job-name-other", |pod| label(pod, "batch.kubernetes.io/job-name", Some("other"))),
+            ("label-job-name-other", |pod| {
+                if pod["metadata"]["labels"]["batch.kubernetes.io/job-name"].is_string() {
+                    label(pod, "batch.kubernetes.io/job-name", Some("other"));
+                }
+            }),
             ("legacy-labels-missing", |pod| {
                 label(pod, "job-name", None);
                 label(pod, "controller-uid", None);

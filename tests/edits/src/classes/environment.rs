@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::insert::{Write, insert_write};
 use crate::class::{Class, Edited, Oracle};
 use crate::draft::{Draft, put};
 use crate::recording::{Actor, Form, Recording, Resource, stored_mut};
@@ -96,18 +97,21 @@ fn unknown_fields(all: &mut Vec<Class>) {
             if at > 0 { None } else { draft.done(Oracle::Legal("a newer API")) }
         }));
     }
-    all.push(Class::new("condition of somebody else", "from-the-first-version-on", |base, at| {
-        let first = base.is_status_write(at) && base.previous_status(at).is_none();
-        let other = json!({"type": "example.com/Checked", "status": "True", "lastTransitionTime": "2026-11-21T00:00:00Z"});
-        let mut draft = Draft::of(base);
-        // A user adds it when the Job is created suspended or not; the manager keeps it in each write.
-        let uid = &base.events[at].uid;
-        draft.everywhere(uid, &|object| {
+    all.push(Class::new("condition of somebody else", "added-by-a-user", |base, at| {
+        let lives = base.next_status(at).is_some() && base.events[at].resource == Resource::Job;
+        let by = base.lines.first().filter(|_| lives && base.form == Form::Audit)?.clone();
+        let time = "2026-11-21T00:00:00Z";
+        let other = json!({"type": "example.com/Checked", "status": "True", "lastTransitionTime": time});
+        let patch = json!({"status": {"conditions": [other]}});
+        let change = |object: &mut Value| {
             let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
             list.insert(0, other.clone());
             put(object, "/status/conditions", Some(Value::Array(list)));
-        });
-        if first { draft.done(Oracle::Legal("other clients may add conditions")) } else { None }
+        };
+        let write = Write { by, verb: "patch", subresource: "status", patch, change: &change, rule: "" };
+        let mut edited = insert_write(base, at, &write)?;
+        edited.oracle = Oracle::Legal("other clients may add conditions");
+        Some(edited)
     }));
 }
 

@@ -6,6 +6,7 @@ use crate::class::{Class, Oracle};
 use crate::draft::{Draft, walk};
 use crate::forms::at_level;
 use crate::recording::{Actor, Form, Recording, Resource, TRACKING};
+use crate::run::LESS;
 
 /// The classes of this module.
 pub fn classes(all: &mut Vec<Class>) {
@@ -17,7 +18,6 @@ pub fn classes(all: &mut Vec<Class>) {
     answers(all);
 }
 
-const LESS: Oracle = Oracle::Legal("less evidence");
 const SAME: Oracle = Oracle::Legal("the same events");
 
 fn truncated(all: &mut Vec<Class>) {

@@ -98,17 +98,14 @@ fn renumber(line: &mut Value, map: &dyn Fn(u64) -> u64) {
     });
 }
 
-/// The UID of a twin: the first group becomes another one of the same length.
+/// The UID of a twin: each digit of the first group moves by the same step.
 fn twin(text: &str, suffix: &str) -> String {
     let is_uid = text.len() == 36 && text.bytes().filter(|it| *it == b'-').count() == 4;
     if !is_uid {
         return text.to_owned();
     }
-    let mark = suffix.bytes().fold(7_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte)) % 10;
-    let turn = |digit: char| match digit {
-        '0'..='9' => char::from(b'0' + (digit as u8 - b'0' + mark + 1) % 10),
-        other => other,
-    };
+    let step = 1 + suffix.bytes().map(u32::from).sum::<u32>() % 15;
+    let turn = |digit: char| digit.to_digit(16).and_then(|it| char::from_digit((it + step) % 16, 16)).unwrap_or(digit);
     text.chars().enumerate().map(|(at, it)| if at < 8 { turn(it) } else { it }).collect()
 }
 

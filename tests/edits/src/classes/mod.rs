@@ -5,6 +5,7 @@ mod conditions;
 mod counters;
 mod environment;
 mod evidence;
+mod insert;
 pub mod lists;
 pub mod merging;
 mod order;

@@ -115,9 +115,11 @@ fn surplus_creation(base: &Recording, at: usize, code: u64, message: &str) -> Op
     if base.form == Form::Watch || event.actor != Actor::Controller {
         return None;
     }
-    let spec =
-        base.jobs.get(&pod.job).and_then(|lines| Some(&stored(&base.lines[*lines.first()?])["spec"]))?;
-    let wanted = spec["parallelism"].as_i64()?.min(spec["completions"].as_i64().unwrap_or(i64::MAX));
+    let specs = base.jobs.get(&pod.job)?.iter().map(|line| &stored(&base.lines[*line])["spec"]);
+    let wanted = specs.filter_map(|spec| {
+        Some(spec["parallelism"].as_i64()?.min(spec["completions"].as_i64().unwrap_or(i64::MAX)))
+    });
+    let wanted = wanted.max()?;
     let alive = base.pods_of(&pod.job).filter(|it| {
         let over = [it.deleted, it.ended.as_ref().map(|(line, _)| *line)];
         !base.precedes(at, it.created) && !over.into_iter().flatten().any(|line| base.precedes(line, at))

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::insert::{Write, by_the_controller, insert_write, sign};
 use crate::class::{Class, Edited, Oracle};
 use crate::draft::{Draft, is_by_controller, put};
-use crate::recording::{Actor, Form, Recording, Resource, stored, stored_mut};
+use crate::recording::{Actor, Form, Recording, Resource, stored};
+use crate::time;
 
 /// The classes of this module.
 pub fn classes(all: &mut Vec<Class>) {
@@ -29,71 +31,7 @@ pub fn classes(all: &mut Vec<Class>) {
     }));
 }
 
-/// A line of the Job controller, whose identity other lines take.
-fn by_the_controller(base: &Recording) -> Option<Value> {
-    let at = base.events.iter().position(|event| event.actor == Actor::Controller)?;
-    Some(base.lines[at].clone())
-}
-
-fn sign(line: &mut Value, by: &Value) {
-    for name in ["user", "userAgent"] {
-        line[name] = by[name].clone();
-    }
-}
-
 type Change = fn(&mut Value);
-
-/// Inserts a write of the controller after a line, of the object that the line stores. Later versions show the change.
-fn insert_write(base: &Recording, at: usize, change: Change, write: &Write) -> Option<Edited> {
-    let object = stored(&base.lines[at]);
-    if base.form == Form::Watch || !object["spec"].is_object() || base.events[at].code >= 300 {
-        return None;
-    }
-    let by = by_the_controller(base)?;
-    let mut draft = Draft::of(base);
-    for later in draft.later(at) {
-        let line = &mut draft.lines[later];
-        let full = |object: &Value| object["spec"].is_object();
-        if full(&line["requestObject"]) {
-            change(&mut line["requestObject"]);
-        }
-        if full(stored(line))
-            && let Some(object) = stored_mut(line)
-        {
-            change(object);
-        }
-    }
-    let mut line = base.lines[at].clone();
-    sign(&mut line, &by);
-    let mut changed = object.clone();
-    change(&mut changed);
-    let version = object["metadata"]["resourceVersion"].clone();
-    let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
-    line["verb"] = json!(write.verb);
-    line["requestObject"] = if write.verb == "update" { changed.clone() } else { write.patch.clone() };
-    line["responseObject"] = changed;
-    line["responseStatus"] = json!({"metadata": {}, "code": 200});
-    let subresource = if write.subresource.is_empty() { Value::Null } else { json!(write.subresource) };
-    let resource = line["objectRef"]["resource"].as_str().unwrap_or_default().to_owned();
-    let group = if resource == "jobs" { "/apis/batch/v1" } else { "/api/v1" };
-    let namespace = line["objectRef"]["namespace"].as_str().unwrap_or_default().to_owned();
-    let tail = if write.subresource.is_empty() { String::new() } else { format!("/{}", write.subresource) };
-    let plain = name.as_str().unwrap_or_default();
-    line["requestURI"] = json!(format!("{group}/namespaces/{namespace}/{resource}/{plain}{tail}"));
-    put(&mut line, "/objectRef/subresource", Some(subresource).filter(|it| !it.is_null()));
-    put(&mut line, "/objectRef/name", Some(name));
-    put(&mut line, "/objectRef/uid", Some(uid));
-    put(&mut line, "/objectRef/resourceVersion", Some(version).filter(|_| write.verb == "update"));
-    draft.insert(at + 1, line);
-    draft.done(Oracle::Wrong(write.rule))
-}
-
-struct Write {
-    verb: &'static str,
-    subresource: &'static str,
-    patch: Value,
-    rule: &'static str,
-}
 
 fn is_living_job(base: &Recording, at: usize) -> bool {
     let meta = &stored(&base.lines[at])["metadata"];
@@ -145,9 +83,9 @@ fn writes_of_jobs(all: &mut Vec<Class>) {
                 "controller writes spec or metadata",
                 format!("{name}-{verb}"),
                 move |base, at| {
-                    let write = Write { verb, subresource: "", patch: patch(), rule: "SY-11" };
-                    let mut edited =
-                        insert_write(base, at, change, &write).filter(|_| is_living_job(base, at))?;
+                    let by = by_the_controller(base).filter(|_| is_living_job(base, at))?;
+                let write = Write { by, verb, subresource: "", patch: patch(), change: &change, rule: "SY-11" };
+                let mut edited = insert_write(base, at, &write)?;
                     if name == "nothing" {
                         edited.oracle = Oracle::Undecidable("the write changes nothing");
                     }
@@ -201,80 +139,82 @@ fn writes_of_pods(all: &mut Vec<Class>) {
     ];
     for (name, subresource, change, patch) in changes {
         all.push(Class::new("controller writes pods", name, move |base, at| {
-            let write = Write { verb: "patch", subresource, patch: patch(), rule: "PC-14" };
+            let by = by_the_controller(base)?;
+            let write = Write { by, verb: "patch", subresource, patch: patch(), change: &change, rule: "PC-14" };
             let pod = base.pod_at(at)?;
             let lives = pod.lines.last() != Some(&at) && pod.is_own && !base.is_mirror();
             let has_finalizer = stored(&base.lines[at])["metadata"]["finalizers"].is_array();
-            insert_write(base, at, change, &write).filter(|_| lives && has_finalizer)
+            insert_write(base, at, &write).filter(|_| lives && has_finalizer)
         }));
     }
 }
 
-/// Deletions by the controller without a reason.
+/// Deletions by the controller without a reason. A `Status` in answer does not show the pod, so such a deletion may be
+/// inconclusive.
 fn deletions(all: &mut Vec<Class>) {
-    all.push(Class::new("controller deletes", "a-terminated-pod", |base, at| {
-        let pod = base.pod_at(at)?;
-        let ends_here = pod.ended.as_ref().is_some_and(|(line, _)| *line == at);
-        let mut edited =
-            delete(base, at, Actor::Controller).filter(|_| ends_here && pod.deleted.is_none())?;
-        edited.oracle = Oracle::Wrong("FT-32");
-        Some(edited)
-    }));
-    all.push(Class::new("controller deletes", "a-needed-pod", |base, at| {
-        let pod = base.pod_at(at)?;
-        let fails = base.jobs.get(&pod.job)?.iter().any(|line| {
-            let spec = &stored(&base.lines[*line])["spec"];
-            let first = &stored(&base.lines[base.jobs[&pod.job][0]])["spec"];
-            spec["suspend"] == true || spec["parallelism"] != first["parallelism"]
-        });
-        let later = (0..base.lines.len()).any(|it| {
-            it > at && is_by_controller(base, it, Resource::Pod) && base.events[it].verb == "delete"
-        });
-        let mut edited = delete(base, at, Actor::Controller)
-            .filter(|_| pod.created == at && pod.is_own && !fails && !later)?;
-        edited.oracle = Oracle::Wrong("PC-09");
-        Some(edited)
-    }));
-    for (name, actor, oracle) in [
-        ("the-Job", Actor::Controller, Oracle::Wrong("SY-11")),
-        ("the-Job-by-ttl", Actor::Ttl, Oracle::Wrong("TT-13")),
-    ] {
+    for shows in [true, false] {
+        let how = if shows { "" } else { "-answered-with-a-Status" };
+        let oracle = |rule| if shows { Oracle::Wrong(rule) } else { Oracle::Partial(rule) };
+        let (terminated, needed) = (oracle("FT-32"), oracle("PC-09"));
+        all.push(Class::new("controller deletes", format!("a-terminated-pod{how}"), move |base, at| {
+            let pod = base.pod_at(at)?;
+            let ends_here = pod.ended.as_ref().is_some_and(|(line, _)| *line == at);
+            (ends_here && pod.deleted.is_none()).then_some(())?;
+            delete(base, at, Actor::Controller, shows, terminated)
+        }));
+        all.push(Class::new("controller deletes", format!("a-needed-pod{how}"), move |base, at| {
+            (base.pod_at(at)?.created == at && is_needed(base, at)).then_some(())?;
+            delete(base, at, Actor::Controller, shows, needed)
+        }));
+    }
+    for (name, actor, rule) in [("the-Job", Actor::Controller, "SY-11"), ("the-Job-by-ttl", Actor::Ttl, "TT-13")] {
         all.push(Class::new("controller deletes", name, move |base, at| {
             let spec = &stored(&base.lines[at])["spec"];
             let allowed = actor == Actor::Ttl && spec["ttlSecondsAfterFinished"].is_number();
             let last = base.jobs.get(&base.events[at].uid)?.last() == Some(&at);
-            let mut edited =
-                delete(base, at, actor).filter(|_| !allowed && last && is_living_job(base, at))?;
-            edited.oracle = oracle;
-            Some(edited)
+            (!allowed && last && is_living_job(base, at)).then_some(())?;
+            delete(base, at, actor, false, Oracle::Wrong(rule))
         }));
     }
 }
 
-/// Inserts a deletion after a line, answered with a `Status`, as 1.38 answers deletions.
-fn delete(base: &Recording, at: usize, actor: Actor) -> Option<Edited> {
+/// Returns true if nothing in the recording is a reason to delete the pod of a line.
+fn is_needed(base: &Recording, at: usize) -> bool {
+    let Some(pod) = base.pod_at(at).filter(|pod| pod.is_own) else { return false };
+    let Some(lines) = base.jobs.get(&pod.job) else { return false };
+    let spec = |line: &usize| &stored(&base.lines[*line])["spec"];
+    let changes = lines.iter().any(|line| {
+        spec(line)["suspend"] == true || spec(line)["parallelism"] != spec(&lines[0])["parallelism"]
+    });
+    let deletes = |it: usize| is_by_controller(base, it, Resource::Pod) && base.events[it].verb == "delete";
+    !changes && !(at..base.lines.len()).any(deletes)
+}
+
+/// Inserts a deletion after a line. The answer is the object, or a `Status`.
+fn delete(base: &Recording, at: usize, actor: Actor, shows: bool, oracle: Oracle) -> Option<Edited> {
     let object = stored(&base.lines[at]);
-    if base.form == Form::Watch || !object["metadata"]["uid"].is_string() || base.events[at].code >= 300 {
-        return None;
-    }
     let mut by = by_the_controller(base)?;
     if actor == Actor::Ttl {
-        by["userAgent"] =
-            json!("kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/0/ttl-after-finished-controller");
+        let agent = "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/0/ttl-after-finished-controller";
+        by["userAgent"] = json!(agent);
     }
-    let (name, uid) = (object["metadata"]["name"].clone(), object["metadata"]["uid"].clone());
-    let mut line = base.lines[at].clone();
-    sign(&mut line, &by);
-    line["verb"] = json!("delete");
-    line["requestObject"] = json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal", "propagationPolicy": "Background"});
-    line["responseStatus"] = json!({"metadata": {}, "status": "Success", "code": 200});
-    line["responseObject"] = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": {"name": name, "uid": uid}});
-    for (field, value) in
-        [("name", Some(name)), ("uid", Some(uid)), ("subresource", None), ("resourceVersion", None)]
-    {
-        put(&mut line, &format!("/objectRef/{field}"), value);
+    let when = json!(time::whole(base.events[at].interval.1));
+    let stays = object["metadata"]["finalizers"].is_array();
+    let change = |object: &mut Value| {
+        if stays {
+            put(object, "/metadata/deletionTimestamp", Some(when.clone()));
+            put(object, "/metadata/deletionGracePeriodSeconds", Some(json!(0)));
+        }
+    };
+    let patch =
+        json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal", "propagationPolicy": "Background"});
+    let write = Write { by, verb: "delete", subresource: "", patch, change: &change, rule: "" };
+    let mut edited = insert_write(base, at, &write)?;
+    edited.oracle = oracle;
+    if !shows {
+        let (name, uid) = (object["metadata"]["name"].clone(), object["metadata"]["uid"].clone());
+        edited.files[0][at + 1]["responseObject"] = json!({"kind": "Status", "apiVersion": "v1", "metadata": {},
+            "status": "Success", "details": {"name": name, "uid": uid}});
     }
-    let mut draft = Draft::of(base);
-    draft.insert(at + 1, line);
-    draft.done(Oracle::Undecidable("no oracle yet"))
+    Some(edited)
 }
