@@ -242,6 +242,8 @@ fn one(
 pub fn conforming(recordings: Vec<Recording>, with_known: bool) -> Vec<Recording> {
     recordings
         .into_iter()
-        .filter(|it| !it.is_known || with_known && replay(std::slice::from_ref(&it.lines)).exit_code == Exit::Conforms)
+        .filter(|it| {
+            !it.is_known || with_known && replay(std::slice::from_ref(&it.lines)).exit_code == Exit::Conforms
+        })
         .collect()
 }

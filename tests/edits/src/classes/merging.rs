@@ -105,7 +105,9 @@ fn twin(text: &str, suffix: &str) -> String {
         return text.to_owned();
     }
     let step = 1 + suffix.bytes().map(u32::from).sum::<u32>() % 15;
-    let turn = |digit: char| digit.to_digit(16).and_then(|it| char::from_digit((it + step) % 16, 16)).unwrap_or(digit);
+    let turn = |digit: char| {
+        digit.to_digit(16).and_then(|it| char::from_digit((it + step) % 16, 16)).unwrap_or(digit)
+    };
     text.chars().enumerate().map(|(at, it)| if at < 8 { turn(it) } else { it }).collect()
 }
 

@@ -84,8 +84,9 @@ fn writes_of_jobs(all: &mut Vec<Class>) {
                 format!("{name}-{verb}"),
                 move |base, at| {
                     let by = by_the_controller(base).filter(|_| is_living_job(base, at))?;
-                let write = Write { by, verb, subresource: "", patch: patch(), change: &change, rule: "SY-11" };
-                let mut edited = insert_write(base, at, &write)?;
+                    let write =
+                        Write { by, verb, subresource: "", patch: patch(), change: &change, rule: "SY-11" };
+                    let mut edited = insert_write(base, at, &write)?;
                     if name == "nothing" {
                         edited.oracle = Oracle::Undecidable("the write changes nothing");
                     }
@@ -140,7 +141,8 @@ fn writes_of_pods(all: &mut Vec<Class>) {
     for (name, subresource, change, patch) in changes {
         all.push(Class::new("controller writes pods", name, move |base, at| {
             let by = by_the_controller(base)?;
-            let write = Write { by, verb: "patch", subresource, patch: patch(), change: &change, rule: "PC-14" };
+            let write =
+                Write { by, verb: "patch", subresource, patch: patch(), change: &change, rule: "PC-14" };
             let pod = base.pod_at(at)?;
             let lives = pod.lines.last() != Some(&at) && pod.is_own && !base.is_mirror();
             let has_finalizer = stored(&base.lines[at])["metadata"]["finalizers"].is_array();
@@ -167,7 +169,9 @@ fn deletions(all: &mut Vec<Class>) {
             delete(base, at, Actor::Controller, shows, needed)
         }));
     }
-    for (name, actor, rule) in [("the-Job", Actor::Controller, "SY-11"), ("the-Job-by-ttl", Actor::Ttl, "TT-13")] {
+    for (name, actor, rule) in
+        [("the-Job", Actor::Controller, "SY-11"), ("the-Job-by-ttl", Actor::Ttl, "TT-13")]
+    {
         all.push(Class::new("controller deletes", name, move |base, at| {
             let spec = &stored(&base.lines[at])["spec"];
             let allowed = actor == Actor::Ttl && spec["ttlSecondsAfterFinished"].is_number();
@@ -195,7 +199,8 @@ fn delete(base: &Recording, at: usize, actor: Actor, shows: bool, oracle: Oracle
     let object = stored(&base.lines[at]);
     let mut by = by_the_controller(base)?;
     if actor == Actor::Ttl {
-        let agent = "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/0/ttl-after-finished-controller";
+        let agent =
+            "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/0/ttl-after-finished-controller";
         by["userAgent"] = json!(agent);
     }
     let when = json!(time::whole(base.events[at].interval.1));
@@ -206,8 +211,7 @@ fn delete(base: &Recording, at: usize, actor: Actor, shows: bool, oracle: Oracle
             put(object, "/metadata/deletionGracePeriodSeconds", Some(json!(0)));
         }
     };
-    let patch =
-        json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal", "propagationPolicy": "Background"});
+    let patch = json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal", "propagationPolicy": "Background"});
     let write = Write { by, verb: "delete", subresource: "", patch, change: &change, rule: "" };
     let mut edited = insert_write(base, at, &write)?;
     edited.oracle = oracle;
