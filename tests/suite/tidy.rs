@@ -93,6 +93,11 @@ const FENCES: &[(&str, &[&str])] = &[
     // The target `live` starts the shipped controllers as a process, like any other controller.
     ("jobcheck-live", &["jobcheck-controller", "jobcheck-adapter"]),
     ("jobcheck-controller", &["jobcheck-spec", "jobcheck-explorer", "jobcheck-apiserver", "jobcheck-judge"]),
+    // Its oracle asks neither the specification nor the explorer; the judge, which it measures, needs the former.
+    (
+        "jobcheck-edits",
+        &["jobcheck-explorer", "jobcheck-scenario", "jobcheck-controller", "jobcheck-tests", "kube"],
+    ),
     ("jobcheck-adapter", &["jobcheck-judge", "jobcheck-scenario", "jobcheck-apiserver"]),
 ];
 
@@ -105,6 +110,21 @@ fn no_crate_depends_on_a_package_that_its_fence_forbids() {
             assert!(!needed.iter().any(|it| it == name), "{package} depends on {name}");
         }
     }
+}
+
+/// The measured judge brings the specification along, so a fence cannot forbid it. The sources must not name it.
+#[test]
+fn the_oracle_of_the_edits_does_not_use_the_specification() {
+    for path in sources("tests/edits/src") {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("jobcheck_spec"), "{}", path.display());
+    }
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let edits = packages.iter().find(|it| it["name"] == "jobcheck-edits").unwrap();
+    let direct = edits["dependencies"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+    let direct: Vec<&str> = direct.collect();
+    assert_eq!(direct, ["jiff", "jobcheck-judge", "jobcheck-traces", "serde_json"]);
 }
 
 /// Two libraries depend on both the explorer and the shipped controllers. The adapter lets the explorer explore the
