@@ -204,6 +204,7 @@ impl PodCache {
             constants,
             gates: Gates::ON,
             interpretation: Interpretation::Ideal,
+            clock_tolerance: 0,
         };
         view.backoff = record.in_view(&view);
         view

@@ -63,6 +63,8 @@ pub struct View<'a> {
     pub gates: Gates,
     /// The interpretation of pods whose phase has changed after they were recorded.
     pub interpretation: Interpretation,
+    /// Seconds by which the clock of a node may differ from that of the API server. Exploration has one clock.
+    pub clock_tolerance: i64,
 }
 
 /// The interpretation of a pod whose phase changes from Failed to Succeeded, or back, after its UID was recorded.
@@ -112,6 +114,7 @@ impl<'a> View<'a> {
             constants: &Constants::V1_36,
             gates: Gates::ON,
             interpretation: Interpretation::Ideal,
+            clock_tolerance: 0,
         }
     }
 

@@ -89,11 +89,11 @@ impl Actors {
         &self.list[id.0 as usize]
     }
 
-    /// Returns `true` for the account of several controllers, if the user agent is absent.
+    /// Returns `true` for the account of several controllers, if the user agent names none of them.
     #[must_use]
     pub fn is_shared(&self, id: ActorId) -> bool {
         let actor = self.get(id);
-        actor.role == Role::Other && actor.agent.is_empty() && &*actor.user == SHARED
+        actor.role == Role::Other && &*actor.user == SHARED
     }
 
     /// The role by the service account. If controllers share a user, the last part of the user agent decides.

@@ -16,7 +16,7 @@ impl Judge {
     /// Begins to judge a Job.
     pub(super) fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
         let created = event.verb == Some(Verb::Create);
-        let born = created || (event.form == Form::Watch && self.is_new(&job));
+        let born = created && !event.late || (event.form == Form::Watch && self.is_new(&job));
         let key = (job.namespace.clone(), job.name.clone());
         self.names.insert(key, uid);
         let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
@@ -26,6 +26,8 @@ impl Judge {
         track.occasions.unseen.version = event.version.unwrap_or(0);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);
+        } else if created {
+            track.doubt("the log is out of order by more than the reorder window".to_owned());
         } else {
             track.tell(event.place, &"first seen after its creation");
         }

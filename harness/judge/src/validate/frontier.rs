@@ -15,7 +15,7 @@ use jobcheck_spec::view::{Backoff, Interpretation, View};
 use jobcheck_spec::{Binds, Findings, Time, Uid};
 
 use super::backoff::BackoffRecord;
-use super::clock::{self, Clock, Written, not_before};
+use super::clock::{self, Clock, TOLERANCE, Written, not_before};
 use super::history::{History, Position};
 use super::observed::{Bounds, Reach, Seen};
 use super::point::{Point, earliest};
@@ -408,6 +408,7 @@ impl Search<'_> {
             constants: self.setting.constants,
             gates: self.setting.gates,
             interpretation: self.setting.reading,
+            clock_tolerance: TOLERANCE,
         };
         view.backoff = record.in_view(&view, self.setting.let_go);
         view

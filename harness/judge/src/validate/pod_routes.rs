@@ -48,7 +48,7 @@ impl Judge {
             (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
             (None, None) => {
                 if event.verb == Some(Verb::Delete) {
-                    self.pod_gone(event, uid);
+                    self.pod_gone(event, uid, role);
                 }
             }
         }
@@ -404,16 +404,23 @@ impl Judge {
         }
     }
 
-    fn pod_gone(&mut self, event: &Event, uid: Uid) {
+    /// The response to a DELETE shows only that the pod is gone.
+    fn pod_gone(&mut self, event: &Event, uid: Uid, role: Role) {
         self.ownerless.remove(&uid);
         self.ownerless_gone(event, uid);
-        if let Some(job) = self.owners.get(&uid).copied() {
-            if let Some(track) = self.tracks.get_mut(&job) {
-                track.explain_deletion(event, uid);
-                pod_writes::gone(track, event, uid);
+        let Some(job) = self.owners.get(&uid).copied() else { return };
+        let by = self.by(event, role, job, false);
+        if let Some(track) = self.tracks.get_mut(&job) {
+            track.explain_deletion(event, uid);
+            match track.history.stored.get(uid).cloned() {
+                Some(pod) => {
+                    let after = Pod { deleting: true, ..pod };
+                    pod_writes::updated(track, event, &after, true, by, &self.settings);
+                }
+                None => pod_writes::gone(track, event, uid),
             }
-            self.departs(event, uid, job);
-            self.close_if_over(job);
         }
+        self.departs(event, uid, job);
+        self.close_if_over(job);
     }
 }

@@ -43,6 +43,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),
         409 if !event.injected => conflict(track, event, it),
+        404 if !event.injected => missing(track, event, it),
         _ => track.trouble.unexplained(event, it.message.as_deref()),
     }
     track.tell(event.place, &format_args!("status write refused with {}", event.code));
@@ -94,6 +95,19 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     track.judged += 1;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());
+}
+
+/// The API server answers 404 only for an object that is gone. The trace shows the Job, so something is missing.
+fn missing(track: &mut Track, event: &Event, it: &JobEvent) {
+    let is_of_it = it.attempted.as_ref().is_some_and(|job| job.uid == track.uid);
+    if is_of_it
+        && event.name == track.name
+        && track.shown().is_some_and(|job| !job.deleting)
+        && track.gap.is_none()
+    {
+        let reason = format!("the API server answers 404 to a status write, but Job {} exists", track.name);
+        track.reserve(event.place, reason);
+    }
 }
 
 /// SS-32: a conflict needs a concurrent write.

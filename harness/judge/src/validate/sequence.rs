@@ -22,17 +22,28 @@ use super::event::{Body, Event};
 pub const WINDOW_MICROS: i64 = 5_000_000;
 /// Maximum number of events in the window, in all namespaces together.
 pub const WINDOW_EVENTS: usize = 16_384;
+/// Number of events of one namespace that are held back however far apart they are, so that the order of the lines of a
+/// small log changes nothing.
+const HELD_EVENTS: usize = 2_048;
 /// The response to a write that lost against another one.
 const CONFLICT: u16 = 409;
 /// Maximum number of events of one namespace, for forms without times.
 const WATCH_EVENTS: usize = 256;
 
 /// Orders events, and holds back those that an unread line may precede.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sequencer {
     lanes: FxHashMap<Text, Lane>,
+    /// Number of events of one namespace that are held back however far apart they are.
+    holds: usize,
     held: usize,
     counter: u64,
+}
+
+impl Default for Sequencer {
+    fn default() -> Sequencer {
+        Sequencer { lanes: FxHashMap::default(), holds: HELD_EVENTS, held: 0, counter: 0 }
+    }
 }
 
 impl Sequencer {
@@ -52,7 +63,7 @@ impl Sequencer {
         lane.touched = self.counter;
         self.held += 1;
         let held = &mut self.held;
-        lane.push(event, &mut |event| {
+        lane.push(event, self.holds, &mut |event| {
             *held -= 1;
             emit(event);
         });
@@ -144,7 +155,7 @@ impl Ord for Keyed {
 }
 
 impl Lane {
-    fn push(&mut self, mut event: Event, emit: &mut impl FnMut(Event)) {
+    fn push(&mut self, mut event: Event, holds: usize, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
         event.late = event.when.is_some_and(|when| when.done < self.arranged);
         let done = event.when.map_or(self.latest, |when| when.done);
@@ -159,11 +170,11 @@ impl Lane {
         let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
         self.by_time.push(Keyed { key: (at, self.counter, 0), event });
         let ripe = self.latest - WINDOW_MICROS;
-        while self
-            .by_time
-            .peek()
-            .is_some_and(|first| first.key.0 <= ripe || self.by_time.len() > WINDOW_EVENTS)
-        {
+        let is_ripe = |heap: &BinaryHeap<Keyed>| {
+            let is_old = heap.peek().is_some_and(|first| first.key.0 <= ripe);
+            is_old && heap.len() > holds || heap.len() > WINDOW_EVENTS
+        };
+        while is_ripe(&self.by_time) {
             if let Some(keyed) = self.by_time.pop() {
                 self.arranged = self.arranged.max(keyed.key.0);
                 self.arrange(keyed.event);

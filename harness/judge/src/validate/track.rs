@@ -79,7 +79,7 @@ pub struct Track {
     pub replaced: Option<(Arc<Job>, i64)>,
     /// All pods of the Job are known: its creation was seen, without a gap since.
     pub complete: bool,
-    /// The Job was first seen after its creation and before its end.
+    /// The Job was first seen after its creation.
     pub in_mid_life: bool,
     /// `spec.managedBy`.
     pub managed_by: Option<Text>,
@@ -149,7 +149,6 @@ impl Track {
     #[must_use]
     pub fn new(job: Arc<Job>, event: &Event, complete: bool, keeps_story: bool) -> Track {
         let version = event.version;
-        let is_finished = job.status.is_finished();
         let mut frontier = Frontier::default();
         frontier.restart(job.clone(), version, 0);
         Track {
@@ -172,7 +171,7 @@ impl Track {
             deleting_since: None,
             replaced: None,
             complete,
-            in_mid_life: !complete && !is_finished,
+            in_mid_life: !complete,
             manager: None,
             executor: false,
             history: History::default(),
