@@ -11,6 +11,7 @@ mod gates;
 mod generated;
 mod golden;
 mod judge_audit_logs;
+mod judge_cases;
 mod judge_conforming_edits;
 mod judge_damaged_input;
 mod judge_deadlines;

@@ -22,8 +22,8 @@ use super::event::{Body, Event};
 pub const WINDOW_MICROS: i64 = 5_000_000;
 /// Maximum number of events in the window, in all namespaces together.
 pub const WINDOW_EVENTS: usize = 16_384;
-/// Number of events of one namespace that are held back however far apart they are, so that the order of the lines of a
-/// small log changes nothing.
+/// Number of events of one namespace that are held back however far apart they are. The order of the lines of a small log
+/// therefore changes nothing.
 const HELD_EVENTS: usize = 2_048;
 /// The response to a write that lost against another one.
 const CONFLICT: u16 = 409;
