@@ -226,7 +226,13 @@ fn rank(findings: &mut Findings) {
     findings.broken.sort_by_key(|broken| broken.known.is_some());
 }
 
-fn executor_truth(track: &Track, before: &Job, new: &JobStatus, gates: Gates, findings: &mut Findings) {
+pub(super) fn executor_truth(
+    track: &Track,
+    before: &Job,
+    new: &JobStatus,
+    gates: Gates,
+    findings: &mut Findings,
+) {
     let old = &before.status;
     judge_status_shape(&before.spec, old, new, &track.counted, findings);
     if !before.spec.is_suspended() {

@@ -8,12 +8,13 @@ use jobcheck_spec::{Broken, Findings, Operand, Req};
 use super::event::{Event, JobEvent};
 use super::explain::Question;
 use super::frontier::Versions;
-use super::job_writes::By;
+use super::job_writes::{By, executor_truth};
 use super::known;
 use super::managers::judge_forbidden;
 use super::setbacks::Refused;
 use super::settings::Settings;
 use super::track::Track;
+use super::without_interim;
 
 /// The response of an overloaded API server. Clients send the same request again within the sync.
 const TOO_MANY_REQUESTS: u16 = 429;
@@ -37,6 +38,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.explain(&question, Interpretation::Ideal);
         track.keep_backoff(false, settings);
     }
+    judge_content(track, event, it, settings);
     let refused = track.refused;
     track.status_tried();
     track.setbacks.status_refused(event);
@@ -47,6 +49,29 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         _ => track.trouble.unexplained(event, it.message.as_deref()),
     }
     track.tell(event.place, &format_args!("status write refused with {}", event.code));
+}
+
+/// Judges what a refused status write had asked for, if nothing but the environment refuses it. It was computed from the
+/// stored version.
+fn judge_content(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
+    let (Some(stored), Some(attempted)) = (track.shown(), it.attempted.as_deref()) else { return };
+    let is_judged = track.executor && track.complete && !event.posthumous && !event.injected;
+    let is_of_stored = it.base.is_some() && it.base == track.version && attempted.uid == track.uid;
+    let by_environment = matches!(event.code, 400 | 403 | 422);
+    let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
+    let is_allowed = || would_refuse_status(&settings.rules, &stored, &proposed).is_none();
+    if !is_judged || !is_of_stored || !by_environment || stored.status.is_finished() || !is_allowed() {
+        return;
+    }
+    let (write, new) = ("refused status write", &proposed.status);
+    let mut findings = Findings::new();
+    executor_truth(track, &settings.gates.read(&stored), new, settings.gates, &mut findings);
+    if !findings.is_clean() {
+        return track.take(event, &write, findings);
+    }
+    track.judge_by_views(event, settings, &write, Versions::Stored, event.latest(), &|view, findings| {
+        without_interim::judge_decision(view, new, findings);
+    });
 }
 
 fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
