@@ -2,67 +2,25 @@
 //!
 //! | field of `PodBirth` | JSON path |
 //! | --- | --- |
-//! | `metadata` | `metadata`, see `metadata.rs` |
-//! | `index_label`, `index_annotation` | the label and the annotation `batch.kubernetes.io/job-completion-index` |
-//! | `hostname`, `restart_policy` | `spec.` the same in camel case |
+//! | `generate_name`, `labels`, `annotations`, `finalizers`, `controller`, `other_owners` | `metadata`, see `metadata.rs` |
+//! | `hostname` | `spec.hostname` |
 //! | `containers` | `spec.initContainers`, then `spec.containers` |
 //! | `containers[].index_env` | the entries of `env` named `JOB_COMPLETION_INDEX` |
 //! | `EnvSource::FieldPath` | `valueFrom.fieldRef.fieldPath` |
 
-use jobcheck_spec::job::{RestartPolicy, Text};
+use jobcheck_spec::birth::{ContainerBirth, EnvSource, PodBirth};
+use jobcheck_spec::job::Text;
 use serde::Deserialize;
 
 use super::Projector;
 use super::cache::Texts;
 use super::error::{ProjectError, read};
 use super::essentials;
-use super::metadata::{self, Metadata, WireMetadata};
-use super::pod::INDEX;
-use super::template::restart_policy;
+use super::metadata::{self, WireMetadata};
 use super::wire::{Str, is};
 
 /// The environment variable with the completion index.
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
-
-/// A pod at its creation, from the request or from the response.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PodBirth {
-    /// `metadata`.
-    pub metadata: Metadata,
-    /// The completion index in the label.
-    pub index_label: Option<Text>,
-    /// The completion index in the annotation.
-    pub index_annotation: Option<Text>,
-    /// `spec.hostname`.
-    pub hostname: Option<Text>,
-    /// `spec.restartPolicy`.
-    pub restart_policy: RestartPolicy,
-    /// The containers, init containers first.
-    pub containers: Vec<ContainerBirth>,
-    /// The values in the request, before admission, sorted by path; see [`Projector::pod_essentials`]. `None`
-    /// if the trace does not show the request.
-    pub asked: Option<Vec<(Text, u64)>>,
-}
-
-/// A container of a created pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContainerBirth {
-    /// `name`.
-    pub name: Text,
-    /// The container is an init container.
-    pub is_init: bool,
-    /// The source of `JOB_COMPLETION_INDEX`, for each entry that defines it.
-    pub index_env: Vec<EnvSource>,
-}
-
-/// The source of an environment variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EnvSource {
-    /// A field of the pod.
-    FieldPath(Text),
-    /// Another source, such as a value.
-    Other,
-}
 
 #[derive(Deserialize)]
 struct WirePod<'a> {
@@ -81,8 +39,6 @@ struct WireSpec<'a> {
     init_containers: Option<Vec<WireContainer<'a>>>,
     #[serde(borrow)]
     hostname: Option<Str<'a>>,
-    #[serde(borrow)]
-    restart_policy: Option<Str<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -127,14 +83,14 @@ impl Projector {
         let spec = wire.spec.unwrap_or_default();
         let texts = &mut self.texts;
         let metadata = metadata::project(texts, &wire.metadata.unwrap_or_default());
-        let index =
-            |pairs: &[(Text, Text)]| pairs.iter().find(|(k, _)| **k == *INDEX).map(|(_, v)| v.clone());
         Ok(PodBirth {
-            index_label: index(&metadata.labels),
-            index_annotation: index(&metadata.annotations),
-            metadata,
+            generate_name: metadata.generate_name,
+            labels: metadata.labels,
+            annotations: metadata.annotations,
+            finalizers: metadata.finalizers,
+            controller: metadata.controller,
+            other_owners: metadata.other_owners,
             hostname: spec.hostname.as_ref().map(|name| texts.share(name.as_ref())),
-            restart_policy: restart_policy(spec.restart_policy.as_ref()),
             containers: containers(texts, &spec),
             asked: None,
         })
@@ -173,6 +129,7 @@ fn index_env(texts: &mut Texts, container: &WireContainer<'_>) -> Vec<EnvSource>
 mod tests {
     use super::super::fixtures::{POD_REQUEST, raw, with};
     use super::*;
+    use jobcheck_spec::birth::INDEX_KEY;
     use serde_json::{Value, json};
 
     const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
@@ -184,18 +141,13 @@ mod tests {
     #[test]
     fn the_request_of_an_indexed_pod_is_read() {
         let birth = birth(&[]);
-        assert_eq!(birth.metadata.generate_name.as_deref(), Some("job-0-"));
-        assert_eq!((birth.index_label.as_deref(), birth.index_annotation.as_deref()), (Some("0"), Some("0")));
+        assert_eq!(birth.generate_name.as_deref(), Some("job-0-"));
+        let index = (birth.label(INDEX_KEY), birth.annotation(INDEX_KEY));
+        assert_eq!(index, (Some(&"0".into()), Some(&"0".into())));
         assert_eq!(birth.hostname.as_deref(), Some("job-0"));
-        assert_eq!(
-            (birth.restart_policy, birth.metadata.labels.len(), birth.metadata.annotations.len()),
-            (RestartPolicy::Never, 5, 1)
-        );
-        assert_eq!(birth.metadata.finalizers, ["batch.kubernetes.io/job-tracking".into()]);
-        assert!(
-            birth.metadata.controller.is_some_and(|owner| &*owner.kind == "Job")
-                && birth.metadata.other_owners.is_empty()
-        );
+        assert_eq!((birth.labels.len(), birth.annotations.len()), (5, 1));
+        assert_eq!(birth.finalizers, ["batch.kubernetes.io/job-tracking".into()]);
+        assert!(birth.controller.is_some_and(|owner| &*owner.kind == "Job") && birth.other_owners.is_empty());
         let index_env = vec![EnvSource::FieldPath(INDEX_FIELD.into())];
         assert_eq!(birth.containers, [ContainerBirth { name: "main".into(), is_init: false, index_env }]);
     }
@@ -204,7 +156,7 @@ mod tests {
     fn wrong_values_are_kept() {
         let birth = birth(&[
             ("/metadata/finalizers", json!(["a", "b", "a"])),
-            ("/metadata/annotations", json!({INDEX: "1"})),
+            ("/metadata/annotations", json!({INDEX_KEY: "1"})),
             ("/spec/hostname", json!(null)),
             (
                 "/spec/initContainers",
@@ -217,8 +169,9 @@ mod tests {
             ),
             ("/spec/containers", json!([{"name": "main"}])),
         ]);
-        assert_eq!(birth.metadata.finalizers.iter().map(|f| &**f).collect::<Vec<_>>(), ["a", "b", "a"]);
-        assert_eq!((birth.index_label.as_deref(), birth.index_annotation.as_deref()), (Some("0"), Some("1")));
+        assert_eq!(birth.finalizers.iter().map(|f| &**f).collect::<Vec<_>>(), ["a", "b", "a"]);
+        let index = (birth.label(INDEX_KEY), birth.annotation(INDEX_KEY));
+        assert_eq!(index, (Some(&"0".into()), Some(&"1".into())));
         assert_eq!(birth.hostname, None);
         let init = &birth.containers[0];
         assert!(init.is_init);

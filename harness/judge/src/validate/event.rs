@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use jobcheck_spec::birth::PodBirth;
 use jobcheck_spec::guards::ttl::JobDeletion;
 use jobcheck_spec::job::{Job, JobSpec, Text};
 use jobcheck_spec::pod::Pod;
@@ -13,7 +14,7 @@ use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
 use super::actor::ActorId;
 use super::observed::Observer;
-use jobcheck_projection::{Metadata, PodBirth, PodObject};
+use jobcheck_projection::{Metadata, PodObject};
 
 /// A request, a watch event, or a mark.
 #[derive(Debug)]

@@ -5,10 +5,11 @@ use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use jobcheck_spec::apiserver::{
-    Propagation, validate_create, validate_delete, validate_removal, validate_spec_update,
+    Propagation, validate_base, validate_create, validate_delete, validate_removal, validate_spec_update,
     validate_status_update, would_refuse_status,
 };
 use jobcheck_spec::gates::Gates;
+use jobcheck_spec::guards::contract::judge_spec_after_finish;
 use jobcheck_spec::guards::counting::{added, judge_counting_truth};
 use jobcheck_spec::guards::status::{
     judge_list_size, judge_none_active, judge_status_shape, judge_terminal_truth,
@@ -28,7 +29,7 @@ use super::clock::Written;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
 use super::known;
-use super::managers::{self, changes_spec_by_status, intrusion, judge_forbidden, judge_ttl_write};
+use super::managers::{self, intrusion, judge_forbidden};
 use super::setbacks::Refused;
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -79,18 +80,8 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
     track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
-    judge_ttl_write(track, event, by);
-    if changes_spec_by_status(track, event, it.base, &before, &after) {
-        let mut findings = Findings::new();
-        findings.require(
-            Req::MB12,
-            false,
-            "spec after a write to the status subresource",
-            "the stored spec",
-            "another spec",
-        );
-        track.take(event, &"status write", findings);
-    }
+    managers::judge_ttl(track, event, by);
+    managers::judge_spec(track, event, it.base, &before, &after);
     if status_changed && !is_main_write(event) {
         track.note_base(it, by);
         status_written(track, event, &before, &after, by, settings);
@@ -106,9 +97,8 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, by, what, &mut findings);
-        if by == By::Manager && track.executor && event.actor.is_some() && before.status.is_finished() {
-            let expected = "unchanged after the Job has finished";
-            findings.require(Req::TC11, !spec_changed, "spec", expected, "changed by the Job's controller");
+        if by == By::Manager && track.executor && event.actor.is_some() {
+            judge_spec_after_finish(&before, &after, &mut findings);
         }
         track.take(event, &what, findings);
         track.tell(event.place, &what);
@@ -147,21 +137,11 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     track.history.forget_before(track.frontier.earliest());
 }
 
-/// SS-32: a PUT is made on the stored version.
+/// Judges the version on which a write was made.
 fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(base), Some(stored)) = (it.base, track.version) else { return };
     let mut findings = Findings::new();
-    if base < stored && event.verb == Some(Verb::Update) {
-        findings.require(
-            Req::SS32,
-            false,
-            "resourceVersion of the request",
-            i64::try_from(stored).unwrap_or(i64::MAX),
-            i64::try_from(base).unwrap_or(i64::MAX),
-        );
-    } else if base == stored {
-        findings.premise(Req::SS32);
-    }
+    validate_base(event.verb == Some(Verb::Update), base, stored, &mut findings);
     let judged = track.judged;
     track.take(event, &"write of the Job", findings);
     track.judged = judged;

@@ -19,7 +19,6 @@
 pub mod actor;
 mod backoff;
 mod bindings;
-mod birth;
 mod births;
 mod clock;
 pub mod counted;

@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use jobcheck_spec::Uid;
+use jobcheck_spec::birth::PodBirth;
 use jobcheck_spec::guards::ttl::JobDeletion;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::TRACKING_FINALIZER;
@@ -27,7 +28,7 @@ use super::mishaps::Mishaps;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
 use super::verdict::Unreadable;
-use jobcheck_projection::{PodBirth, PodObject, ProjectError, Projector};
+use jobcheck_projection::{PodObject, ProjectError, Projector};
 
 /// Converts records to events.
 #[derive(Debug)]

@@ -1,13 +1,14 @@
 //! Routes each event of a pod to its Job.
 
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
+use jobcheck_spec::birth::PodBirth;
+use jobcheck_spec::guards::birth::judge_owner;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Findings, Uid};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
-use super::birth::judge_owner;
 use super::clock::Written;
 use super::event::{Event, PodEvent};
 use super::gaps::{Since, keeps_owner};
@@ -16,7 +17,7 @@ use super::pod_api::judge_pod_deletion;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
 use super::{pod_writes, refused_pods};
-use jobcheck_projection::{PodBirth, PodObject};
+use jobcheck_projection::PodObject;
 
 impl Judge {
     pub(super) fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
@@ -205,8 +206,7 @@ impl Judge {
         if let Some(uid) = label(CONTROLLER_UID_LABEL) {
             return Some(Uid::parse(uid)).filter(is_known);
         }
-        let owners =
-            birth.metadata.controller.iter().chain(&birth.metadata.other_owners).map(|owner| owner.uid);
+        let owners = birth.controller.iter().chain(&birth.other_owners).map(|owner| owner.uid);
         let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone())).copied();
         owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
     }

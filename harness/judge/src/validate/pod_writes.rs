@@ -2,19 +2,21 @@
 
 use std::fmt::{Display, Formatter};
 
+use jobcheck_spec::birth::PodBirth;
 use jobcheck_spec::guards::adoption::{judge_adoption, judge_release};
+use jobcheck_spec::guards::birth::{judge_birth, judge_copy};
 use jobcheck_spec::guards::creation::judge_creation;
 use jobcheck_spec::guards::deletion::judge_deletion;
 use jobcheck_spec::guards::finalizer_removal::{
     self, judge_finalizer_removal, may_remove_finalizer_by_truth,
 };
+use jobcheck_spec::guards::ownership::judge_foreign_finalizer;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::{Interpretation, View};
 use jobcheck_spec::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
-use super::birth::{judge_birth, judge_copy};
 use super::event::{Event, PodEvent};
 use super::frontier::{Explained, Versions};
 use super::job_writes::By;
@@ -25,7 +27,6 @@ use super::story::{self, Words};
 use super::track::Track;
 use super::without_interim::with_the_job_in_mind;
 use super::{known, known_pods};
-use jobcheck_projection::PodBirth;
 
 /// Judges a new pod with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
@@ -164,10 +165,7 @@ pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By,
     });
     if by == By::Intruder {
         let mut findings = Findings::new();
-        if track.stored.is_some() {
-            let expected = "the finalizer stays while the Job exists";
-            findings.require(Req::MB04, false, "a pod of an externally managed Job", expected, before.uid);
-        }
+        judge_foreign_finalizer(track.stored.is_some(), before.uid, &mut findings);
         track.take(event, &write, findings);
         return;
     }

@@ -2,6 +2,7 @@
 //!
 //! | write | requirements | decided by |
 //! | --- | --- | --- |
+//! | write to the main resource by an executor | TC-11 | the truth: the Job before and after the write |
 //! | status write of any manager | TC-03, TC-05, TC-06, S-12, SS-34; TC-11 for executors, SS-33 for others | the truth: the status before and after the write |
 //!
 //! The rules need the Job object alone, because a mirror copies a Job whose pods are in another cluster.
@@ -9,7 +10,7 @@
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
 use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
-use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus};
 use crate::requirement::{Findings, Operand};
 
 /// Judges a status write by the status before and after it.
@@ -80,6 +81,17 @@ fn judge_after_finish(old: &JobStatus, new: &JobStatus, executor: bool, findings
         let unchanged = if executor { old == new } else { same_counts(old, new) };
         let (what, found) = ("status write after the terminal condition", "a changed status");
         findings.require(req, unchanged, what, "no change", found);
+    }
+}
+
+/// TC-11: an executor leaves the spec of a finished Job alone.
+///
+/// The writes of the explorer contain no spec, so that only traces reach this guard.
+pub fn judge_spec_after_finish(old: &Job, new: &Job, findings: &mut Findings) {
+    if old.status.is_finished() {
+        let expected = "unchanged after the Job has finished";
+        let found = "changed by the Job's controller";
+        findings.require(Req::TC11, old.spec == new.spec, "spec", expected, found);
     }
 }
 
