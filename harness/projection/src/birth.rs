@@ -4,11 +4,12 @@
 //! | --- | --- |
 //! | `generate_name`, `labels`, `annotations`, `finalizers`, `controller`, `other_owners` | `metadata`, see `metadata.rs` |
 //! | `hostname` | `spec.hostname` |
+//! | `spec` | see [`super::essentials`] |
 //! | `containers` | `spec.initContainers`, then `spec.containers` |
 //! | `containers[].index_env` | the entries of `env` named `JOB_COMPLETION_INDEX` |
 //! | `EnvSource::FieldPath` | `valueFrom.fieldRef.fieldPath` |
 
-use jobcheck_spec::birth::{ContainerBirth, EnvSource, PodBirth};
+use jobcheck_spec::birth::{Birth, ContainerBirth, EnvSource, INDEX_VARIABLE, PodBirth};
 use jobcheck_spec::job::Text;
 use serde::Deserialize;
 
@@ -18,9 +19,6 @@ use super::error::{ProjectError, read};
 use super::essentials;
 use super::metadata::{self, WireMetadata};
 use super::wire::{Str, is};
-
-/// The environment variable with the completion index.
-const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 
 #[derive(Deserialize)]
 struct WirePod<'a> {
@@ -73,12 +71,26 @@ struct WireFieldRef<'a> {
 }
 
 impl Projector {
-    /// Projects the fields that are judged on the creation of a pod.
+    /// Projects a created pod, as the API server stored it and as its sender asked for it.
+    ///
+    /// The values of its `spec` are those of the request. Without a request, they are those of the stored pod.
     ///
     /// # Errors
     ///
     /// A field has a wrong type.
-    pub fn pod_birth(&mut self, text: &str) -> Result<PodBirth, ProjectError> {
+    pub fn birth(&mut self, created: &str, asked: Option<&str>) -> Result<Birth, ProjectError> {
+        let mut birth = Birth { created: self.pod_birth(created)?, asked: None };
+        match asked {
+            Some(text) => {
+                let asked = self.pod_birth(text)?;
+                birth.asked = Some(PodBirth { spec: self.pod_essentials(text), ..asked });
+            }
+            None => birth.created.spec = self.pod_essentials(created),
+        }
+        Ok(birth)
+    }
+
+    fn pod_birth(&mut self, text: &str) -> Result<PodBirth, ProjectError> {
         let wire: WirePod = read(text, "")?;
         let spec = wire.spec.unwrap_or_default();
         let texts = &mut self.texts;
@@ -92,15 +104,15 @@ impl Projector {
             other_owners: metadata.other_owners,
             hostname: spec.hostname.as_ref().map(|name| texts.share(name.as_ref())),
             containers: containers(texts, &spec),
-            asked: None,
+            spec: Vec::new(),
         })
     }
 
     /// The paths that a pod's `spec` sets, each with the digest of its value, sorted. They are compared with
     /// the template.
-    pub fn pod_essentials(&mut self, request: &str) -> Option<Vec<(Text, u64)>> {
-        let pod: serde_json::Value = serde_json::from_str(request).ok()?;
-        Some(essentials::of_pod_spec(&mut self.texts, pod.get("spec")))
+    fn pod_essentials(&mut self, pod: &str) -> Vec<(Text, u64)> {
+        let pod = serde_json::from_str(pod).unwrap_or(serde_json::Value::Null);
+        essentials::of_pod_spec(&mut self.texts, pod.get("spec"))
     }
 }
 
@@ -135,7 +147,8 @@ mod tests {
     const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
 
     fn birth(edits: &[(&str, Value)]) -> PodBirth {
-        Projector::new().pod_birth(&raw(&with(POD_REQUEST, edits))).unwrap()
+        let request = raw(&with(POD_REQUEST, edits));
+        Projector::new().birth(&request, Some(&request)).unwrap().asked.unwrap()
     }
 
     #[test]

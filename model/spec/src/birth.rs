@@ -10,6 +10,19 @@ use crate::uid::Uid;
 pub const INDEX_KEY: &str = "batch.kubernetes.io/job-completion-index";
 /// The annotation with the number of failures of the pod's index (BI-02).
 pub const FAILURE_COUNT_KEY: &str = "batch.kubernetes.io/job-index-failure-count";
+/// The annotation with the number of ignored failures of the pod's index (BI-02).
+pub const IGNORED_FAILURE_COUNT_KEY: &str = "batch.kubernetes.io/job-index-ignored-failure-count";
+/// The environment variable with the completion index (PC-17).
+pub const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
+
+/// A created pod, as it was stored and as its sender asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Birth {
+    /// The pod that the API server stored, or the request if it was refused.
+    pub created: PodBirth,
+    /// The pod in the request, before admission. `None` if the trace does not show the request.
+    pub asked: Option<PodBirth>,
+}
 
 /// A pod at its creation.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -30,9 +43,8 @@ pub struct PodBirth {
     pub hostname: Option<Text>,
     /// The containers, init containers first.
     pub containers: Vec<ContainerBirth>,
-    /// The values that the request sets in `spec`, before admission: each path with a digest of its value, sorted.
-    /// `None` if the trace does not show the request.
-    pub asked: Option<Vec<(Text, u64)>>,
+    /// The values that `spec` sets: each path with a digest of its value, sorted. Empty if nothing compares them.
+    pub spec: Vec<(Text, u64)>,
 }
 
 impl PodBirth {

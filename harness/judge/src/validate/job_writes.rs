@@ -9,12 +9,13 @@ use jobcheck_spec::apiserver::{
     validate_status_update, would_refuse_status,
 };
 use jobcheck_spec::gates::Gates;
-use jobcheck_spec::guards::contract::judge_spec_after_finish;
+use jobcheck_spec::guards::contract::{judge_condition_statuses, judge_spec_after_finish};
 use jobcheck_spec::guards::counting::{added, judge_counting_truth};
 use jobcheck_spec::guards::status::{
     judge_list_size, judge_none_active, judge_status_shape, judge_terminal_truth,
 };
 use jobcheck_spec::guards::suspend::judge_resumption_time;
+use jobcheck_spec::guards::times::{Bounds, judge_times};
 use jobcheck_spec::guards::ttl::judge_ttl_deletion;
 use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
@@ -84,7 +85,8 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     managers::judge_spec(track, event, it.base, &before, &after);
     if status_changed && !is_main_write(event) {
         track.note_base(it, by);
-        status_written(track, event, &before, &after, by, settings);
+        let since = times::written(track).filter(|_| it.base.is_some() && it.base == track.version);
+        status_written(track, event, (&before, &after), since, by, settings);
     } else {
         let mut findings = Findings::new();
         if event.is_status {
@@ -103,6 +105,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.take(event, &what, findings);
         track.tell(event.place, &what);
     }
+    managers::judge_own_metadata(track, event, it, (&before, &after), by, settings);
     store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
 }
 
@@ -150,8 +153,8 @@ fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
 fn status_written(
     track: &mut Track,
     event: &Event,
-    before: &Arc<Job>,
-    after: &Arc<Job>,
+    (before, after): (&Arc<Job>, &Arc<Job>),
+    since: Option<Time>,
     by: By,
     settings: &Settings,
 ) {
@@ -172,6 +175,11 @@ fn status_written(
             let cap = settings.constants.max_uncounted_pods;
             judge_list_size(&after.status, cap, &mut findings);
             if track.executor {
+                let until = event.latest();
+                let bounds = Bounds { read: since, until, are_own: !track.foreign_status };
+                let is_named = event.actor.is_some();
+                judge_times(before, &after.status, bounds, is_named, &mut findings);
+                judge_condition_statuses(&before.status, &after.status, is_named, &mut findings);
                 known::check_full_lists(track, before, after, cap, &mut findings);
                 known::check_labels(track, after, &mut findings);
                 known::unhear_counted_twice(track, &after.status, &findings);
@@ -182,7 +190,7 @@ fn status_written(
     }
     rank(&mut findings);
     // A known deviation excuses nothing else in the write.
-    if by == By::Manager {
+    if by == By::Manager && !track.executor {
         times::advise(track, event, &before.status, &after.status);
     }
     let excuses = track.is_built_in();
@@ -297,6 +305,7 @@ fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
 
 /// Notes a status write by another actor. The counters are then not the manager's.
 fn foreign(track: &mut Track, before: &Job, after: &Job) {
+    track.foreign_status = true;
     let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
     if counts(&before.status) != counts(&after.status) {
         track.doubt("another actor wrote counters of this Job's status".to_owned());
@@ -323,6 +332,7 @@ fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
 /// Judges a refused write of the Job by its manager (`docs/reference/judging.md`, *Refusals and quiescence*).
 pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), by);
+    managers::judge_refused_write(track, event, by, settings);
     track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
     if by != By::Manager || !event.is_status {
         return;

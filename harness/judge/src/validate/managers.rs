@@ -2,15 +2,18 @@
 
 use jobcheck_spec::Findings;
 use jobcheck_spec::guards::ownership::{
-    judge_intrusion, judge_permission, judge_spec_of_status_write, judge_status_writer,
+    judge_intrusion, judge_metadata, judge_permission, judge_refused_main_write, judge_spec_of_status_write,
+    judge_status_writer,
 };
 use jobcheck_spec::guards::ttl::judge_ttl_write;
 use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
+use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
 
 use super::actor::ActorId;
-use super::event::Event;
+use super::event::{Event, JobEvent};
 use super::job_writes::By;
+use super::settings::Settings;
 use super::track::Track;
 
 /// Actors that manage Jobs with `managedBy`.
@@ -64,8 +67,47 @@ pub fn judge_ttl(track: &mut Track, event: &Event, by: By) {
         return;
     }
     let mut findings = Findings::new();
-    judge_ttl_write(event.verb == Some(jobcheck_traces::Verb::Delete), &mut findings);
+    judge_ttl_write(event.verb == Some(Verb::Delete), &mut findings);
     track.take(event, &"write of the Job", findings);
+}
+
+/// Judges spec and metadata after a write of the Job controller to a Job that it manages. Without the version on which
+/// a status write was made, another write may have come between.
+pub fn judge_own_metadata(
+    track: &mut Track,
+    event: &Event,
+    it: &JobEvent,
+    (before, after): (&Job, &Job),
+    by: By,
+    settings: &Settings,
+) {
+    let direct = if event.is_status { it.base.is_some() } else { true };
+    let is_newest = it.base.is_none() || it.base == track.version;
+    let changes = before.spec != after.spec
+        || before.metadata_digest != after.metadata_digest
+        || before.finalizers != after.finalizers;
+    if !changes || !direct || !is_newest || !is_by_the_built_in(track, event, by, settings) {
+        return;
+    }
+    let mut findings = Findings::new();
+    judge_metadata(before, after, &mut findings);
+    track.take(event, &"write of the Job", findings);
+}
+
+/// Judges a refused write of the Job controller to the main resource of a Job that it manages.
+pub fn judge_refused_write(track: &mut Track, event: &Event, by: By, settings: &Settings) {
+    let is_write = matches!(event.verb, Some(Verb::Update | Verb::Patch)) && !event.is_status;
+    if is_write && is_by_the_built_in(track, event, by, settings) {
+        let mut findings = Findings::new();
+        judge_refused_main_write(&mut findings);
+        track.take(event, &"refused write of the Job", findings);
+    }
+}
+
+/// Returns whether the Job controller sent a write to a Job without another manager. An unnamed controller may share its
+/// account with a user.
+fn is_by_the_built_in(track: &Track, event: &Event, by: By, settings: &Settings) -> bool {
+    by == By::Manager && track.is_built_in() && settings.named_controller && event.actor.is_some()
 }
 
 /// Judges a write of the built-in controller to a Job of another manager.

@@ -43,6 +43,7 @@ mod owed;
 mod owed_work;
 pub mod own_write;
 mod ownerless;
+mod patches;
 mod pod_api;
 mod pod_routes;
 mod pod_writes;

@@ -3,6 +3,7 @@
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
 use jobcheck_spec::birth::PodBirth;
 use jobcheck_spec::guards::birth::judge_owner;
+use jobcheck_spec::guards::ownership::judge_patch;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Findings, Uid};
@@ -21,6 +22,12 @@ use jobcheck_projection::PodObject;
 
 impl Judge {
     pub(super) fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
+        let job = self.job_of_patch(event, it, role);
+        self.route_pod(event, it, role);
+        self.judge_patched_field(event, it, job);
+    }
+
+    fn route_pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
         if !event.is_accepted() {
             return self.pod_refused(event, it, role);
         }
@@ -54,6 +61,25 @@ impl Judge {
                     self.pod_gone(event, uid);
                 }
             }
+        }
+    }
+
+    /// The Job of a pod that the Job controller patches in a field beside finalizers and owners.
+    fn job_of_patch(&self, event: &Event, it: &PodEvent, role: Role) -> Option<Uid> {
+        it.other_field.as_ref().filter(|_| role == Role::JobController)?;
+        let named = || self.pod_names.get(&(event.namespace.clone(), event.name.clone())).copied();
+        let owner = it.uid.or_else(named).and_then(|uid| self.owners.get(&uid)).copied();
+        let shown = || job_controller(it.after.as_ref()?.metadata.controller.as_ref());
+        owner.or_else(shown)
+    }
+
+    /// Judges the fields in a PATCH of the built-in controller.
+    fn judge_patched_field(&mut self, event: &Event, it: &PodEvent, job: Option<Uid>) {
+        let track = job.and_then(|job| self.tracks.get_mut(&job)).filter(|track| track.is_built_in());
+        if let Some(track) = track {
+            let mut findings = Findings::new();
+            judge_patch(it.other_field.as_deref(), &mut findings);
+            track.take(event, &format_args!("PATCH of pod {}", event.name), findings);
         }
     }
 
@@ -187,6 +213,7 @@ impl Judge {
         role: Role,
     ) {
         let Some(birth) = it.birth.as_deref().filter(|_| event.actor.is_some()) else { return };
+        let birth = &birth.created;
         if controller.is_some_and(|controller| self.tracks.contains_key(&controller)) {
             return;
         }
@@ -337,6 +364,7 @@ impl Judge {
         } else {
             pod_writes::adopted(track, event, ownerless_pod.as_ref(), pod, labels, by, &self.settings);
         }
+        self.settings.latest_birth = self.settings.latest_birth.max(Some(pod.created).filter(|_| created));
     }
 
     /// J-07: the creation was sent for a Job that is gone, and counts as an expectation of the Job that has its name

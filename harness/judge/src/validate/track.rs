@@ -32,6 +32,8 @@ const RECENT: usize = 64;
 const STORY_LINES: usize = 24;
 /// Maximum number of reported violations of a Job. The first is the verdict.
 const VIOLATIONS_KEPT: usize = 20;
+/// Maximum number of reasons about single writes.
+const UNCLEAR_KEPT: usize = 5;
 /// Number of status writes for which a refused deletion excuses a dropped decision: both writes of one sync (TC-08).
 const WRITES_OF_A_SYNC: u32 = 2;
 
@@ -119,12 +121,16 @@ pub struct Track {
     pub violations: Vec<Violation>,
     /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
+    /// Further reasons, which concern single writes.
+    pub unclear: Vec<String>,
     /// Broken recommendations.
     pub warnings: Vec<(Place, String)>,
     /// The last lines about the Job.
     pub story: VecDeque<(Place, String)>,
     /// Keeps these lines.
     pub keeps_story: bool,
+    /// Another actor has written the status.
+    pub foreign_status: bool,
     /// Lower bound for the request of the stored version, in microseconds.
     pub written: Option<i64>,
     /// The last change, in microseconds.
@@ -184,9 +190,11 @@ impl Track {
             premises: Findings::new(),
             violations: Vec::new(),
             doubts: Vec::new(),
+            unclear: Vec::new(),
             warnings: Vec::new(),
             story: VecDeque::new(),
             keeps_story,
+            foreign_status: false,
             written: None,
             changed: None,
             pods_changed: None,
@@ -241,6 +249,13 @@ impl Track {
         }
         self.complete = false;
         self.resync();
+    }
+
+    /// Makes the verdict inconclusive for this reason. Counts and decisions are still judged.
+    pub fn wonder(&mut self, reason: String) {
+        if self.unclear.len() < UNCLEAR_KEPT && !self.unclear.contains(&reason) {
+            self.unclear.push(reason);
+        }
     }
 
     /// Makes every view contain the state of etcd.
@@ -417,7 +432,9 @@ impl Track {
     pub fn verdict(self, owed: Vec<Owed>) -> JobVerdict {
         let outcome = match () {
             () if !self.violations.is_empty() => Outcome::Violates,
-            () if !self.doubts.is_empty() || self.judged == 0 => Outcome::Inconclusive,
+            () if !self.doubts.is_empty() || !self.unclear.is_empty() || self.judged == 0 => {
+                Outcome::Inconclusive
+            }
             () => Outcome::Conforms,
         };
         JobVerdict {
@@ -433,7 +450,7 @@ impl Track {
             outcome,
             judged: self.judged,
             violations: self.violations,
-            doubts: self.doubts,
+            doubts: self.doubts.into_iter().chain(self.unclear).collect(),
             warnings: self.warnings,
             owed,
         }

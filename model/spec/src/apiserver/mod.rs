@@ -30,7 +30,7 @@ mod create;
 mod delete;
 mod effect;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 mod index_text;
 mod names;
 mod outcome;

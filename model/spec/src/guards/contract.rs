@@ -2,6 +2,7 @@
 //!
 //! | write | requirements | decided by |
 //! | --- | --- | --- |
+//! | the same: status of a condition ([`judge_condition_statuses`]) | TC-16 | the truth, and who has sent it |
 //! | write to the main resource by an executor | TC-11 | the truth: the Job before and after the write |
 //! | status write of any manager | TC-03, TC-05, TC-06, S-12, SS-34; TC-11 for executors, SS-33 for others | the truth: the status before and after the write |
 //!
@@ -176,5 +177,70 @@ fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findin
     if let (Some(completion), Some(transition)) = (new.completion_time, complete.last_transition_time) {
         let what = "completionTime, no later than the transition to Complete";
         findings.require(Req::TC05, completion <= transition, what, transition, completion);
+    }
+}
+
+/// TC-16: the status of a condition that the write sets is one that the API defines. An executor sets Suspended to True
+/// or False, and the other conditions to True.
+///
+/// A condition that another actor has set keeps its status, and conditions of other types belong to others. `executor`
+/// is false for other managers, and if the trace does not show the sender: a user may set a condition to False.
+///
+/// The explorer's controllers set conditions to the statuses that their decisions have, so that it does not ask.
+pub fn judge_condition_statuses(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
+    let stays = |condition: &Condition| {
+        old.conditions.iter().any(|was| (&was.kind, was.status) == (&condition.kind, condition.status))
+    };
+    for condition in new.conditions.iter().filter(|condition| !stays(condition)) {
+        let (fits, expected) = match (&condition.kind, condition.status) {
+            (ConditionKind::Other(_), _) => continue,
+            (_, status) if !executor => (status != ConditionStatus::Undefined, "True, False or Unknown"),
+            (ConditionKind::Suspended, status) => {
+                (matches!(status, ConditionStatus::True | ConditionStatus::False), "True or False")
+            }
+            (_, status) => (status == ConditionStatus::True, "True"),
+        };
+        let found = Operand::lazy(|| format!("{}={:?}", condition.kind.as_str(), condition.status));
+        findings.require(Req::TC16, fits, "status of a condition", expected, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(kind: ConditionKind, status: ConditionStatus) -> JobStatus {
+        let condition =
+            Condition { kind, status, reason: "R".into(), message: "M".into(), last_transition_time: None };
+        JobStatus { conditions: vec![condition], ..JobStatus::default() }
+    }
+
+    fn fits(old: &JobStatus, new: &JobStatus, executor: bool) -> bool {
+        let mut findings = Findings::new();
+        judge_condition_statuses(old, new, executor, &mut findings);
+        findings.is_clean()
+    }
+
+    #[test]
+    fn condition_has_a_status_that_its_writer_may_set() {
+        use ConditionKind::{FailureTarget, Suspended};
+        use ConditionStatus::{False, True, Undefined, Unknown};
+        for (kind, status, by_executor, by_mirror) in [
+            (FailureTarget, True, true, true),
+            (FailureTarget, False, false, true),
+            (FailureTarget, Unknown, false, true),
+            (FailureTarget, Undefined, false, false),
+            (Suspended, False, true, true),
+            (Suspended, Unknown, false, true),
+            (ConditionKind::Other("X".into()), Undefined, true, true),
+        ] {
+            let (none, new) = (JobStatus::default(), with(kind, status));
+            assert_eq!(
+                (fits(&none, &new, true), fits(&none, &new, false)),
+                (by_executor, by_mirror),
+                "{new:?}"
+            );
+            assert!(fits(&new, &new, true));
+        }
     }
 }

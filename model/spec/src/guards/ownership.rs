@@ -7,9 +7,10 @@
 //! | status write of a manager | MB-09, MB-14 | `managedBy` of the Job, and of the Jobs that the writer manages |
 //! | any write of the Job's manager that the authorizer refuses | MB-10 | the response |
 //! | status write that changes the spec | MB-12 | the truth |
+//! | write of the built-in controller to spec or metadata of a Job, or to another field of a pod | SY-11 | the truth, and the request |
 //!
-//! The explorer asks [`judge_intrusion`] about every write of a sync. Its Jobs have one manager for each process, no
-//! authorizer, and status writes without a spec, so that the other guards are for traces.
+//! The explorer asks [`judge_intrusion`] about every write of a sync. The other guards are for traces: its
+//! Jobs have one manager for each process and no authorizer, and its status writes contain no spec and no metadata.
 
 use crate::catalogue::Req;
 use crate::job::{Job, Text};
@@ -67,4 +68,30 @@ pub fn judge_spec_of_status_write(old: &Job, new: &Job, findings: &mut Findings)
         let what = "spec after a write to the status subresource";
         findings.require(Req::MB12, false, what, "the stored spec", "another spec");
     }
+}
+
+/// SY-11: the built-in controller leaves spec and metadata of a Job alone. `old` is the version that `new` replaced.
+pub fn judge_metadata(old: &Job, new: &Job, findings: &mut Findings) {
+    let what = "write of the Job controller to a Job";
+    let expected = "the status alone";
+    findings.require(Req::SY11, old.spec == new.spec, what, expected, "another spec");
+    let same = old.metadata_digest == new.metadata_digest;
+    findings.require(Req::SY11, same, what, expected, "other labels or annotations");
+    let same = old.finalizers == new.finalizers;
+    findings.require(Req::SY11, same, what, expected, "other finalizers");
+}
+
+/// SY-11: the built-in controller sends no write to the main resource of a Job, refused ones included.
+pub fn judge_refused_main_write(findings: &mut Findings) {
+    let what = "write of the Job controller to a Job";
+    findings.require(Req::SY11, false, what, "the status alone", "spec or metadata");
+}
+
+/// SY-11: a PATCH of the built-in controller to a pod contains finalizers and owners, and nothing else.
+///
+/// `other` is the first other field that the PATCH contains.
+pub fn judge_patch(other: Option<&str>, findings: &mut Findings) {
+    let what = "PATCH of the Job controller to a pod";
+    let found = Operand::lazy(|| other.unwrap_or_default().to_owned());
+    findings.require(Req::SY11, other.is_none(), what, "finalizers and owners alone", found);
 }
