@@ -17,42 +17,42 @@ fn warnings(summary: &Summary) -> Vec<&str> {
     summary.jobs.iter().flat_map(|job| &job.warnings).map(|(_, text)| &**text).collect()
 }
 
+/// TC-15: near misses of times that are violations.
 #[test]
-fn a_transition_time_that_moves_without_a_transition_is_a_warning() {
-    // The next status write moves the time back.
-    for from in ["backoff-limit-exceeded.audit", "backoff-limit-exceeded.watch"] {
-        let object = if from.ends_with("audit") { "responseObject" } else { "object" };
-        let edit = format!(
-            "set 16 /{object}/status/conditions/0/lastTransitionTime \"2026-11-21T00:28:53Z\" if /{object}/kind \"Job\""
-        );
+fn times_within_their_tolerance_conform() {
+    let shown = |line: &str, seconds: &str| {
+        format!(
+            "set {line} /responseObject/status/conditions/0/lastTransitionTime \"2026-11-21T00:{seconds}Z\" if /responseObject/kind \"Job\""
+        )
+    };
+    let cases = [
+        // The condition is set at 00:28:32, and the Job was created at 00:28:30.
+        ("nonindexed-success.audit", shown("16-", "28:27")),
+        ("nonindexed-success.audit", shown("16-", "28:31")),
+        // The version that the sync has read was written at 00:35:38.
+        ("suspend-resume.audit", shown("16-", "35:39")),
+    ];
+    for (from, edit) in cases {
         let summary = judge(from, &[&edit]);
-        assert_eq!(summary.outcome(), Outcome::Conforms, "{from}");
-        let found = warnings(&summary);
-        let moves = found.iter().filter(|text| text.contains("that of FailureTarget moves")).count();
-        assert_eq!(moves, 2, "{from}: {found:?}");
+        assert_eq!(summary.outcome(), Outcome::Conforms, "{from} {edit}: {:?}", broken(&summary));
+        assert!(warnings(&summary).is_empty());
     }
 }
 
+/// A mirror copies the times of another cluster.
 #[test]
-fn a_transition_at_another_time_than_now_is_a_warning() {
-    let cases = [
-        (
-            "nonindexed-success.audit",
-            "set 18 /responseObject/status/conditions/1/lastTransitionTime \"2027-11-21T00:28:32Z\"",
-            "that of Complete is 2027",
-        ),
-        (
-            "suspend-resume.audit",
-            "set 16- /responseObject/status/conditions/0/lastTransitionTime \"2020-11-21T00:35:38Z\" if /responseObject/kind \"Job\"",
-            "that of Suspended is 2020",
-        ),
-    ];
-    for (from, edit, warning) in cases {
-        let summary = judge(from, &[edit]);
-        let found = warnings(&summary);
-        assert!(found.len() == 1 && found[0].contains(warning), "{from}: {found:?}");
-        assert_eq!(summary.outcome(), Outcome::Conforms, "{from}");
-    }
+fn a_mirror_may_copy_earlier_times() {
+    let earlier = "set 1- /responseObject/status/conditions/0/lastTransitionTime \"2020-11-21T00:00:00Z\" if /responseObject/kind \"Job\"";
+    let summary = judge("managed-by-mirror.audit", &[earlier]);
+    assert!(broken(&summary).iter().all(|text| !text.contains("TC-15")), "{:?}", broken(&summary));
+}
+
+/// SY-11 binds the built-in controller, and only traces that name it show which writes are its own.
+#[test]
+fn a_user_may_write_spec_and_labels() {
+    assert_eq!(judge("elastic-indexed.audit", &[]).outcome(), Outcome::Conforms);
+    let labelled = "set 5 /requestObject/metadata {\"labels\": {\"team\": \"a\"}}";
+    assert_eq!(judge("nonindexed-success.audit", &[labelled]).outcome(), Outcome::Conforms);
 }
 
 #[test]
@@ -60,13 +60,58 @@ fn changes_by_admission_are_not_held_against_the_controller() {
     for edit in [
         "set 2 /responseObject/spec/containers/0/image \"mirror.example.com/pause\"",
         "set 2 /responseObject/spec/containers/- {\"name\":\"sidecar\",\"image\":\"proxy\"}",
-        "set 2 /requestObject/spec/containers/0/env [{\"name\": \"ADDED\", \"value\": \"1\"}]",
-        "set 2 /requestObject/metadata/labels/team \"a\"",
+        "set 2 /responseObject/spec/containers/0/env [{\"name\": \"ADDED\", \"value\": \"1\"}]",
+        "set 2 /responseObject/spec/initContainers [{\"name\": \"proxy\", \"image\": \"proxy\"}]",
         "set 2 /responseObject/metadata/labels/team \"a\"",
     ] {
         let summary = judge("nonindexed-success.audit", &[edit]);
         assert_eq!(summary.outcome(), Outcome::Conforms, "{edit}");
     }
+}
+
+#[test]
+fn a_container_that_admission_adds_needs_no_index() {
+    for list in ["containers/-", "initContainers"] {
+        let sidecar = "{\"name\":\"sidecar\",\"image\":\"proxy\",\"restartPolicy\":\"Always\"}";
+        let value = if list == "initContainers" { format!("[{sidecar}]") } else { sidecar.to_owned() };
+        for (from, object) in
+            [("indexed-success.audit", "responseObject"), ("indexed-success.watch", "object")]
+        {
+            let edit = format!("set 2 /{object}/spec/{list} {value}");
+            let summary = judge(from, &[&edit]);
+            assert_eq!(summary.outcome(), Outcome::Conforms, "{from} {list}: {:?}", broken(&summary));
+        }
+    }
+}
+
+#[test]
+fn a_watch_does_not_show_who_changed_a_value_of_the_template() {
+    for edit in [
+        "set 2 /object/spec/containers/0/image \"mirror.example.com/pause\"",
+        "set 2 /object/spec/restartPolicy \"OnFailure\"",
+        "set 2 /object/spec/terminationGracePeriodSeconds 5",
+        "set 2 /object/spec/containers/0/env [{\"name\":\"JOB_COMPLETION_INDEX\",\"value\":\"0\"}]",
+    ] {
+        let summary = judge("indexed-success.watch", &[edit]);
+        assert_eq!(summary.outcome(), Outcome::Inconclusive, "{edit}");
+        let doubts = &summary.jobs[0].doubts;
+        assert!(doubts.len() == 1 && doubts[0].contains("admission"), "{edit}: {doubts:?}");
+    }
+}
+
+#[test]
+fn a_container_keeps_the_index_variable_of_its_template() {
+    let own = "[{\"name\":\"JOB_COMPLETION_INDEX\",\"value\":\"own\"}]";
+    let edits = [
+        format!(
+            "set 1- /responseObject/spec/template/spec/containers/0/env {own} if /responseObject/kind \"Job\""
+        ),
+        format!("set 2-3 /requestObject/spec/containers/0/env {own}"),
+        format!("set 9-10 /requestObject/spec/containers/0/env {own}"),
+    ];
+    let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
+    let summary = judge("indexed-success.audit", &edits);
+    assert_eq!(summary.outcome(), Outcome::Conforms, "{:?}", broken(&summary));
 }
 
 /// Each case is a near miss of a trace in `traces/corpus/edits/refused.txt`.

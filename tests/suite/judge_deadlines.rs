@@ -33,7 +33,25 @@ fn a_status_write_that_was_decided_before_the_deadline_may_arrive_later() {
 
 #[test]
 fn a_pod_that_was_decided_before_the_deadline_may_be_created_later() {
-    assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 9- 60", "drop 14-"]), Outcome::Conforms);
+    assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 9- 4", "drop 14-"]), Outcome::Conforms);
+}
+
+/// The controller sent nothing for more than 5 s, so that no client has delayed the creation.
+#[test]
+fn a_pod_of_an_idle_controller_is_not_created_after_the_deadline() {
+    assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 9- 60", "drop 14-"]), Outcome::Violates);
+    assert_eq!(verdict("nonindexed-success.audit", 300, &["shift 9- 60", "drop 14-"]), Outcome::Conforms);
+}
+
+/// The third pod is created in line 9, a minute after the two others.
+#[test]
+fn a_watch_shows_a_pod_that_was_created_after_the_deadline() {
+    let deadline =
+        |seconds: u32| format!("set 1- /object/spec/activeDeadlineSeconds {seconds} if /object/kind \"Job\"");
+    let late = "set 9- /object/metadata/creationTimestamp \"2026-11-21T00:29:32Z\" if /object/metadata/name \"job-kp7fz\"";
+    let outcome = |edits: &[&str]| validated_lines(&edited("nonindexed-success.watch", edits)).outcome();
+    assert_eq!(outcome(&[&deadline(3), late, "drop 10-"]), Outcome::Violates);
+    assert_eq!(outcome(&[&deadline(300), late, "drop 10-"]), Outcome::Conforms);
 }
 
 #[test]
@@ -63,6 +81,8 @@ fn a_resumed_job_has_its_whole_deadline_again() {
     let edits = [
         "shift 13- 60",
         "set 16- /responseObject/status/startTime \"2026-11-21T00:36:39Z\" if /responseObject/kind \"Job\"",
+        "set 16- /responseObject/status/conditions/0/lastTransitionTime \"2026-11-21T00:36:39Z\" if /responseObject/kind \"Job\"",
+        "set 19 /responseObject/status/conditions/1/lastTransitionTime \"2026-11-21T00:36:40Z\"",
         "drop 20-",
     ];
     assert_eq!(verdict("suspend-resume.audit", 30, &edits), Outcome::Conforms);

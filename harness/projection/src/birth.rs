@@ -2,67 +2,23 @@
 //!
 //! | field of `PodBirth` | JSON path |
 //! | --- | --- |
-//! | `metadata` | `metadata`, see `metadata.rs` |
-//! | `index_label`, `index_annotation` | the label and the annotation `batch.kubernetes.io/job-completion-index` |
-//! | `hostname`, `restart_policy` | `spec.` the same in camel case |
+//! | `generate_name`, `labels`, `annotations`, `finalizers`, `controller`, `other_owners` | `metadata`, see `metadata.rs` |
+//! | `hostname` | `spec.hostname` |
+//! | `spec` | see [`super::essentials`] |
 //! | `containers` | `spec.initContainers`, then `spec.containers` |
 //! | `containers[].index_env` | the entries of `env` named `JOB_COMPLETION_INDEX` |
 //! | `EnvSource::FieldPath` | `valueFrom.fieldRef.fieldPath` |
 
-use jobcheck_spec::job::{RestartPolicy, Text};
+use jobcheck_spec::birth::{Birth, ContainerBirth, EnvSource, INDEX_VARIABLE, PodBirth};
+use jobcheck_spec::job::Text;
 use serde::Deserialize;
 
 use super::Projector;
 use super::cache::Texts;
 use super::error::{ProjectError, read};
 use super::essentials;
-use super::metadata::{self, Metadata, WireMetadata};
-use super::pod::INDEX;
-use super::template::restart_policy;
+use super::metadata::{self, WireMetadata};
 use super::wire::{Str, is};
-
-/// The environment variable with the completion index.
-const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
-
-/// A pod at its creation, from the request or from the response.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PodBirth {
-    /// `metadata`.
-    pub metadata: Metadata,
-    /// The completion index in the label.
-    pub index_label: Option<Text>,
-    /// The completion index in the annotation.
-    pub index_annotation: Option<Text>,
-    /// `spec.hostname`.
-    pub hostname: Option<Text>,
-    /// `spec.restartPolicy`.
-    pub restart_policy: RestartPolicy,
-    /// The containers, init containers first.
-    pub containers: Vec<ContainerBirth>,
-    /// The values in the request, before admission, sorted by path; see [`Projector::pod_essentials`]. `None`
-    /// if the trace does not show the request.
-    pub asked: Option<Vec<(Text, u64)>>,
-}
-
-/// A container of a created pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContainerBirth {
-    /// `name`.
-    pub name: Text,
-    /// The container is an init container.
-    pub is_init: bool,
-    /// The source of `JOB_COMPLETION_INDEX`, for each entry that defines it.
-    pub index_env: Vec<EnvSource>,
-}
-
-/// The source of an environment variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EnvSource {
-    /// A field of the pod.
-    FieldPath(Text),
-    /// Another source, such as a value.
-    Other,
-}
 
 #[derive(Deserialize)]
 struct WirePod<'a> {
@@ -81,8 +37,6 @@ struct WireSpec<'a> {
     init_containers: Option<Vec<WireContainer<'a>>>,
     #[serde(borrow)]
     hostname: Option<Str<'a>>,
-    #[serde(borrow)]
-    restart_policy: Option<Str<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -117,34 +71,48 @@ struct WireFieldRef<'a> {
 }
 
 impl Projector {
-    /// Projects the fields that are judged on the creation of a pod.
+    /// Projects a created pod, as the API server stored it and as its sender asked for it.
+    ///
+    /// The values of its `spec` are those of the request. Without a request, they are those of the stored pod.
     ///
     /// # Errors
     ///
     /// A field has a wrong type.
-    pub fn pod_birth(&mut self, text: &str) -> Result<PodBirth, ProjectError> {
+    pub fn birth(&mut self, created: &str, asked: Option<&str>) -> Result<Birth, ProjectError> {
+        let mut birth = Birth { created: self.pod_birth(created)?, asked: None };
+        match asked {
+            Some(text) => {
+                let asked = self.pod_birth(text)?;
+                birth.asked = Some(PodBirth { spec: self.pod_essentials(text), ..asked });
+            }
+            None => birth.created.spec = self.pod_essentials(created),
+        }
+        Ok(birth)
+    }
+
+    fn pod_birth(&mut self, text: &str) -> Result<PodBirth, ProjectError> {
         let wire: WirePod = read(text, "")?;
         let spec = wire.spec.unwrap_or_default();
         let texts = &mut self.texts;
         let metadata = metadata::project(texts, &wire.metadata.unwrap_or_default());
-        let index =
-            |pairs: &[(Text, Text)]| pairs.iter().find(|(k, _)| **k == *INDEX).map(|(_, v)| v.clone());
         Ok(PodBirth {
-            index_label: index(&metadata.labels),
-            index_annotation: index(&metadata.annotations),
-            metadata,
+            generate_name: metadata.generate_name,
+            labels: metadata.labels,
+            annotations: metadata.annotations,
+            finalizers: metadata.finalizers,
+            controller: metadata.controller,
+            other_owners: metadata.other_owners,
             hostname: spec.hostname.as_ref().map(|name| texts.share(name.as_ref())),
-            restart_policy: restart_policy(spec.restart_policy.as_ref()),
             containers: containers(texts, &spec),
-            asked: None,
+            spec: Vec::new(),
         })
     }
 
     /// The paths that a pod's `spec` sets, each with the digest of its value, sorted. They are compared with
     /// the template.
-    pub fn pod_essentials(&mut self, request: &str) -> Option<Vec<(Text, u64)>> {
-        let pod: serde_json::Value = serde_json::from_str(request).ok()?;
-        Some(essentials::of_pod_spec(&mut self.texts, pod.get("spec")))
+    fn pod_essentials(&mut self, pod: &str) -> Vec<(Text, u64)> {
+        let pod = serde_json::from_str(pod).unwrap_or(serde_json::Value::Null);
+        essentials::of_pod_spec(&mut self.texts, pod.get("spec"))
     }
 }
 
@@ -173,29 +141,26 @@ fn index_env(texts: &mut Texts, container: &WireContainer<'_>) -> Vec<EnvSource>
 mod tests {
     use super::super::fixtures::{POD_REQUEST, raw, with};
     use super::*;
+    use jobcheck_spec::birth::INDEX_KEY;
     use serde_json::{Value, json};
 
     const INDEX_FIELD: &str = "metadata.labels['batch.kubernetes.io/job-completion-index']";
 
     fn birth(edits: &[(&str, Value)]) -> PodBirth {
-        Projector::new().pod_birth(&raw(&with(POD_REQUEST, edits))).unwrap()
+        let request = raw(&with(POD_REQUEST, edits));
+        Projector::new().birth(&request, Some(&request)).unwrap().asked.unwrap()
     }
 
     #[test]
     fn the_request_of_an_indexed_pod_is_read() {
         let birth = birth(&[]);
-        assert_eq!(birth.metadata.generate_name.as_deref(), Some("job-0-"));
-        assert_eq!((birth.index_label.as_deref(), birth.index_annotation.as_deref()), (Some("0"), Some("0")));
+        assert_eq!(birth.generate_name.as_deref(), Some("job-0-"));
+        let index = (birth.label(INDEX_KEY), birth.annotation(INDEX_KEY));
+        assert_eq!(index, (Some(&"0".into()), Some(&"0".into())));
         assert_eq!(birth.hostname.as_deref(), Some("job-0"));
-        assert_eq!(
-            (birth.restart_policy, birth.metadata.labels.len(), birth.metadata.annotations.len()),
-            (RestartPolicy::Never, 5, 1)
-        );
-        assert_eq!(birth.metadata.finalizers, ["batch.kubernetes.io/job-tracking".into()]);
-        assert!(
-            birth.metadata.controller.is_some_and(|owner| &*owner.kind == "Job")
-                && birth.metadata.other_owners.is_empty()
-        );
+        assert_eq!((birth.labels.len(), birth.annotations.len()), (5, 1));
+        assert_eq!(birth.finalizers, ["batch.kubernetes.io/job-tracking".into()]);
+        assert!(birth.controller.is_some_and(|owner| &*owner.kind == "Job") && birth.other_owners.is_empty());
         let index_env = vec![EnvSource::FieldPath(INDEX_FIELD.into())];
         assert_eq!(birth.containers, [ContainerBirth { name: "main".into(), is_init: false, index_env }]);
     }
@@ -204,7 +169,7 @@ mod tests {
     fn wrong_values_are_kept() {
         let birth = birth(&[
             ("/metadata/finalizers", json!(["a", "b", "a"])),
-            ("/metadata/annotations", json!({INDEX: "1"})),
+            ("/metadata/annotations", json!({INDEX_KEY: "1"})),
             ("/spec/hostname", json!(null)),
             (
                 "/spec/initContainers",
@@ -217,8 +182,9 @@ mod tests {
             ),
             ("/spec/containers", json!([{"name": "main"}])),
         ]);
-        assert_eq!(birth.metadata.finalizers.iter().map(|f| &**f).collect::<Vec<_>>(), ["a", "b", "a"]);
-        assert_eq!((birth.index_label.as_deref(), birth.index_annotation.as_deref()), (Some("0"), Some("1")));
+        assert_eq!(birth.finalizers.iter().map(|f| &**f).collect::<Vec<_>>(), ["a", "b", "a"]);
+        let index = (birth.label(INDEX_KEY), birth.annotation(INDEX_KEY));
+        assert_eq!(index, (Some(&"0".into()), Some(&"1".into())));
         assert_eq!(birth.hostname, None);
         let init = &birth.containers[0];
         assert!(init.is_init);

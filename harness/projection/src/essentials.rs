@@ -27,34 +27,44 @@ const ZERO_IS_ABSENT: [&str; 9] = [
 
 /// The old name of `serviceAccountName`. The API server fills it in.
 const ALIAS: &str = "serviceAccount";
+/// A field that the API server sets to `true` in a pod, but not in a template.
+const TRUE_BY_DEFAULT: &str = "enableServiceLinks";
+/// The port of a node that leads to a port of a container.
+const HOST_PORT: &str = "hostPort";
 
 /// A path, and the digest of its value.
 pub(super) type Essential = (Text, u64);
 
 /// The values that a pod's `spec` sets, sorted by path.
+///
+/// The API server gives a pod some defaults that it does not give a template. They are `enableServiceLinks: true`, and
+/// the port of the container as the port of a shared host. Such a value counts as absent.
 pub(super) fn of_pod_spec(texts: &mut Texts, spec: Option<&Value>) -> Vec<Essential> {
-    let mut found = Found { texts, pairs: Vec::new() };
-    if let Some(spec) = spec.and_then(Value::as_object) {
-        found.members("", spec);
-    }
+    let Some(spec) = spec.and_then(Value::as_object) else { return Vec::new() };
+    let shares_host = spec.get("hostNetwork") == Some(&Value::Bool(true));
+    let mut found = Found { texts, shares_host, pairs: Vec::new() };
+    found.members("", spec);
     found.pairs.sort_unstable();
     found.pairs
 }
 
 struct Found<'a> {
     texts: &'a mut Texts,
+    shares_host: bool,
     pairs: Vec<Essential>,
 }
 
 impl Found<'_> {
     fn members(&mut self, prefix: &str, object: &Map<String, Value>) {
         for (key, value) in object {
-            let is_zero = *value == Value::Bool(false) || value.as_i64() == Some(0);
-            let is_absent = is_zero && ZERO_IS_ABSENT.contains(&key.as_str());
-            if !is_absent && key != ALIAS {
+            if !is_default(key, value) && !self.is_port_of_host(key, object) {
                 self.value(&format!("{prefix}{key}"), value);
             }
         }
+    }
+
+    fn is_port_of_host(&self, key: &str, object: &Map<String, Value>) -> bool {
+        self.shares_host && key == HOST_PORT && object.get(HOST_PORT) == object.get("containerPort")
     }
 
     fn value(&mut self, path: &str, value: &Value) {
@@ -79,6 +89,11 @@ impl Found<'_> {
     fn item(&mut self, path: &str, item: &Value) {
         match (item.get("name").and_then(Value::as_str), item.as_object()) {
             (Some(name), Some(members)) => self.members(&format!("{path}/{name}/"), members),
+            (None, Some(members)) if self.is_port_of_host(HOST_PORT, members) => {
+                let mut members = members.clone();
+                members.remove(HOST_PORT);
+                self.add(path, &Value::Object(members));
+            }
             _ => self.add(path, item),
         }
     }
@@ -86,6 +101,14 @@ impl Found<'_> {
     fn add(&mut self, path: &str, value: &Value) {
         self.pairs.push((self.texts.share(path), digest::of_values([Some(value)])));
     }
+}
+
+/// Returns whether a field with this value counts as absent.
+fn is_default(key: &str, value: &Value) -> bool {
+    let is_zero = *value == Value::Bool(false) || value.as_i64() == Some(0);
+    (is_zero && ZERO_IS_ABSENT.contains(&key))
+        || key == ALIAS
+        || (key == TRUE_BY_DEFAULT && *value == Value::Bool(true))
 }
 
 #[cfg(test)]
@@ -161,6 +184,23 @@ mod tests {
             *pod.pointer_mut(path).unwrap() = json!(null);
             assert!(!has_all(&pod, &wanted), "{path}");
         }
+    }
+
+    #[test]
+    fn defaults_of_a_pod_are_no_additions() {
+        let port = |host: Option<u16>| match host {
+            Some(host) => json!([{"containerPort": 80, "hostPort": host, "protocol": "TCP"}]),
+            None => json!([{"containerPort": 80, "protocol": "TCP"}]),
+        };
+        let of_port = |shares_host: bool, host: Option<u16>| {
+            of(&json!({"hostNetwork": shares_host, "enableServiceLinks": true,
+                "containers": [{"name": "main", "ports": port(host)}]}))
+        };
+        assert_eq!(of_port(true, Some(80)), of_port(true, None));
+        assert_ne!(of_port(true, Some(81)), of_port(true, None));
+        assert_ne!(of_port(false, Some(80)), of_port(false, None));
+        assert_eq!(of(&json!({"enableServiceLinks": true})), []);
+        assert_ne!(of(&json!({"enableServiceLinks": false})), []);
     }
 
     /// SU-12: these fields may change while a Job is suspended.

@@ -149,7 +149,8 @@ fn condition(texts: &mut Texts, wire: &WireCondition<'_>) -> Condition {
         status: match wire.status.as_ref().map_or("", AsRef::as_ref) {
             "True" => ConditionStatus::True,
             "False" => ConditionStatus::False,
-            _ => ConditionStatus::Unknown,
+            "Unknown" => ConditionStatus::Unknown,
+            _ => ConditionStatus::Undefined,
         },
         reason: texts.share_or_empty(wire.reason.as_ref()),
         message: texts.share_or_empty(wire.message.as_ref()),

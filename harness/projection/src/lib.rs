@@ -40,10 +40,9 @@ mod tests;
 mod time;
 mod wire;
 
-pub use birth::{ContainerBirth, EnvSource, PodBirth};
 pub use error::ProjectError;
 pub use job::JobObject;
-pub use metadata::{Metadata, OwnerRef};
+pub use metadata::Metadata;
 pub use pod::PodObject;
 pub use time::parse_time;
 

@@ -9,6 +9,7 @@
 //! | `deletion_timestamp`, `deletion_grace_period_seconds` | the same in camel case |
 //! | ignored | `managedFields`, `selfLink` |
 
+use jobcheck_spec::birth::OwnerRef;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::{Time, Uid};
 use serde::Deserialize;
@@ -45,23 +46,6 @@ pub struct Metadata {
     pub deletion_timestamp: Option<Time>,
     /// `deletionGracePeriodSeconds`.
     pub deletion_grace_period_seconds: Option<i64>,
-}
-
-/// An entry of `ownerReferences`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OwnerRef {
-    /// `apiVersion`.
-    pub api_version: Text,
-    /// `kind`.
-    pub kind: Text,
-    /// `name`.
-    pub name: Text,
-    /// `uid`.
-    pub uid: Uid,
-    /// `controller`.
-    pub is_controller: bool,
-    /// `blockOwnerDeletion`.
-    pub block_owner_deletion: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]

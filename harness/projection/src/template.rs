@@ -9,6 +9,7 @@
 //! | `directives_digest` | `spec.`: `nodeSelector`, `affinity.nodeAffinity`, `tolerations`, `schedulingGates` |
 //! | `resources_digest` | `name` and `resources` of `spec.initContainers` and `spec.containers`, in order |
 //! | `labels`, `annotations` | `metadata.` the same, sorted |
+//! | `finalizers` | `metadata.finalizers`, in order |
 //! | `restart_policy` | `spec.restartPolicy`; an absent or undefined value is `Unset` |
 //! | `has_ttl` | `ttlSecondsAfterFinished` or `spec.ttlSecondsAfterFinished` is present |
 //! | `essentials` | see [`super::essentials`] |
@@ -44,6 +45,8 @@ struct WireTemplateMetadata<'a> {
     labels: Option<Pairs<'a>>,
     #[serde(borrow)]
     annotations: Option<Pairs<'a>>,
+    #[serde(borrow)]
+    finalizers: Option<Vec<Str<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -87,6 +90,7 @@ pub(super) fn project(texts: &mut Texts, text: &str) -> Result<Template, Project
         resources_digest: digest::of_values(resources.iter().map(Some)),
         labels: metadata::pairs(texts, labels),
         annotations: metadata::pairs(texts, annotations),
+        finalizers: pairs.map(|metadata| finalizers(texts, metadata)).unwrap_or_default(),
         restart_policy: restart_policy(wire.spec.as_ref().and_then(|spec| spec.restart_policy.as_ref())),
         container_names: wire.spec.as_ref().map(|spec| container_names(texts, spec)).unwrap_or_default(),
         essentials,
@@ -95,14 +99,18 @@ pub(super) fn project(texts: &mut Texts, text: &str) -> Result<Template, Project
     })
 }
 
-/// The restart policy of a template or a pod.
-pub(super) fn restart_policy(text: Option<&Str<'_>>) -> RestartPolicy {
+/// The restart policy of a template.
+fn restart_policy(text: Option<&Str<'_>>) -> RestartPolicy {
     match text.map_or("", AsRef::as_ref) {
         "Never" => RestartPolicy::Never,
         "OnFailure" => RestartPolicy::OnFailure,
         "Always" => RestartPolicy::Always,
         _ => RestartPolicy::Unset,
     }
+}
+
+fn finalizers(texts: &mut Texts, metadata: &WireTemplateMetadata<'_>) -> Vec<Text> {
+    metadata.finalizers.iter().flatten().map(|name| texts.share(name.as_ref())).collect()
 }
 
 fn container_names(texts: &mut Texts, spec: &WirePodSpec<'_>) -> Vec<Text> {
@@ -187,6 +195,7 @@ mod tests {
         assert_eq!(template.labels, [("a".into(), "1".into()), ("b".into(), "2".into())]);
         assert_eq!(template.annotations, [("c".into(), "3".into())]);
         assert_eq!(template.restart_policy, RestartPolicy::Never);
+        assert_eq!(template.finalizers, ["example.com/f".into()]);
         assert_eq!(
             template.container_names.iter().map(|n| &**n).collect::<Vec<_>>(),
             ["main", "side", "init"]

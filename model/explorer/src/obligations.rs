@@ -6,12 +6,12 @@
 
 use crate::env::clock::time_is_up;
 use crate::env::refusals::{Blocked, blocked};
-use crate::process::read::REFUSAL_LASTS;
 use crate::process::state::Process;
 use crate::process::steps::exceeds_pod_bound;
 use crate::scope::Scope;
 use crate::world::{JobState, World};
 use jobcheck_spec::catalogue::Req;
+use jobcheck_spec::guards::creation::REFUSAL_LASTS;
 use jobcheck_spec::guards::ttl::expiry;
 use jobcheck_spec::job::{Job, JobStatus};
 use jobcheck_spec::obligations::{deadline, finalizers, unreported};

@@ -260,6 +260,8 @@ pub struct Template {
     pub labels: Vec<(Text, Text)>,
     /// `metadata.annotations`, sorted.
     pub annotations: Vec<(Text, Text)>,
+    /// `metadata.finalizers`.
+    pub finalizers: Vec<Text>,
     /// `spec.restartPolicy`.
     pub restart_policy: RestartPolicy,
     /// The fields that a pod copies unchanged, such as `containers/main/image`, each with a digest of its value
@@ -456,8 +458,10 @@ pub enum ConditionStatus {
     True,
     /// `False`.
     False,
-    /// `Unknown`, or a value that the API does not define.
+    /// `Unknown`.
     Unknown,
+    /// A value that the API does not define, or none (TC-16).
+    Undefined,
 }
 
 /// The largest index that a specification can name, for readers that need a bound.

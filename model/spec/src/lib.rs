@@ -79,7 +79,7 @@
 //! | [`guards`] | the rules for controllers, one module for each kind of write |
 //! | [`apiserver`] | the rules of the API server, and the effect of an accepted request |
 //! | [`view`] | what a process may have read when it decided |
-//! | [`job`], [`pod`], [`pods`] | Jobs and pods, reduced to the fields that a requirement names |
+//! | [`job`], [`pod`], [`pods`], [`birth`] | Jobs and pods, reduced to the fields that a requirement names |
 //! | [`failure_policy`], [`indexes`], [`backoff`] | evaluation of `podFailurePolicy`, index lists, and the delay after failures |
 //! | [`constants`], [`gates`], [`apiserver::RuleSet`] | numbers, feature gates, and API server rules of a Kubernetes version |
 //! | [`incarnation`], [`time`], [`uid`], [`words`] | recreated Jobs, times, UIDs, and values in messages |
@@ -89,6 +89,7 @@
 
 pub mod apiserver;
 pub mod backoff;
+pub mod birth;
 pub mod catalogue;
 pub mod constants;
 pub mod failure_policy;

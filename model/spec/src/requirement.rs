@@ -193,6 +193,8 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::FT03, &[Req::FT02]),
     (Req::SS34, &[Req::TC03]),
     (Req::TC11, &[Req::SS34]),
+    // A time that is wrong from the beginning, and the TTL that runs from it.
+    (Req::TC15, &[Req::TT02, Req::TT10]),
     // A rule of the API server, and the contract of which it enforces a part.
     (Req::SS03, &[Req::TC06]),
     (Req::SS04, &[Req::TC06]),

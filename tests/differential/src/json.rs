@@ -168,6 +168,7 @@ fn status(status: &JobStatus) -> String {
             ConditionStatus::True => "True",
             ConditionStatus::False => "False",
             ConditionStatus::Unknown => "Unknown",
+            ConditionStatus::Undefined => "",
         };
         Object::default().raw("type", &text(condition.kind.as_str())).raw("status", &text(value)).end()
     });

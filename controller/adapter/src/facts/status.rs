@@ -41,6 +41,7 @@ fn condition(condition: &job::Condition) -> Condition {
         job::ConditionStatus::True => "True",
         job::ConditionStatus::False => "False",
         job::ConditionStatus::Unknown => "Unknown",
+        job::ConditionStatus::Undefined => "",
     };
     Condition {
         kind: Text::from(condition.kind.as_str()),
@@ -85,7 +86,8 @@ fn stored_condition(condition: &Condition) -> job::Condition {
     let status = match &*condition.status {
         "True" => job::ConditionStatus::True,
         "False" => job::ConditionStatus::False,
-        _ => job::ConditionStatus::Unknown,
+        "Unknown" => job::ConditionStatus::Unknown,
+        _ => job::ConditionStatus::Undefined,
     };
     job::Condition {
         kind: job::ConditionKind::parse(&condition.kind),

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use jobcheck_spec::birth::Birth;
 use jobcheck_spec::guards::ttl::JobDeletion;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
@@ -13,7 +14,7 @@ use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
 use super::actor::ActorId;
 use super::observed::Observer;
-use jobcheck_projection::{Metadata, PodBirth, PodObject};
+use jobcheck_projection::{Metadata, PodObject};
 
 /// A request, a watch event, or a mark.
 #[derive(Debug)]
@@ -137,14 +138,16 @@ pub struct PodEvent {
     pub metadata: Option<Metadata>,
     /// The pod in a refused creation.
     pub attempted: Option<Box<Pod>>,
-    /// The pod in the request, for a creation.
-    pub birth: Option<Box<PodBirth>>,
+    /// The created pod.
+    pub birth: Option<Box<Birth>>,
     /// The pod is gone.
     pub gone: bool,
     /// A PATCH contains owner references; `None` if the trace hides its body.
     pub names_owner: Option<bool>,
     /// A PATCH contains finalizers; `None` if the trace hides its body.
     pub names_finalizers: Option<bool>,
+    /// The first field of a PATCH that is neither a finalizer nor an owner reference.
+    pub other_field: Option<String>,
     /// The audit level hides the response.
     pub hidden: bool,
     /// The response is hidden, and the request only removes the tracking finalizer.

@@ -5,15 +5,17 @@ use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use jobcheck_spec::apiserver::{
-    Propagation, validate_create, validate_delete, validate_removal, validate_spec_update,
+    Propagation, validate_base, validate_create, validate_delete, validate_removal, validate_spec_update,
     validate_status_update,
 };
 use jobcheck_spec::gates::Gates;
+use jobcheck_spec::guards::contract::{judge_condition_statuses, judge_spec_after_finish};
 use jobcheck_spec::guards::counting::{added, judge_counting_truth};
 use jobcheck_spec::guards::status::{
     judge_list_size, judge_none_active, judge_status_shape, judge_terminal_truth,
 };
 use jobcheck_spec::guards::suspend::judge_resumption_time;
+use jobcheck_spec::guards::times::{Bounds, judge_times};
 use jobcheck_spec::guards::ttl::judge_ttl_deletion;
 use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
@@ -28,7 +30,7 @@ use super::clock::Written;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
 use super::known;
-use super::managers::{self, changes_spec_by_status, intrusion, judge_ttl_write};
+use super::managers::{self, intrusion};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::times;
@@ -78,21 +80,12 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
     track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
-    judge_ttl_write(track, event, by);
-    if changes_spec_by_status(track, event, it.base, &before, &after) {
-        let mut findings = Findings::new();
-        findings.require(
-            Req::MB12,
-            false,
-            "spec after a write to the status subresource",
-            "the stored spec",
-            "another spec",
-        );
-        track.take(event, &"status write", findings);
-    }
+    managers::judge_ttl(track, event, by);
+    managers::judge_spec(track, event, it.base, &before, &after);
     if status_changed && !is_main_write(event) {
         track.note_base(it, by);
-        status_written(track, event, &before, &after, by, settings);
+        let since = times::written(track).filter(|_| it.base.is_some() && it.base == track.version);
+        status_written(track, event, (&before, &after), since, by, settings);
     } else {
         let mut findings = Findings::new();
         if event.is_status {
@@ -105,13 +98,13 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, by, what, &mut findings);
-        if by == By::Manager && track.executor && event.actor.is_some() && before.status.is_finished() {
-            let expected = "unchanged after the Job has finished";
-            findings.require(Req::TC11, !spec_changed, "spec", expected, "changed by the Job's controller");
+        if by == By::Manager && track.executor && event.actor.is_some() {
+            judge_spec_after_finish(&before, &after, &mut findings);
         }
         track.take(event, &what, findings);
         track.tell(event.place, &what);
     }
+    managers::judge_own_metadata(track, event, it, (&before, &after), by, settings);
     store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
 }
 
@@ -146,21 +139,11 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     track.history.forget_before(track.frontier.earliest());
 }
 
-/// SS-32: a PUT is made on the stored version.
+/// Judges the version on which a write was made.
 fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(base), Some(stored)) = (it.base, track.version) else { return };
     let mut findings = Findings::new();
-    if base < stored && event.verb == Some(Verb::Update) {
-        findings.require(
-            Req::SS32,
-            false,
-            "resourceVersion of the request",
-            i64::try_from(stored).unwrap_or(i64::MAX),
-            i64::try_from(base).unwrap_or(i64::MAX),
-        );
-    } else if base == stored {
-        findings.premise(Req::SS32);
-    }
+    validate_base(event.verb == Some(Verb::Update), base, stored, &mut findings);
     let judged = track.judged;
     track.take(event, &"write of the Job", findings);
     track.judged = judged;
@@ -169,8 +152,8 @@ fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
 fn status_written(
     track: &mut Track,
     event: &Event,
-    before: &Arc<Job>,
-    after: &Arc<Job>,
+    (before, after): (&Arc<Job>, &Arc<Job>),
+    since: Option<Time>,
     by: By,
     settings: &Settings,
 ) {
@@ -191,6 +174,11 @@ fn status_written(
             let cap = settings.constants.max_uncounted_pods;
             judge_list_size(&after.status, cap, &mut findings);
             if track.executor {
+                let until = event.latest();
+                let bounds = Bounds { read: since, until, are_own: !track.foreign_status };
+                let is_named = event.actor.is_some();
+                judge_times(before, &after.status, bounds, is_named, &mut findings);
+                judge_condition_statuses(&before.status, &after.status, is_named, &mut findings);
                 known::check_full_lists(track, before, after, cap, &mut findings);
                 known::check_labels(track, after, &mut findings);
                 known::unhear_counted_twice(track, &after.status, &findings);
@@ -201,7 +189,7 @@ fn status_written(
     }
     rank(&mut findings);
     // A known deviation excuses nothing else in the write.
-    if by == By::Manager {
+    if by == By::Manager && !track.executor {
         times::advise(track, event, &before.status, &after.status);
     }
     let excuses = track.is_built_in();
@@ -322,6 +310,7 @@ fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
 
 /// Notes a status write by another actor. The counters are then not the manager's.
 fn foreign(track: &mut Track, before: &Job, after: &Job) {
+    track.foreign_status = true;
     let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
     if counts(&before.status) != counts(&after.status) {
         track.doubt("another actor wrote counters of this Job's status".to_owned());

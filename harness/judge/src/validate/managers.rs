@@ -1,12 +1,19 @@
-//! Judges which actors may write to a Job, and which requests must not be refused (MB-09, MB-10, MB-12, MB-14, TT-11).
+//! Finds out who writes to a Job, for the guards that decide who may.
 
+use jobcheck_spec::Findings;
+use jobcheck_spec::guards::ownership::{
+    judge_intrusion, judge_metadata, judge_permission, judge_refused_main_write, judge_spec_of_status_write,
+    judge_status_writer,
+};
+use jobcheck_spec::guards::ttl::judge_ttl_write;
 use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
-use jobcheck_spec::{Findings, Operand, Req};
+use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
 
 use super::actor::ActorId;
-use super::event::Event;
+use super::event::{Event, JobEvent};
 use super::job_writes::By;
+use super::settings::Settings;
 use super::track::Track;
 
 /// Actors that manage Jobs with `managedBy`.
@@ -21,26 +28,18 @@ impl Managers {
         self.values.entry(actor).or_insert_with(|| value.clone());
     }
 
-    /// MB-09, MB-14: a controller that manages Jobs by `managedBy` leaves the status of other Jobs alone. Any other
+    /// Judges a status write by a controller that manages other Jobs by `managedBy`. Any other
     /// writer of a status is part of the environment (`docs/reference/judging.md`, *Identifying the controller*).
     pub fn judge(&self, track: &mut Track, event: &Event) {
         let Some(value) = event.actor.and_then(|actor| self.values.get(&actor)) else { return };
         let mut findings = Findings::new();
-        let own = track.managed_by.as_ref() == Some(value);
-        let req = if own { Req::MB14 } else { Req::MB09 };
-        let expected = match (&track.managed_by, own) {
-            (_, true) => "status writes of one manager only".to_owned(),
-            (Some(other), false) => format!("status writes of {other} only"),
-            (None, false) => "status writes of the built-in controller only".to_owned(),
-        };
-        let found = Operand::Text(format!("a status write by the manager of {value}"));
-        findings.require(req, false, "the manager of a Job", expected, found);
+        judge_status_writer(track.managed_by.as_ref(), value, &mut findings);
         track.take(event, &"status write", findings);
     }
 }
 
-/// MB-10: an external executor has the permissions of the built-in controller. Refusals by admission, by a quota, or in
-/// a namespace that is being deleted have other messages.
+/// Judges a refusal of the authorizer. Refusals by admission, by a quota, or in a namespace that is being deleted have
+/// other messages.
 pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, by: By) {
     let unauthorized =
         message.is_some_and(|message| message.contains(" cannot ") && message.contains(" resource "));
@@ -48,44 +47,72 @@ pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, 
         return;
     }
     let mut findings = Findings::new();
-    let found = Operand::Text(message.unwrap_or_default().to_owned());
-    findings.require(Req::MB10, false, "request of the Job's manager", "granted", found);
+    judge_permission(message.unwrap_or_default(), &mut findings);
     track.take(event, &"refused request", findings);
 }
 
-/// MB-12, SS-32: returns `true` if a write to the status subresource changed the spec. Only a PUT on the stored version
-/// proves that no other write came between.
-pub fn changes_spec_by_status(
-    track: &Track,
-    event: &Event,
-    base: Option<u64>,
-    before: &Job,
-    after: &Job,
-) -> bool {
-    let direct = base.is_some() && base == track.version;
-    event.is_status && direct && before.spec != after.spec
+/// Judges the spec after a write to the status subresource. Only a PUT on the stored version proves that no other write
+/// came between.
+pub fn judge_spec(track: &mut Track, event: &Event, base: Option<u64>, before: &Job, after: &Job) {
+    if event.is_status && base.is_some() && base == track.version {
+        let mut findings = Findings::new();
+        judge_spec_of_status_write(before, after, &mut findings);
+        track.take(event, &"status write", findings);
+    }
 }
 
-/// TT-11: the TTL controller deletes Jobs and writes none.
-pub fn judge_ttl_write(track: &mut Track, event: &Event, by: By) {
-    if by != By::Ttl || event.verb == Some(jobcheck_traces::Verb::Delete) {
+/// Judges a write of a Job by the TTL controller.
+pub fn judge_ttl(track: &mut Track, event: &Event, by: By) {
+    if by != By::Ttl {
         return;
     }
     let mut findings = Findings::new();
-    findings.require(Req::TT11, false, "write of a Job", "none by the TTL controller", "a write");
+    judge_ttl_write(event.verb == Some(Verb::Delete), &mut findings);
     track.take(event, &"write of the Job", findings);
 }
-/// MB-02, MB-03: the built-in controller leaves Jobs of other managers alone.
-pub fn intrusion(track: &Track, by: By, what: &'static str, findings: &mut Findings) {
-    if by == By::Intruder && !track.is_built_in() {
-        findings.require(
-            Req::MB03,
-            false,
-            "a Job of another manager",
-            "no write by the Job controller",
-            what,
-        );
+
+/// Judges spec and metadata after a write of the Job controller to a Job that it manages. Without the version on which
+/// a status write was made, another write may have come between.
+pub fn judge_own_metadata(
+    track: &mut Track,
+    event: &Event,
+    it: &JobEvent,
+    (before, after): (&Job, &Job),
+    by: By,
+    settings: &Settings,
+) {
+    let direct = if event.is_status { it.base.is_some() } else { true };
+    let is_newest = it.base.is_none() || it.base == track.version;
+    let changes = before.spec != after.spec
+        || before.metadata_digest != after.metadata_digest
+        || before.finalizers != after.finalizers;
+    if !changes || !direct || !is_newest || !is_by_the_built_in(track, event, by, settings) {
+        return;
     }
+    let mut findings = Findings::new();
+    judge_metadata(before, after, &mut findings);
+    track.take(event, &"write of the Job", findings);
+}
+
+/// Judges a refused write of the Job controller to the main resource of a Job that it manages.
+pub fn judge_refused_write(track: &mut Track, event: &Event, by: By, settings: &Settings) {
+    let is_write = matches!(event.verb, Some(Verb::Update | Verb::Patch)) && !event.is_status;
+    if is_write && is_by_the_built_in(track, event, by, settings) {
+        let mut findings = Findings::new();
+        judge_refused_main_write(&mut findings);
+        track.take(event, &"refused write of the Job", findings);
+    }
+}
+
+/// Returns whether the Job controller sent a write to a Job without another manager. An unnamed controller may share its
+/// account with a user.
+fn is_by_the_built_in(track: &Track, event: &Event, by: By, settings: &Settings) -> bool {
+    by == By::Manager && track.is_built_in() && settings.named_controller && event.actor.is_some()
+}
+
+/// Judges a write of the built-in controller to a Job of another manager.
+pub fn intrusion(track: &Track, by: By, what: &'static str, findings: &mut Findings) {
+    judge_intrusion(by == By::Intruder, !track.is_built_in(), what, findings);
 }
 
 /// The role of the sender of a status write. A watch does not show the sender; there a write that changes only

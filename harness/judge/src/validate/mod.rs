@@ -19,7 +19,6 @@
 pub mod actor;
 mod backoff;
 mod bindings;
-mod birth;
 mod births;
 mod clock;
 pub mod counted;
@@ -47,6 +46,7 @@ mod owed;
 mod owed_work;
 pub mod own_write;
 mod ownerless;
+mod patches;
 mod pod_api;
 mod pod_routes;
 mod pod_writes;

@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use jobcheck_spec::Uid;
+use jobcheck_spec::birth::Birth;
 use jobcheck_spec::guards::ttl::JobDeletion;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::TRACKING_FINALIZER;
@@ -25,10 +26,11 @@ use super::actor::{ActorId, Actors, Role};
 use super::event::{Body, Event, JobEvent, PodEvent};
 use super::hidden::removes_finalizer_alone;
 use super::mishaps::Mishaps;
+use super::patches;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
 use super::verdict::Unreadable;
-use jobcheck_projection::{Metadata, PodBirth, PodObject, ProjectError, Projector};
+use jobcheck_projection::{Metadata, PodObject, ProjectError, Projector};
 
 /// Converts records to events.
 #[derive(Debug)]
@@ -131,7 +133,7 @@ impl Normalizer {
             Resource::Pods => {
                 let mut pod = self.pod_state(watched.object, gone)?;
                 if watched.kind == WatchKind::Added {
-                    pod.birth = Some(Box::new(self.projector.pod_birth(watched.object.text())?));
+                    pod.birth = Some(Box::new(self.projector.birth(watched.object.text(), None)?));
                 }
                 Body::Pod(Box::new(pod))
             }
@@ -288,7 +290,7 @@ impl Normalizer {
             (Answer::Whole, Some(object)) => {
                 let mut event = self.pod_state(object, false)?;
                 if request.verb == Verb::Create {
-                    event.birth = Some(self.pod_birth(object, request.request)?);
+                    event.birth = Some(self.birth(object, request.request)?);
                 }
                 event
             }
@@ -305,6 +307,7 @@ impl Normalizer {
         let names = |field: &str| patch.map(|object| object.text().contains(field));
         event.names_owner = names("ownerReferences");
         event.names_finalizers = names("finalizers");
+        event.other_field = patch.and_then(|object| patches::other_field(object.text()));
         if request.verb == Verb::Create && (hidden || !request.is_accepted()) {
             self.pod_wish(request, &mut event);
         }
@@ -320,18 +323,12 @@ impl Normalizer {
         let Some(asked) = request.request else { return };
         event.metadata = self.projector.metadata(asked.text()).ok();
         event.attempted = self.projector.pod(asked.text(), None).ok().map(|object| Box::new(object.pod));
-        event.birth = self.pod_birth(asked, Some(asked)).ok();
+        event.birth = self.birth(asked, Some(asked)).ok();
     }
 
-    /// A pod at its creation, with the values in the request.
-    fn pod_birth(
-        &mut self,
-        created: Object<'_>,
-        asked: Option<Object<'_>>,
-    ) -> Result<Box<PodBirth>, ProjectError> {
-        let mut birth = self.projector.pod_birth(created.text())?;
-        birth.asked = asked.and_then(|asked| self.projector.pod_essentials(asked.text()));
-        Ok(Box::new(birth))
+    /// A created pod, as it was stored and as it was asked for.
+    fn birth(&mut self, created: Object<'_>, asked: Option<Object<'_>>) -> Result<Box<Birth>, ProjectError> {
+        Ok(Box::new(self.projector.birth(created.text(), asked.map(|asked| asked.text()))?))
     }
 
     fn pod_state(&mut self, object: Object<'_>, gone: bool) -> Result<PodEvent, ProjectError> {
@@ -456,6 +453,7 @@ pub(super) fn no_pod() -> PodEvent {
         gone: false,
         names_owner: None,
         names_finalizers: None,
+        other_field: None,
         hidden: false,
         removes_finalizer: false,
         message: None,

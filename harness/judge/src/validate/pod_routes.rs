@@ -1,14 +1,16 @@
 //! Routes each event of a pod to its Job.
 
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
+use jobcheck_spec::birth::PodBirth;
 use jobcheck_spec::failure_policy::evaluate;
+use jobcheck_spec::guards::birth::judge_owner;
+use jobcheck_spec::guards::ownership::judge_patch;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Findings, Uid};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
-use super::birth::judge_owner;
 use super::clock::Written;
 use super::event::{Event, PodEvent};
 use super::gaps::{Since, keeps_owner};
@@ -17,10 +19,16 @@ use super::pod_api::judge_pod_deletion;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
 use super::{pod_writes, refused_pods};
-use jobcheck_projection::{PodBirth, PodObject};
+use jobcheck_projection::PodObject;
 
 impl Judge {
     pub(super) fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
+        let job = self.job_of_patch(event, it, role);
+        self.route_pod(event, it, role);
+        self.judge_patched_field(event, it, job);
+    }
+
+    fn route_pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
         if !event.is_accepted() {
             return self.pod_refused(event, it, role);
         }
@@ -62,6 +70,25 @@ impl Judge {
         match policy.zip(object.evidence.as_ref()) {
             Some((policy, evidence)) => Pod { policy: evaluate(policy, evidence), ..object.pod.clone() },
             None => object.pod.clone(),
+        }
+    }
+
+    /// The Job of a pod that the Job controller patches in a field beside finalizers and owners.
+    fn job_of_patch(&self, event: &Event, it: &PodEvent, role: Role) -> Option<Uid> {
+        it.other_field.as_ref().filter(|_| role == Role::JobController)?;
+        let named = || self.pod_names.get(&(event.namespace.clone(), event.name.clone())).copied();
+        let owner = it.uid.or_else(named).and_then(|uid| self.owners.get(&uid)).copied();
+        let shown = || job_controller(it.after.as_ref()?.metadata.controller.as_ref());
+        owner.or_else(shown)
+    }
+
+    /// Judges the fields in a PATCH of the built-in controller.
+    fn judge_patched_field(&mut self, event: &Event, it: &PodEvent, job: Option<Uid>) {
+        let track = job.and_then(|job| self.tracks.get_mut(&job)).filter(|track| track.is_built_in());
+        if let Some(track) = track {
+            let mut findings = Findings::new();
+            judge_patch(it.other_field.as_deref(), &mut findings);
+            track.take(event, &format_args!("PATCH of pod {}", event.name), findings);
         }
     }
 
@@ -195,6 +222,7 @@ impl Judge {
         role: Role,
     ) {
         let Some(birth) = it.birth.as_deref().filter(|_| event.actor.is_some()) else { return };
+        let birth = &birth.created;
         if controller.is_some_and(|controller| self.tracks.contains_key(&controller)) {
             return;
         }
@@ -214,8 +242,7 @@ impl Judge {
         if let Some(uid) = label(CONTROLLER_UID_LABEL) {
             return Some(Uid::parse(uid)).filter(is_known);
         }
-        let owners =
-            birth.metadata.controller.iter().chain(&birth.metadata.other_owners).map(|owner| owner.uid);
+        let owners = birth.controller.iter().chain(&birth.other_owners).map(|owner| owner.uid);
         let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone())).copied();
         owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
     }
@@ -343,6 +370,7 @@ impl Judge {
         } else {
             pod_writes::adopted(track, event, ownerless_pod.as_ref(), pod, labels, by, &self.settings);
         }
+        self.settings.latest_birth = self.settings.latest_birth.max(Some(pod.created).filter(|_| created));
     }
 
     /// J-07: the creation was sent for a Job that is gone, and counts as an expectation of the Job that has its name

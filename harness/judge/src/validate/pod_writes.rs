@@ -2,19 +2,22 @@
 
 use std::fmt::{Display, Formatter};
 
+use jobcheck_spec::birth::{Birth, PodBirth};
 use jobcheck_spec::guards::adoption::{judge_adoption, judge_release};
+use jobcheck_spec::guards::birth::{differs_from_template, judge_birth, judge_copy};
 use jobcheck_spec::guards::creation::judge_creation;
 use jobcheck_spec::guards::deletion::judge_deletion;
 use jobcheck_spec::guards::finalizer_removal::{
     self, judge_finalizer_removal, may_remove_finalizer_by_truth,
 };
-use jobcheck_spec::job::{Job, Text};
+use jobcheck_spec::guards::ownership::judge_foreign_finalizer;
+use jobcheck_spec::guards::times::judge_by_later_event;
+use jobcheck_spec::job::{ConditionKind, Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::{Interpretation, View};
 use jobcheck_spec::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
-use super::birth::{judge_birth, judge_copy};
 use super::event::{Event, PodEvent};
 use super::explain::Question;
 use super::frontier::{Explained, Versions};
@@ -26,7 +29,6 @@ use super::story::{self, Words};
 use super::track::Track;
 use super::without_interim::with_the_job_in_mind;
 use super::{known, known_pods};
-use jobcheck_projection::PodBirth;
 
 /// Judges a new pod with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
@@ -62,7 +64,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
 pub fn judge_new_pod(
     track: &mut Track,
     event: &Event,
-    birth: Option<&PodBirth>,
+    birth: Option<&Birth>,
     pod: &Pod,
     write: &dyn Display,
     settings: &Settings,
@@ -71,15 +73,53 @@ pub fn judge_new_pod(
     if let (Some(job), Some(birth)) = (track.stored.clone(), birth) {
         judge_birth(&settings.gates.read(&job), pod, birth, &mut findings);
     }
+    // Only times within objects show the order of a watch.
+    let is_shown_alone = event.when.is_none() && birth.is_some();
+    let has_own_times = track.executor && !track.foreign_status;
+    if let Some(job) = track.stored.as_ref().filter(|_| is_shown_alone && has_own_times) {
+        judge_by_later_event(&job.status, pod.created, &mut findings);
+    }
     let warning = track.setbacks.judge_retry(event, settings, &mut findings);
     track.warnings.extend(warning.map(|warning| (event.place, warning)));
     track.take(event, write, findings);
+    let idle_until = settings.idle_until(event, pod.created);
     track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &|view, findings| {
-        judge_creation(view, pod, findings);
+        // SU-11: before 1.36 the time at which a resumed Job started is not known yet.
+        let resumes = view.job.status.is_true(&ConditionKind::Suspended);
+        let not_before = view.not_before.max(idle_until.filter(|_| !resumes));
+        judge_creation(&View { not_before, ..*view }, pod, findings);
         if let Some(birth) = birth {
             judge_copy(view.job, birth, findings);
         }
     });
+    if let Some(birth) = birth.filter(|birth| birth.asked.is_none()) {
+        compare_with_template(track, event, &birth.created, pod, settings);
+    }
+}
+
+/// Compares a pod with the template if the trace does not show the request. Either the controller or admission has
+/// changed a value that differs, so that the verdict is inconclusive.
+fn compare_with_template(
+    track: &mut Track,
+    event: &Event,
+    created: &PodBirth,
+    pod: &Pod,
+    settings: &Settings,
+) {
+    let is_copy = |view: &View<'_>, findings: &mut Findings| {
+        let differs = differs_from_template(view.job, created).is_some();
+        findings.require(Req::PC14, !differs, "spec of the created pod", "that of the template", "another");
+    };
+    let Some(job) = track.stored.clone() else { return };
+    let Some(field) = differs_from_template(&job, created) else { return };
+    if !track.might(&of_pod(event, settings, &is_copy)) {
+        let pod = story::short(pod.uid);
+        let reason = format!(
+            "{field} of pod {pod} differs from the template: the controller or an admission plugin has changed it, and \
+             only an audit log shows which of them"
+        );
+        track.reserve(event.place, reason);
+    }
 }
 
 /// Judges a new state of a pod of this Job. `gone`: the pod was removed with it.
@@ -165,10 +205,7 @@ pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By,
     });
     if by == By::Intruder {
         let mut findings = Findings::new();
-        if track.stored.is_some() {
-            let expected = "the finalizer stays while the Job exists";
-            findings.require(Req::MB04, false, "a pod of an externally managed Job", expected, before.uid);
-        }
+        judge_foreign_finalizer(track.stored.is_some(), before.uid, &mut findings);
         track.take(event, &write, findings);
         return;
     }

@@ -10,7 +10,7 @@ use super::explain::Question;
 use super::frontier::Versions;
 use super::job_writes::{By, executor_truth};
 use super::known;
-use super::managers::judge_forbidden;
+use super::managers::{self, judge_forbidden};
 use super::setbacks::Refused;
 use super::settings::Settings;
 use super::track::Track;
@@ -22,6 +22,7 @@ const TOO_MANY_REQUESTS: u16 = 429;
 /// Judges a refused write of the Job by its manager (`docs/reference/judging.md`, *Refusals and quiescence*).
 pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), by);
+    managers::judge_refused_write(track, event, by, settings);
     track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
     if by != By::Manager || !event.is_status || event.code == TOO_MANY_REQUESTS {
         return;

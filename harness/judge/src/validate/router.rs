@@ -471,7 +471,7 @@ impl Summary {
 }
 
 /// The Job that controls a pod.
-pub(super) fn job_controller(owner: Option<&jobcheck_projection::OwnerRef>) -> Option<Uid> {
+pub(super) fn job_controller(owner: Option<&jobcheck_spec::birth::OwnerRef>) -> Option<Uid> {
     owner.filter(|owner| &*owner.kind == "Job" && &*owner.api_version == "batch/v1").map(|owner| owner.uid)
 }
 

@@ -1,12 +1,13 @@
 //! Failures that a Job's manager met: refused writes to pods, and server errors.
 
+use jobcheck_spec::guards::creation::judge_retry;
 use jobcheck_spec::{Broken, Findings, Operand, Req};
 
 use super::event::Event;
 use super::settings::Settings;
 
-/// Time for which a creation in a namespace that is being deleted is not retried (PC-12), in microseconds.
-const GIVES_UP_FOR: i64 = 300_000_000;
+/// Microseconds in a second.
+const SECOND: i64 = 1_000_000;
 /// The response for an object that does not exist.
 const NOT_FOUND: u16 = 404;
 /// The message of a refusal in a namespace that is being deleted.
@@ -102,26 +103,20 @@ impl Setbacks {
         self.namespace.is_some()
     }
 
-    /// PC-12: judges a creation in a namespace that was being deleted shortly before. A restart excuses it; returns a
+    /// Judges a creation in a namespace that was being deleted shortly before. A restart excuses it; returns a
     /// warning if only a silence is a sign of the restart.
     pub fn judge_retry(&self, event: &Event, settings: &Settings, findings: &mut Findings) -> Option<String> {
         let (given_up, when) = self.namespace.zip(event.when)?;
         if given_up.same_sync {
             return None;
         }
-        let passed = when.received - given_up.when;
+        let passed = (when.received - given_up.when) / SECOND;
         let sign = settings.restart_since(event, given_up.when);
-        let early = passed < GIVES_UP_FOR;
-        let expected = "none for 300 s after the refusal: the namespace is being deleted";
-        let found = || Operand::Text(format!("after {} s", passed / 1_000_000));
-        findings.require(Req::PC12, !early || sign.admits(), "creation of a pod", expected, found());
-        let silent = early && sign.lacks().is_some();
-        silent.then(|| {
-            format!(
-                "PC-12: a creation is retried after {} s, which only a restart explains",
-                passed / 1_000_000
-            )
-        })
+        let excused = judge_retry(passed, sign.admits(), findings);
+        let lacks = sign.lacks().filter(|_| excused)?;
+        Some(format!(
+            "PC-12: a creation is retried after {passed} s. Only a restart of the controller explains it, and {lacks}"
+        ))
     }
 }
 

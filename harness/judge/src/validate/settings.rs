@@ -19,6 +19,8 @@ const SILENCES_KEPT: usize = 64;
 const REWIND: i64 = 60_000_000;
 /// The reason while the trace has shown no pod yet.
 pub const NO_PODS: &str = "the trace shows no pods";
+/// Seconds without a request after which a client delays none.
+const PAUSE: i64 = 5;
 /// A silence that may hide a restart (`docs/reference/judging.md`, *Hidden restarts*), in microseconds.
 const SILENCE: i64 = 1_000_000;
 
@@ -41,6 +43,8 @@ pub struct Settings {
     pub observations: Observations,
     /// The trace has shown a Job controller with a known name.
     pub named_controller: bool,
+    /// The latest `creationTimestamp` of a pod of a Job.
+    pub latest_birth: Option<Time>,
     clients: Vec<(ActorId, Client)>,
     restarts: VecDeque<Restart>,
 }
@@ -131,6 +135,7 @@ impl Settings {
             observations: Observations::default(),
             named_controller: false,
             clients: Vec::new(),
+            latest_birth: None,
             restarts: VecDeque::new(),
         }
     }
@@ -171,6 +176,24 @@ impl Settings {
         let before = std::iter::once((i64::MIN, silences.first));
         let mut all = silences.long.iter().copied().chain(before);
         all.any(|(from, to)| to < when.done && to - from.max(when.received) >= SILENCE)
+    }
+
+    /// The earliest time at which the sync that created this pod began, if the process was idle before.
+    ///
+    /// A sync reads its clock and sends its requests without a pause, unless the client delays them because it has sent
+    /// too many. After [`PAUSE`] seconds without a request, or in a watch without a new pod, it has not.
+    #[must_use]
+    pub fn idle_until(&self, event: &Event, created: Time) -> Option<Time> {
+        if event.posthumous || event.overlapped || event.late {
+            return None;
+        }
+        let (Some(actor), Some(when)) = (event.actor, event.when) else {
+            let is_idle = self.latest_birth.is_none_or(|birth| birth.plus(PAUSE) <= created);
+            return is_idle.then(|| created.plus(-PAUSE));
+        };
+        let (_, client) = self.clients.iter().find(|(known, _)| *known == actor)?;
+        let ends_here = |(from, to): &&(i64, i64)| *to == when.received && to - from >= PAUSE * 1_000_000;
+        client.long.iter().find(ends_here).map(|(_, to)| Time(to.div_euclid(1_000_000)).plus(-PAUSE))
     }
 
     /// Notes a restart of the controller with this name; without a name, of every controller.

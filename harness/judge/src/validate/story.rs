@@ -60,6 +60,7 @@ fn conditions(status: &JobStatus) -> String {
             ConditionStatus::True => "",
             ConditionStatus::False => "=False",
             ConditionStatus::Unknown => "=Unknown",
+            ConditionStatus::Undefined => "=undefined",
         };
         format!("{}{status}", condition.kind.as_str())
     };

@@ -1,16 +1,12 @@
-//! Times in conditions, by the API conventions.
+//! Times in the conditions of managers that write status alone, by the API conventions.
 //!
-//! | time | convention |
-//! | --- | --- |
-//! | `lastTransitionTime` | the last change of the condition's status |
-//! | `completionTime` | the time at which `Complete` was prepared (TC-05), hence after `SuccessCriteriaMet` |
-//!
-//! No requirement states the first one, so a difference is a warning only.
+//! `lastTransitionTime` is the time of the last change of the condition's status. Those managers may copy an earlier time,
+//! and no requirement binds them, so that a difference is a warning only. TC-15 binds executors.
 
 use jobcheck_spec::Time;
-use jobcheck_spec::job::{Condition, ConditionKind, JobStatus};
+use jobcheck_spec::guards::times::TOLERANCE;
+use jobcheck_spec::job::{Condition, JobStatus};
 
-use super::clock::TOLERANCE;
 use super::event::Event;
 use super::track::Track;
 
@@ -19,30 +15,16 @@ pub fn written(track: &Track) -> Option<Time> {
     track.written.map(|micros| Time(micros.div_euclid(1_000_000)))
 }
 
-/// Warns of a time that changes without a transition, and of a transition at another time than the write. A mirror may
-/// copy an earlier time.
+/// Warns of a time that changes without a transition, and of a transition that is later than the write.
 pub fn advise(track: &mut Track, event: &Event, old: &JobStatus, new: &JobStatus) {
-    let since = written(track).filter(|_| track.executor);
     let until = event.latest();
     let advice: Vec<String> = new
         .conditions
         .iter()
         .filter(|condition| is_only(condition, old) && is_only(condition, new))
-        .filter_map(|condition| departure(old.condition(&condition.kind), condition, since, until))
-        .chain(early_completion(old, new).filter(|_| track.executor))
+        .filter_map(|condition| departure(old.condition(&condition.kind), condition, until))
         .collect();
     track.warnings.extend(advice.into_iter().map(|text| (event.place, text)));
-}
-
-fn early_completion(old: &JobStatus, new: &JobStatus) -> Option<String> {
-    let completion = new.completion_time.filter(|_| old.completion_time.is_none())?;
-    let decided = old.condition(&ConditionKind::SuccessCriteriaMet)?.last_transition_time?;
-    (completion.plus(TOLERANCE) < decided).then(|| {
-        format!(
-            "TC-05: completionTime is {completion}, but Complete was prepared no earlier than SuccessCriteriaMet at \
-             {decided}"
-        )
-    })
 }
 
 /// With several conditions of one type, nothing shows which became which.
@@ -50,12 +32,7 @@ fn is_only(condition: &Condition, status: &JobStatus) -> bool {
     status.conditions.iter().filter(|other| other.kind == condition.kind).count() <= 1
 }
 
-fn departure(
-    before: Option<&Condition>,
-    after: &Condition,
-    since: Option<Time>,
-    until: Option<Time>,
-) -> Option<String> {
+fn departure(before: Option<&Condition>, after: &Condition, until: Option<Time>) -> Option<String> {
     let kind = after.kind.as_str();
     let stays = before.filter(|before| before.status == after.status);
     let Some(found) = after.last_transition_time else {
@@ -76,9 +53,7 @@ fn departure(
     if stays.is_some() {
         return None;
     }
-    let early = since.filter(|since| found.plus(TOLERANCE) < *since);
-    let late = until.filter(|until| until.plus(TOLERANCE) < found);
-    early.or(late).map(|now| {
+    until.filter(|until| until.plus(TOLERANCE) < found).map(|now| {
         format!(
             "by the API conventions lastTransitionTime is the time of the transition, but that of {kind} is {found}, \
              and the write was made at {now}"

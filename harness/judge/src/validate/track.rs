@@ -32,6 +32,8 @@ const RECENT: usize = 64;
 const STORY_LINES: usize = 24;
 /// Maximum number of reported violations of a Job. The first is the verdict.
 const VIOLATIONS_KEPT: usize = 20;
+/// Maximum number of reasons about single writes.
+const RESERVATIONS_KEPT: usize = 5;
 /// Number of status writes for which a refused deletion excuses a dropped decision: both writes of one sync (TC-08).
 const WRITES_OF_A_SYNC: u32 = 2;
 
@@ -132,6 +134,8 @@ pub struct Track {
     pub story: VecDeque<(Place, String)>,
     /// Keeps these lines.
     pub keeps_story: bool,
+    /// Another actor has written the status.
+    pub foreign_status: bool,
     /// Lower bound for the request of the stored version, in microseconds.
     pub written: Option<i64>,
     /// The last change, in microseconds.
@@ -196,6 +200,7 @@ impl Track {
             warnings: Vec::new(),
             story: VecDeque::new(),
             keeps_story,
+            foreign_status: false,
             written: None,
             changed: None,
             pods_changed: None,
@@ -254,7 +259,8 @@ impl Track {
 
     /// Makes the verdict inconclusive for this reason, which concerns one write. The rest is judged all the same.
     pub fn reserve(&mut self, place: Place, reason: String) {
-        if self.reservations.len() < VIOLATIONS_KEPT {
+        let is_known = self.reservations.iter().any(|(_, known)| *known == reason);
+        if self.reservations.len() < RESERVATIONS_KEPT && !is_known {
             self.reservations.push((place, reason));
         }
     }

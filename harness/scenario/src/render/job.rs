@@ -194,6 +194,7 @@ fn condition(condition: &Condition, names: &Names) -> Value {
         ConditionStatus::True => "True",
         ConditionStatus::False => "False",
         ConditionStatus::Unknown => "Unknown",
+        ConditionStatus::Undefined => "",
     };
     let changed = condition.last_transition_time.map(stamp);
     members([

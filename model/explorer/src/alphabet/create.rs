@@ -3,7 +3,8 @@
 use super::{DecisionContext, Manager};
 use crate::scope::Scope;
 use crate::world::JobState;
-use jobcheck_spec::guards::creation::judge_creation;
+use jobcheck_spec::guards::birth::judge_newborn;
+use jobcheck_spec::guards::creation::{judge_creation, judge_retry};
 use jobcheck_spec::incarnation;
 use jobcheck_spec::indexes::Index;
 use jobcheck_spec::job::FailureAction;
@@ -71,6 +72,10 @@ fn newborn(context: &DecisionContext<'_>) -> Pod {
 pub fn judge(context: &DecisionContext<'_>, pod: &Pod) -> Findings {
     let Some(view) = context.cached_view() else { return super::out_of_reach("creation of a pod") };
     let mut findings = Findings::new();
+    judge_newborn(context.cached.as_deref(), pod, &mut findings);
+    if let Some(refused) = context.refused {
+        judge_retry(context.now.since(refused), false, &mut findings);
+    }
     judge_creation(&view, pod, &mut findings);
     findings
 }

@@ -19,6 +19,7 @@ use crate::world::{Driver, JobId, JobState, World};
 use jobcheck_spec::backoff::BackoffRecord;
 use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::gates::Gates;
+use jobcheck_spec::guards::ownership::judge_intrusion;
 use jobcheck_spec::incarnation;
 use jobcheck_spec::job::{Job, JobStatus};
 use jobcheck_spec::pod::Pod;
@@ -62,6 +63,8 @@ struct DecisionContext<'a> {
     deletes_failed: bool,
     /// True if a creation was refused because the namespace is being deleted.
     namespace_goes: bool,
+    /// The time of that refusal, if it was in an earlier sync and the subject remembers it (PC-12).
+    refused: Option<Time>,
     /// True if the Pod cache is the input of a sync.
     in_sync: bool,
     /// The start of that sync.
@@ -96,6 +99,7 @@ impl<'a> DecisionContext<'a> {
             record: &knowledge.backoff,
             deletes_failed: false,
             namespace_goes: false,
+            refused: None,
             in_sync: false,
             began: None,
             now,
@@ -131,6 +135,7 @@ impl<'a> DecisionContext<'a> {
             record: &process.knowledge.backoff,
             deletes_failed,
             namespace_goes: process.memory.namespace_goes(now),
+            refused: process.sync.as_ref().and_then(|sync| sync.read.own_requests.refused),
             in_sync: process.sync.is_some(),
             began: process.sync.as_ref().map(|sync| sync.read.now),
             now,
@@ -225,10 +230,9 @@ pub fn judge_by(job_state: &JobState, by: usize, write: &Write, now: Time, scope
 }
 
 fn judge_at(context: &DecisionContext<'_>, write: &Write) -> Findings {
-    if context.is_of_another_manager() {
-        let mut findings = Findings::new();
-        let expected = "none: the Job has another manager";
-        findings.require(Req::MB03, false, "write of the built-in", expected, "a write");
+    let mut findings = Findings::new();
+    judge_intrusion(true, context.is_of_another_manager(), "a write", &mut findings);
+    if !findings.is_clean() {
         return findings;
     }
     match write {

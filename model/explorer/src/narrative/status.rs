@@ -143,6 +143,7 @@ fn condition(it: &Condition) -> String {
         ConditionStatus::True => "True",
         ConditionStatus::False => "False",
         ConditionStatus::Unknown => "Unknown",
+        ConditionStatus::Undefined => "undefined",
     };
     let reason = if it.reason.is_empty() { String::new() } else { format!(" ({})", it.reason) };
     format!("{}={status}{reason}", it.kind.as_str())

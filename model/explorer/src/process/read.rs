@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jobcheck_spec::guards::creation::REFUSAL_LASTS;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::time::Time;
@@ -55,9 +56,6 @@ pub struct OwnRequests {
     /// The time at which a creation was refused because the namespace is being deleted (PC-12).
     pub refused: Option<Time>,
 }
-
-/// The seconds for which no pod is created after such a refusal (PC-12).
-pub const REFUSAL_LASTS: i64 = 300;
 
 impl OwnRequests {
     /// PC-12: returns true if a creation was refused recently because the namespace is being deleted.

@@ -11,7 +11,7 @@ use crate::time::Time;
 use crate::uid::Uid;
 
 /// A new Job with default values: one completion, and no status.
-pub(super) fn job() -> Job {
+pub(crate) fn job() -> Job {
     let template = Template { container_names: vec!["main".into()], ..Template::default() };
     let spec = JobSpec { template, ..JobSpec::default() };
     let sent = Job {

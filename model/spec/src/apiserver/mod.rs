@@ -10,6 +10,8 @@
 //! | PUT or PATCH of a Job | [`spec_updated`] | [`validate_spec_update`] | [`would_refuse_spec`] |
 //! | PUT or PATCH of `jobs/status` | [`status_updated`] | [`validate_status_update`] | [`would_refuse_status`] |
 //! | DELETE of a Job | [`deleted`] | [`validate_delete`], [`validate_removal`] | – |
+//! | PUT or PATCH with a resourceVersion | – | [`validate_base`] | – |
+//! | DELETE of a pod | [`Pod::delete`](crate::pod::Pod::delete) | [`validate_pod_deletion`] | – |
 //!
 //! All rules read the objects that the server stored, never a view. [`RuleSet`] has the differences between versions of
 //! Kubernetes.
@@ -28,11 +30,12 @@ mod create;
 mod delete;
 mod effect;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 mod index_text;
 mod names;
 mod outcome;
 mod policies;
+mod precondition;
 mod rules;
 mod spec;
 mod status;
@@ -44,6 +47,7 @@ pub use delete::{
     FOREGROUND, ORPHAN, Propagation, deleted, finalizers_after_delete, validate_delete, validate_removal,
 };
 pub use effect::{created, defaulted, spec_updated, status_updated};
+pub use precondition::{validate_base, validate_pod_deletion};
 pub use rules::RuleSet;
 pub use spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL};
 pub use status::{validate_status_update, would_refuse_status};

@@ -2,6 +2,8 @@
 //!
 //! | write | requirements | decided by |
 //! | --- | --- | --- |
+//! | the same: status of a condition ([`judge_condition_statuses`]) | TC-16 | the truth, and who has sent it |
+//! | write to the main resource by an executor | TC-11 | the truth: the Job before and after the write |
 //! | status write of any manager | TC-03, TC-05, TC-06, S-12, SS-34; TC-11 for executors, SS-33 for others | the truth: the status before and after the write |
 //!
 //! The rules need the Job object alone, because a mirror copies a Job whose pods are in another cluster.
@@ -9,7 +11,7 @@
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
 use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
-use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus};
 use crate::requirement::{Findings, Operand};
 
 /// Judges a status write by the status before and after it.
@@ -80,6 +82,17 @@ fn judge_after_finish(old: &JobStatus, new: &JobStatus, executor: bool, findings
         let unchanged = if executor { old == new } else { same_counts(old, new) };
         let (what, found) = ("status write after the terminal condition", "a changed status");
         findings.require(req, unchanged, what, "no change", found);
+    }
+}
+
+/// TC-11: an executor leaves the spec of a finished Job alone.
+///
+/// The writes of the explorer contain no spec, so that only traces reach this guard.
+pub fn judge_spec_after_finish(old: &Job, new: &Job, findings: &mut Findings) {
+    if old.status.is_finished() {
+        let expected = "unchanged after the Job has finished";
+        let found = "changed by the Job's controller";
+        findings.require(Req::TC11, old.spec == new.spec, "spec", expected, found);
     }
 }
 
@@ -164,5 +177,70 @@ fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findin
     if let (Some(completion), Some(transition)) = (new.completion_time, complete.last_transition_time) {
         let what = "completionTime, no later than the transition to Complete";
         findings.require(Req::TC05, completion <= transition, what, transition, completion);
+    }
+}
+
+/// TC-16: the status of a condition that the write sets is one that the API defines. An executor sets Suspended to True
+/// or False, and the other conditions to True.
+///
+/// A condition that another actor has set keeps its status, and conditions of other types belong to others. `executor`
+/// is false for other managers, and if the trace does not show the sender: a user may set a condition to False.
+///
+/// The explorer's controllers set conditions to the statuses that their decisions have, so that it does not ask.
+pub fn judge_condition_statuses(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
+    let stays = |condition: &Condition| {
+        old.conditions.iter().any(|was| (&was.kind, was.status) == (&condition.kind, condition.status))
+    };
+    for condition in new.conditions.iter().filter(|condition| !stays(condition)) {
+        let (fits, expected) = match (&condition.kind, condition.status) {
+            (ConditionKind::Other(_), _) => continue,
+            (_, status) if !executor => (status != ConditionStatus::Undefined, "True, False or Unknown"),
+            (ConditionKind::Suspended, status) => {
+                (matches!(status, ConditionStatus::True | ConditionStatus::False), "True or False")
+            }
+            (_, status) => (status == ConditionStatus::True, "True"),
+        };
+        let found = Operand::lazy(|| format!("{}={:?}", condition.kind.as_str(), condition.status));
+        findings.require(Req::TC16, fits, "status of a condition", expected, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(kind: ConditionKind, status: ConditionStatus) -> JobStatus {
+        let condition =
+            Condition { kind, status, reason: "R".into(), message: "M".into(), last_transition_time: None };
+        JobStatus { conditions: vec![condition], ..JobStatus::default() }
+    }
+
+    fn fits(old: &JobStatus, new: &JobStatus, executor: bool) -> bool {
+        let mut findings = Findings::new();
+        judge_condition_statuses(old, new, executor, &mut findings);
+        findings.is_clean()
+    }
+
+    #[test]
+    fn condition_has_a_status_that_its_writer_may_set() {
+        use ConditionKind::{FailureTarget, Suspended};
+        use ConditionStatus::{False, True, Undefined, Unknown};
+        for (kind, status, by_executor, by_mirror) in [
+            (FailureTarget, True, true, true),
+            (FailureTarget, False, false, true),
+            (FailureTarget, Unknown, false, true),
+            (FailureTarget, Undefined, false, false),
+            (Suspended, False, true, true),
+            (Suspended, Unknown, false, true),
+            (ConditionKind::Other("X".into()), Undefined, true, true),
+        ] {
+            let (none, new) = (JobStatus::default(), with(kind, status));
+            assert_eq!(
+                (fits(&none, &new, true), fits(&none, &new, false)),
+                (by_executor, by_mirror),
+                "{new:?}"
+            );
+            assert!(fits(&new, &new, true));
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! | Is there room for one more pod? | PC-04, PC-05, RP-03 | a view, with the sync's own creations and deletions |
 //! | Is the index free, and one of the lowest? | PC-17, PC-18, RP-12, BI-04 | the same |
 //! | Has the delay after failures passed? | BO-01, BO-04, BO-10, RP-10 | a view, and the times of the pods |
+//! | Has the namespace refused a creation before? | PC-12 | the time since the refusal |
 //! | Does the pod continue the failure counts of its index? | BI-02 | a view |
 
 use crate::catalogue::Req;
@@ -17,6 +18,9 @@ use crate::pod::{Pod, PolicyMatch};
 use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
+
+/// Seconds for which a creation in a namespace that is being deleted is not tried again (PC-12).
+pub const REFUSAL_LASTS: i64 = 300;
 
 /// Judges the creation of `pod` against the view before the creation.
 pub fn judge_creation(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
@@ -195,6 +199,21 @@ fn of_early_creation(req: Req, view: &View<'_>, last: Time) -> Req {
 fn latest_creation(view: &View<'_>, pod: &Pod) -> Time {
     let by_object = pod.created.plus(1);
     view.latest.map_or(by_object, |latest| latest.min(by_object))
+}
+
+/// PC-12: no pod is created for 300 s after a refusal because the namespace is being deleted.
+///
+/// `passed` are the seconds since the refusal in an earlier sync. `is_forgotten` is true if the process may have been
+/// restarted since, which loses its memory. Returns whether only that admits the creation.
+///
+/// The explorer asks it about a controller that remembers the time of the refusal. The reference algorithm, like 1.36,
+/// only keeps an unmet expectation; a property covers it.
+pub fn judge_retry(passed: i64, is_forgotten: bool, findings: &mut Findings) -> bool {
+    let early = passed < REFUSAL_LASTS;
+    let expected = "none for 300 s after the refusal: the namespace is being deleted";
+    let found = Operand::lazy(|| format!("after {passed} s"));
+    findings.require(Req::PC12, !early || is_forgotten, "creation of a pod", expected, found);
+    early && is_forgotten
 }
 
 /// BI-02, BO-10: the pod continues the failure counts of its index, and the delay of its index has passed.

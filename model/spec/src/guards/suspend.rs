@@ -184,7 +184,9 @@ fn judge_texts(new: &JobStatus, is: Option<ConditionStatus>, findings: &mut Find
     let Some(condition) = new.condition(&ConditionKind::Suspended) else { return };
     let (reason, message) = match is {
         Some(ConditionStatus::True) => ("JobSuspended", "Job suspended"),
-        Some(ConditionStatus::False | ConditionStatus::Unknown) | None => ("JobResumed", "Job resumed"),
+        Some(ConditionStatus::False | ConditionStatus::Unknown | ConditionStatus::Undefined) | None => {
+            ("JobResumed", "Job resumed")
+        }
     };
     findings.require(
         Req::TC02,
@@ -201,6 +203,7 @@ fn status_text(status: Option<ConditionStatus>) -> &'static str {
         Some(ConditionStatus::True) => "True",
         Some(ConditionStatus::False) => "False",
         Some(ConditionStatus::Unknown) => "Unknown",
+        Some(ConditionStatus::Undefined) => "undefined",
     }
 }
 

@@ -5,6 +5,9 @@
 //! | Is the Job finished, with `ttlSecondsAfterFinished`, and not being deleted? | TT-01, TT-09, TT-13 | the stored Job, or a version that the controller may have read |
 //! | Has the TTL passed since the Job finished? | TT-02, TT-03, TT-08, TT-10 | a version that the controller may have read |
 //! | Is the request a foreground deletion with the UID as a precondition? | TT-06 | the request |
+//!
+//! Any other write of a Job breaks TT-11 ([`judge_ttl_write`]). The TTL controllers of the explorer send nothing but
+//! DELETE.
 
 use crate::catalogue::Req;
 use crate::guards::diagnosis;
@@ -66,6 +69,13 @@ pub fn judge_ttl_deletion(readable: &[&Job], deletion: &JobDeletion, findings: &
         judge_expiry(readable, deletion, findings);
     }
     judge_request(stored, deletion, findings);
+}
+
+/// TT-11: the TTL controller deletes Jobs and writes none. `deletes` is true for a DELETE.
+pub fn judge_ttl_write(deletes: bool, findings: &mut Findings) {
+    if !deletes {
+        findings.require(Req::TT11, false, "write of a Job", "none by the TTL controller", "a write");
+    }
 }
 
 /// TT-02, TT-03: the DELETE is not earlier than the expiry of some version that the controller may have read.
