@@ -39,15 +39,19 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `input`, `documents` | opens inputs and cuts them into JSON documents |
+//! | `input`, `unpack` | opens inputs and unpacks them |
+//! | `documents`, `scan` | cuts inputs into JSON documents, and lists into their elements |
+//! | `envelope`, `prefix`, `cloud_logging`, `unwrap` | takes events out of what log systems put around them |
 //! | `form`, `audit`, `watch`, `lines` | recognise and read the three forms |
 //! | `record`, `request`, `native`, `object` | the types of a record |
 //! | `source`, `reader` | one input; all inputs, merged |
 //! | `time`, [`parse_duration`] | times and durations as text |
 
 mod audit;
+mod cloud_logging;
 mod documents;
 mod duration;
+mod envelope;
 mod error;
 mod form;
 mod input;
@@ -56,12 +60,16 @@ mod native;
 mod object;
 mod owned;
 mod parsed;
+mod prefix;
 mod reader;
 mod record;
 mod request;
+mod scan;
 mod source;
 mod text;
 mod time;
+mod unpack;
+mod unwrap;
 mod watch;
 mod writer;
 

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::documents::{Documents, LONGEST};
+use crate::envelope::{self, Opening};
 use crate::error::{Defect, Problem, ReadError};
-use crate::form::recognise;
+use crate::form::{recognise, recognise_part};
 use crate::input::{Input, Opened};
 use crate::native::VERSION;
 use crate::owned::OwnedRecord;
-use crate::parsed::{Parsed, Skipped};
+use crate::parsed::{Parsed, SkipReason, Skipped};
 use crate::record::{Form, Place, Record};
+use crate::unwrap::{Step, Unwrapping};
 use crate::{audit, lines, watch};
 
 /// Facts about an input.
@@ -41,6 +43,8 @@ pub(crate) struct Source {
     is_listed: bool,
     /// A position in the current document, and the number of line breaks before it.
     counted: (usize, u64),
+    /// Set if the first document is an envelope.
+    unwrapping: Option<Box<Unwrapping>>,
     version: crate::native::Version,
     head: Option<Head>,
     /// Latest time and highest version so far, by which inputs are merged.
@@ -88,6 +92,7 @@ impl Source {
             listed: VecDeque::new(),
             is_listed: false,
             counted: (0, 0),
+            unwrapping: None,
             version: VERSION,
             head: None,
             time: i64::MIN,
@@ -109,7 +114,8 @@ impl Source {
             return None;
         };
         let place = Place { file, line: head.line };
-        Some(Record { place, form, body: head.held.view(documents.text()) })
+        let text = self.unwrapping.as_ref().map_or(documents.text(), |it| &it.text);
+        Some(Record { place, form, body: head.held.view(text) })
     }
 
     /// Number of bytes read, and size, before decompression.
@@ -130,20 +136,29 @@ impl Source {
         };
         let found = self.seek(&mut documents);
         self.info.bytes = documents.bytes;
-        self.info.lines = documents.lines;
+        self.info.lines = documents.lines();
         match found {
             Ok(true) => self.state = State::Open(documents),
-            Ok(false) if self.info.form.is_none() => return Err(self.error(None, Problem::Empty)),
-            Ok(false) => {}
-            Err(defect) => {
-                let mut problem = *defect.problem;
-                if let Problem::Cut { at_end } = &mut problem {
-                    *at_end = documents.is_at_end();
-                }
-                return Err(self.error(Some(documents.line + defect.after), problem));
-            }
+            Ok(false) if self.info.form.is_some() => {}
+            // Envelopes of other logs alone are an audit log without records.
+            Ok(false) if self.info.skipped.total() > 0 => self.info.form = Some(Form::Audit),
+            Ok(false) if documents.had_list => return Err(self.error(None, Problem::EmptyList)),
+            Ok(false) => return Err(self.error(None, Problem::Empty)),
+            Err(defect) => return Err(self.defect(&mut documents, defect)),
         }
         Ok(())
+    }
+
+    /// The error for a defect in the current document.
+    fn defect(&self, documents: &mut Documents, defect: Defect) -> ReadError {
+        let mut problem = *defect.problem;
+        if let Problem::Cut { at_end } = &mut problem {
+            *at_end = documents.is_at_end();
+        }
+        if let Some(number) = documents.element() {
+            problem = Problem::Element { problem: Box::new(problem), number };
+        }
+        self.error(Some(documents.line + defect.after), problem)
     }
 
     fn error(&self, line: Option<u64>, problem: Problem) -> ReadError {
@@ -153,10 +168,17 @@ impl Source {
     /// Reads documents up to the next record. Returns `false` at the end.
     fn seek(&mut self, documents: &mut Documents) -> Result<bool, Defect> {
         loop {
+            if let Some(unwrapping) = &mut self.unwrapping {
+                match unwrapping.step(documents)? {
+                    Step::Ended => return Ok(false),
+                    step if self.take_step(&step)? => return Ok(true),
+                    _ => continue,
+                }
+            }
             let item = match self.listed.pop_front() {
                 Some(item) => item,
                 None if documents.advance()? => {
-                    self.is_listed = false;
+                    self.is_listed = documents.is_of_event_list();
                     self.counted = (0, 0);
                     0..documents.text().len()
                 }
@@ -164,6 +186,9 @@ impl Source {
             };
             // A document may be spread over lines, and an item may begin on any of them.
             let before = self.lines_before(documents.text(), item.start);
+            if self.info.form.is_none() && self.begins_wrapped(documents)? {
+                continue;
+            }
             let parsed = self.parse(documents.text(), item).map_err(|defect| add_lines(defect, before))?;
             match parsed {
                 Parsed::Record(held) => {
@@ -179,15 +204,70 @@ impl Source {
         }
     }
 
-    fn parse(&mut self, document: &str, item: Range<usize>) -> Result<Parsed, Defect> {
-        let form = match self.info.form {
-            Some(form) => form,
-            None => *self.info.form.insert(recognise(document)?),
+    /// Recognises the form by the first document. Returns `true` if it is an envelope, which is opened then.
+    fn begins_wrapped(&mut self, documents: &Documents) -> Result<bool, Defect> {
+        if documents.is_of_event_list() {
+            self.info.form = Some(Form::Audit);
+            return Ok(false);
+        }
+        let text = documents.text();
+        match recognise(text) {
+            Ok(form) => {
+                self.info.form = Some(form);
+                Ok(false)
+            }
+            Err(defect) if matches!(envelope::open(text), Ok(Opening::Unknown)) => Err(defect),
+            Err(_) => {
+                self.unwrapping = Some(Box::new(Unwrapping::of(text.to_owned())));
+                Ok(true)
+            }
+        }
+    }
+
+    /// Reads the line of a trace that was taken out of an envelope. Returns `true` if it is a record.
+    fn take_step(&mut self, step: &Step) -> Result<bool, Defect> {
+        match step {
+            Step::Found => {}
+            Step::Other => {
+                self.info.skipped.count(SkipReason::Resource);
+                return Ok(false);
+            }
+            Step::Opened | Step::Ended => return Ok(false),
+        }
+        let Some(mut unwrapping) = self.unwrapping.take() else { return Ok(false) };
+        let parsed = self.parse_unwrapped(&mut unwrapping);
+        let line = unwrapping.line;
+        self.unwrapping = Some(unwrapping);
+        match parsed? {
+            Parsed::Record(held) => self.hold(line, held),
+            Parsed::Skipped(why) => {
+                self.info.skipped.count(why);
+                return Ok(false);
+            }
+            Parsed::List(_) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn parse_unwrapped(&mut self, unwrapping: &mut Unwrapping) -> Result<Parsed, Defect> {
+        let text = &*unwrapping.text;
+        let parsed = match self.info.form {
+            Some(form) => Ok(form),
+            None => recognise_part(text).inspect(|form| self.info.form = Some(*form)),
         };
-        match form {
-            Form::Audit => audit::parse(document, document.get(item).unwrap_or_default(), self.is_listed),
-            Form::Watch => watch::parse(document),
-            Form::Native => lines::parse(document, self.version),
+        let parsed = parsed.and_then(|form| match form {
+            Form::Audit => audit::parse(text, text, true),
+            Form::Watch => watch::parse(text),
+            Form::Native => lines::parse(text, self.version),
+        });
+        parsed.map_err(|defect| unwrapping.placed(*defect.problem))
+    }
+
+    fn parse(&mut self, document: &str, item: Range<usize>) -> Result<Parsed, Defect> {
+        match self.info.form {
+            Some(Form::Watch) => watch::parse(document),
+            Some(Form::Native) => lines::parse(document, self.version),
+            _ => audit::parse(document, document.get(item).unwrap_or_default(), self.is_listed),
         }
     }
 
