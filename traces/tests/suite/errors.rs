@@ -59,6 +59,22 @@ fn an_empty_file_is_an_error_and_a_trace_without_a_write_is_none() {
 }
 
 #[test]
+fn an_empty_file_beside_another_is_no_error() {
+    let line = audited("a", 1, 200, 7);
+    let reads = line.replace("\"update\"", "\"get\"");
+    for other in ["", "\n\n", "[]", r#"{"events":[]}"#] {
+        for known in [&line, &reads] {
+            let result = summary(&[input("empty", other), input("known", known)]);
+            assert_eq!(result.len(), summary_of(known).len(), "{other:?}: {result:?}");
+            assert!(result.iter().all(|line| line.starts_with("1:1 update")), "{other:?}: {result:?}");
+        }
+    }
+    let found = |name: &str, what: &str| format!("{name}: expected a trace, found an empty {what}");
+    let result = summary(&[input("a", ""), input("b", "[]")]);
+    assert_eq!(result, [found("a", "file"), found("b", "list")]);
+}
+
+#[test]
 fn a_truncated_line_and_a_truncated_file_are_different_errors() {
     let line = audited("a", 1, 200, 7);
     let cut = &line[..line.len() / 2];
