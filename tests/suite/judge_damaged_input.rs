@@ -69,7 +69,8 @@ fn replay(bytes: Vec<u8>) -> Replayed {
                 }
             }
             Err(error) => {
-                let whole = matches!(error.problem, Problem::Empty | Problem::Gzip(_) | Problem::GzipCut);
+                let whole = error.problem.is_emptiness()
+                    || matches!(error.problem, Problem::Damaged { .. } | Problem::PackedCut { .. });
                 assert!(error.line.is_some() || whole, "no line: {error}");
                 assert!(error.to_string().starts_with("damaged"), "no file: {error}");
                 errors.push(error.line);

@@ -133,11 +133,7 @@ pub(crate) fn event(entry: &Fields<'_>, payload: &RawValue) -> Result<Option<Str
     let event = Event {
         kind: "Event",
         api_version: AUDIT_VERSION,
-        level: match (log.request, log.response) {
-            (_, Some(_)) => "RequestResponse",
-            (Some(_), None) => "Request",
-            (None, None) => "Metadata",
-        },
+        level: level(&log, method.verb),
         audit_id: operation.and_then(|it| it.id).unwrap_or_else(|| word(entry, "insertId")),
         stage: "ResponseComplete",
         verb: method.verb,
@@ -160,6 +156,17 @@ pub(crate) fn event(entry: &Fields<'_>, payload: &RawValue) -> Result<Option<Str
         stage_timestamp: format_micros(done.max(received)).unwrap_or_default(),
     };
     Ok(Some(serde_json::to_string(&event)?))
+}
+
+/// The level of the recording. A deletion may have its options in a query, which no entry shows: without a body, what was
+/// asked is unknown.
+fn level(log: &AuditLog<'_>, verb: &str) -> &'static str {
+    match (log.request, log.response) {
+        (None, _) if verb == "delete" => "Metadata",
+        (_, Some(_)) => "RequestResponse",
+        (Some(_), None) => "Request",
+        (None, None) => "Metadata",
+    }
 }
 
 /// A `methodName`: `io.k8s.GROUP.VERSION.RESOURCE[.SUBRESOURCE].VERB`.

@@ -106,8 +106,10 @@ impl Documents {
             Layout::Unknown => self.first(&mut bytes)?,
             Layout::Spread => self.next_value(&mut bytes)?,
         };
-        // A trailing line break would count as a line in the parser's positions.
-        bytes.truncate(bytes.trim_ascii_end().len());
+        // A trailing line break would count as a line in the parser's positions. Other blanks may be in a part of a text.
+        while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            bytes.pop();
+        }
         self.text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
         Ok(found)
     }

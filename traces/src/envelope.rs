@@ -11,7 +11,7 @@ use crate::cloud_logging;
 use crate::error::{Defect, Problem};
 use crate::form::is_line_of_a_trace;
 use crate::prefix;
-use crate::scan::{Scan, Scanned, holds_a_list};
+use crate::scan::holds_a_list;
 use crate::text::Text;
 
 /// The fields of an object, by their names.
@@ -134,8 +134,8 @@ pub(crate) enum Opening {
     Other,
     /// An envelope, with the text in it.
     Holds(String, Origin),
-    /// An envelope with a part of a text.
-    Piece { text: String, is_last: bool, origin: Origin },
+    /// An envelope with a part of a text. Whether it is the last one may be unknown.
+    Piece { text: String, is_last: Option<bool>, origin: Origin },
     /// Anything else.
     Unknown,
 }
@@ -191,7 +191,7 @@ impl Envelope {
         if !self.is_split {
             return Some(Opening::Holds(text, origin));
         }
-        let is_last = text.ends_with('\n') || is_whole(&text);
+        let is_last = text.ends_with('\n').then_some(true);
         Some(Opening::Piece { text, is_last, origin })
     }
 }
@@ -230,15 +230,9 @@ pub(crate) fn word(fields: &Fields<'_>, name: &str) -> String {
 fn text_of_text(document: &str) -> Opening {
     let origin = Origin { name: "a JSON string", remedy: "print it without quotes: jq -r" };
     match serde_json::from_str::<String>(document) {
-        Ok(text) if text.trim_start().starts_with(['{', '[']) => Opening::Holds(text, origin),
+        Ok(text) if text.trim_start().starts_with(['{', '[', '"']) => Opening::Holds(text, origin),
         _ => Opening::Unknown,
     }
-}
-
-/// Returns `true` if a text is no object that ends elsewhere.
-fn is_whole(text: &str) -> bool {
-    let text = text.trim();
-    !text.starts_with('{') || matches!(Scan::value().feed(text.as_bytes()), Scanned::End(_))
 }
 
 /// A container writes its audit log to standard output, and other messages to standard error.

@@ -14,7 +14,7 @@ const LONGEST: usize = 1024;
 
 /// Looks into a line that does not begin as JSON.
 pub(crate) fn open(line: &str, remedy: &'static str) -> Opening {
-    let mut words = line.trim().splitn(4, ' ');
+    let mut words = line.trim_start().splitn(4, ' ');
     let (time, second, third) = (words.next(), words.next(), words.next());
     let is_timed = time.is_some_and(is_time);
     if let (true, Some(stream @ ("stdout" | "stderr")), Some(tag)) = (is_timed, second, third)
@@ -22,18 +22,30 @@ pub(crate) fn open(line: &str, remedy: &'static str) -> Opening {
     {
         let origin = Origin { name: "a line of a container", remedy };
         let text = words.next().unwrap_or_default().to_owned();
-        return if stream == "stderr" { Opening::Other } else { Opening::Piece { text, is_last, origin } };
+        return if stream == "stderr" {
+            Opening::Other
+        } else {
+            Opening::Piece { text, is_last: Some(is_last), origin }
+        };
     }
     if is_timed && second.is_some_and(is_other_component) {
         return Opening::Other;
     }
-    // An object has a name behind its bracket; a set of labels has none.
-    match line.find("{\"") {
-        Some(at) if at <= LONGEST => {
-            Opening::Holds(line[at..].to_owned(), Origin { name: "a line of text", remedy })
-        }
-        _ => Opening::Unknown,
+    match json_in(line) {
+        Some(json) => Opening::Holds(json.to_owned(), Origin { name: "a line of text", remedy }),
+        None => Opening::Unknown,
     }
+}
+
+/// The JSON behind a prefix. An object has a name in quotes behind its bracket; a set of labels has none.
+fn json_in(line: &str) -> Option<&str> {
+    let is_blank_or_open = |byte: &u8| matches!(byte, b' ' | b'\t' | b'[' | b'{');
+    let begins = |at: usize| {
+        let next = line.as_bytes()[at..].iter().take(LONGEST).find(|byte| !is_blank_or_open(byte));
+        next == Some(&b'"')
+    };
+    let brackets = line.bytes().take(LONGEST).enumerate().filter(|(_, byte)| matches!(byte, b'{' | b'['));
+    brackets.map(|(at, _)| at).find(|at| begins(*at)).and_then(|at| line.get(at..))
 }
 
 /// `F` marks the last part of a line, `P` any other. More tags may follow behind a colon.

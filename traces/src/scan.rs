@@ -149,7 +149,7 @@ impl Scan {
         let is_here = |path: &&[&str]| {
             path.len() == self.depth && path.iter().zip(&self.names).all(|(name, at)| name.as_bytes() == at)
         };
-        self.seeks_lists && self.after_colon && LISTS.iter().any(|path| is_here(path))
+        self.seeks_lists && self.after_colon && LISTS.iter().any(is_here)
     }
 }
 

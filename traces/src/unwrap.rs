@@ -1,12 +1,11 @@
 //! Takes the lines of a trace out of envelopes, within one another.
 
-use std::mem;
-
 use crate::documents::{Documents, LONGEST};
 use crate::envelope::{Opening, Origin, open, within};
 use crate::error::{Defect, Problem};
 use crate::form::recognise;
 use crate::input::Opened;
+use crate::scan::{Scan, Scanned};
 
 /// Maximum number of envelopes or lists within one another.
 const DEEPEST: usize = 6;
@@ -18,14 +17,22 @@ pub(crate) struct Unwrapping {
     first: Option<String>,
     /// Lists in texts, each within the one before.
     lists: Vec<Documents>,
-    /// The beginning of a text that is spread over several envelopes, and the line on which it began.
-    held: Option<(u64, String)>,
+    /// The beginning of a text that is spread over several envelopes.
+    held: Option<Held>,
     /// The last envelope, for messages.
     origin: Option<Origin>,
     /// The line of a trace that was found last.
     pub text: String,
     /// The line of the input on which it begins.
     pub line: u64,
+}
+
+/// The beginning of a text.
+struct Held {
+    line: u64,
+    text: String,
+    /// Finds the end of an object, if nothing else shows that a part is the last one.
+    scan: Scan,
 }
 
 /// The result of one step.
@@ -68,8 +75,8 @@ impl Unwrapping {
                 self.open(text, is_event, documents.line)
             }
             None => match self.held.take() {
-                Some((line, _)) => {
-                    documents.line = line;
+                Some(held) => {
+                    documents.line = held.line;
                     Err(Problem::Cut { at_end: true })
                 }
                 None => Ok(Step::Ended),
@@ -89,6 +96,9 @@ impl Unwrapping {
     /// Opens a document, which may be the line of a trace already.
     fn open(&mut self, mut text: String, is_event: bool, line: u64) -> Result<Step, Problem> {
         self.line = line;
+        if self.lists.is_empty() {
+            self.origin = None;
+        }
         if is_event {
             self.text = text;
             return Ok(Step::Found);
@@ -112,7 +122,7 @@ impl Unwrapping {
                 }
                 Opening::Piece { text, is_last, origin } => {
                     self.origin = Some(origin);
-                    match self.join(text, is_last)? {
+                    match self.join(&text, is_last)? {
                         Some(whole) => whole,
                         None => return Ok(Step::Opened),
                     }
@@ -124,23 +134,26 @@ impl Unwrapping {
     }
 
     /// Adds a part to the parts before it. Returns the whole text behind the last part.
-    fn join(&mut self, part: String, is_last: bool) -> Result<Option<String>, Problem> {
-        let Some((line, mut whole)) = mem::take(&mut self.held) else {
-            if is_last {
-                return Ok(Some(part));
-            }
-            self.held = Some((self.line, part));
+    fn join(&mut self, part: &str, is_last: Option<bool>) -> Result<Option<String>, Problem> {
+        let held = self.held.take();
+        if held.is_none() && part.trim().is_empty() {
             return Ok(None);
-        };
-        whole.push_str(&part);
-        if whole.len() > LONGEST {
+        }
+        let is_first = held.is_none();
+        let new = || Held { line: self.line, text: String::new(), scan: Scan::value() };
+        let mut held = held.unwrap_or_else(new);
+        held.text.push_str(part);
+        if held.text.len() > LONGEST {
             return Err(Problem::TooLong { limit: LONGEST });
         }
-        if is_last || part.ends_with('\n') {
-            self.line = line;
-            return Ok(Some(whole));
+        let is_closed = held.scan.feed(part.as_bytes()) != Scanned::More;
+        // Text that is no object is reported where it is.
+        let is_text = is_first && !part.trim_start().starts_with('{');
+        if is_last.unwrap_or(is_text || is_closed) {
+            self.line = held.line;
+            return Ok(Some(held.text));
         }
-        self.held = Some((line, whole));
+        self.held = Some(held);
         Ok(None)
     }
 }
