@@ -150,6 +150,14 @@ pub enum Problem {
         /// The maximum.
         limit: usize,
     },
+    /// A long log begins with its newest events.
+    #[error(
+        "expected the oldest event first, found the newest first in more than {limit} bytes; export it again with the oldest first, or in parts"
+    )]
+    NewestFirst {
+        /// Maximum length of the events that are sorted.
+        limit: usize,
+    },
     /// A list has no elements.
     #[error("expected a trace, found an empty list")]
     EmptyList,

@@ -44,7 +44,7 @@
 //! | `envelope`, `prefix`, `cloud_logging`, `unwrap` | takes events out of what log systems put around them |
 //! | `form`, `audit`, `watch`, `lines` | recognise and read the three forms |
 //! | `record`, `request`, `native`, `object` | the types of a record |
-//! | `source`, `reader` | one input; all inputs, merged |
+//! | `source`, `order`, `reader` | one input; its direction; all inputs, merged |
 //! | `time`, [`parse_duration`] | times and durations as text |
 
 mod audit;
@@ -58,6 +58,7 @@ mod input;
 mod lines;
 mod native;
 mod object;
+mod order;
 mod owned;
 mod parsed;
 mod prefix;

@@ -11,6 +11,7 @@ use crate::error::{Defect, Problem, ReadError};
 use crate::form::{recognise, recognise_part};
 use crate::input::{Input, Opened};
 use crate::native::VERSION;
+use crate::order::{MOST_SORTED, Next, Order};
 use crate::owned::OwnedRecord;
 use crate::parsed::{Parsed, SkipReason, Skipped};
 use crate::record::{Form, Place, Record};
@@ -46,6 +47,9 @@ pub(crate) struct Source {
     /// Set if the first document is an envelope.
     unwrapping: Option<Box<Unwrapping>>,
     version: crate::native::Version,
+    order: Order,
+    /// The record that was read last, and the one that is ready.
+    found: Option<Head>,
     head: Option<Head>,
     /// Latest time and highest version so far, by which inputs are merged.
     pub time: i64,
@@ -61,9 +65,22 @@ enum State {
 }
 
 /// The next record.
-struct Head {
-    line: u64,
+pub(crate) struct Head {
+    pub line: u64,
     held: OwnedRecord,
+    /// Its document, unless that is the current one.
+    text: Option<String>,
+}
+
+impl Head {
+    pub(crate) fn time(&self) -> i64 {
+        self.held.time().unwrap_or(i64::MIN)
+    }
+
+    /// Length of the document.
+    pub(crate) fn length(&self) -> usize {
+        self.text.as_ref().map_or(0, String::len)
+    }
 }
 
 impl Source {
@@ -94,6 +111,8 @@ impl Source {
             counted: (0, 0),
             unwrapping: None,
             version: VERSION,
+            order: Order::default(),
+            found: None,
             head: None,
             time: i64::MIN,
             latest: 0,
@@ -109,13 +128,19 @@ impl Source {
 
     /// The record that is ready.
     pub(crate) fn record(&self, file: u32) -> Option<Record<'_>> {
-        let (Some(head), State::Open(documents), Some(form)) = (&self.head, &self.state, self.info.form)
-        else {
-            return None;
+        let (Some(head), Some(form)) = (&self.head, self.info.form) else { return None };
+        let text = match (&head.text, &self.state) {
+            (Some(text), _) => text,
+            (None, State::Open(documents)) => self.text(documents),
+            (None, _) => return None,
         };
         let place = Place { file, line: head.line };
-        let text = self.unwrapping.as_ref().map_or(documents.text(), |it| &it.text);
         Some(Record { place, form, body: head.held.view(text) })
+    }
+
+    /// The document of the record that was read last.
+    fn text<'s>(&'s self, documents: &'s Documents) -> &'s str {
+        self.unwrapping.as_ref().map_or(documents.text(), |it| &it.text)
     }
 
     /// Number of bytes read, and size, before decompression.
@@ -129,9 +154,51 @@ impl Source {
     /// Moves to the next record, if there is one. After an error the input counts as ended.
     pub(crate) fn advance(&mut self) -> Result<(), ReadError> {
         self.head = None;
+        while self.order.wants_more() && !matches!(self.state, State::Ended) {
+            match self.read() {
+                Ok(Some(head)) if self.info.form == Some(Form::Audit) => {
+                    let text = match &self.state {
+                        State::Open(documents) => self.text(documents).to_owned(),
+                        _ => String::new(),
+                    };
+                    self.order.keep(Head { text: Some(text), ..head }, self.info.records);
+                }
+                Ok(Some(head)) => {
+                    self.order.is_as_read();
+                    return self.take(Some(head));
+                }
+                Ok(None) => self.order.end(None),
+                Err(error) => self.order.end(Some(error)),
+            }
+        }
+        match self.order.next(matches!(self.state, State::Ended)) {
+            Next::Known(known) => self.take(Some(known?)),
+            Next::Read => {
+                let head = self.read()?;
+                self.take(head)
+            }
+            Next::TooLate(line) => {
+                self.state = State::Ended;
+                Err(self.error(Some(line), Problem::NewestFirst { limit: MOST_SORTED }))
+            }
+            Next::Nothing => Ok(()),
+        }
+    }
+
+    fn take(&mut self, head: Option<Head>) -> Result<(), ReadError> {
+        if let Some(Head { held, .. }) = &head {
+            self.time = held.time().map_or(self.time, |time| time.max(self.time));
+            self.latest = held.version().map_or(self.latest, |version| version.max(self.latest));
+        }
+        self.head = head;
+        Ok(())
+    }
+
+    /// Reads the next record.
+    fn read(&mut self) -> Result<Option<Head>, ReadError> {
         let mut documents = match std::mem::replace(&mut self.state, State::Ended) {
             State::Open(documents) => documents,
-            State::Ended => return Ok(()),
+            State::Ended => return Ok(None),
             State::Failed(problem) => return Err(self.error(None, problem)),
         };
         let found = self.seek(&mut documents);
@@ -146,7 +213,7 @@ impl Source {
             Ok(false) => return Err(self.error(None, Problem::Empty)),
             Err(defect) => return Err(self.defect(&mut documents, defect)),
         }
-        Ok(())
+        Ok(self.found.take())
     }
 
     /// The error for a defect in the current document.
@@ -283,10 +350,8 @@ impl Source {
         if let OwnedRecord::Header(header) = &held {
             self.version = header.version;
         }
-        self.time = held.time().map_or(self.time, |time| time.max(self.time));
-        self.latest = held.version().map_or(self.latest, |version| version.max(self.latest));
         self.info.records += 1;
-        self.head = Some(Head { line, held });
+        self.found = Some(Head { line, held, text: None });
     }
 }
 
