@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use jobcheck_judge::replay::{Judging, judge};
+use jobcheck_judge::replay::{Grouping, Judging, group, judge};
 use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_tests::corpus::folder;
 use jobcheck_tests::envelopes::{in_docker_parts, in_parts, wrappings};
@@ -24,7 +24,7 @@ fn judged(text: impl Into<Vec<u8>>) -> ReplayReport {
     judge(&[vec![input]], &Judging::default(), &mut |_, _| {})
 }
 
-/// What must not depend on the envelope.
+/// The facts that do not depend on the envelope.
 fn verdict(report: &ReplayReport) -> (Exit, u64, u64, Vec<(String, u64)>, Vec<String>) {
     let jobs = report.jobs.iter().map(|job| (job.job.clone(), job.judged_writes)).collect();
     let without_lines = |line: &String| match line.split_once(" line ") {
@@ -55,6 +55,78 @@ fn a_recording_in_an_envelope_gets_the_verdict_of_the_recording() {
         }
     }
     assert_eq!(compared, 3 * (2 * (wrappings().len() + 2) - 2));
+}
+
+/// The lines in another order: those of one second are exchanged.
+fn exchanged_within_a_second(lines: &[String]) -> Vec<String> {
+    let second = |line: &String| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        event["stageTimestamp"].as_str().unwrap().split('.').next().unwrap().to_owned()
+    };
+    let mut seconds: Vec<Vec<String>> = Vec::new();
+    for line in lines {
+        match seconds.last_mut() {
+            Some(group) if second(&group[0]) == second(line) => group.insert(0, line.clone()),
+            _ => seconds.push(vec![line.clone()]),
+        }
+    }
+    seconds.concat()
+}
+
+#[test]
+fn the_order_of_lines_and_files_changes_no_verdict() {
+    let names = RECORDINGS.into_iter().chain(["recordings/exponential-backoff", "recordings/suspend-resume"]);
+    for name in names {
+        let lines = lines(&format!("{name}.audit"));
+        let expected = verdict(&judged(lines.join("\n")));
+        let newest_first: Vec<String> = lines.iter().rev().cloned().collect();
+        assert_eq!(verdict(&judged(newest_first.join("\n"))), expected, "{name}, newest first");
+        let rows = &wrappings()[8];
+        assert_eq!(verdict(&judged(rows.around(&newest_first))), expected, "{name} in {}", rows.name);
+        let exchanged = exchanged_within_a_second(&lines);
+        assert_eq!(verdict(&judged(exchanged.join("\n"))), expected, "{name}, exchanged");
+        let part = |rest: usize| {
+            let chosen = exchanged.iter().skip(rest).step_by(2).cloned().collect::<Vec<_>>();
+            Input::Bytes(format!("part {rest}"), chosen.join("\n").into_bytes())
+        };
+        for inputs in [vec![part(0), part(1)], vec![part(1), part(0)]] {
+            let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
+            assert_eq!(verdict(&report), expected, "{name}, two files");
+        }
+    }
+}
+
+#[test]
+fn an_empty_file_beside_a_recording_changes_nothing() {
+    let lines = lines("recordings/completions-zero.watch");
+    let expected = verdict(&judged(lines.join("\n")));
+    let inputs = [("pods", String::new()), ("jobs", lines.join("\n"))];
+    let inputs = inputs.map(|(name, text)| Input::Bytes(name.to_owned(), text.into_bytes())).to_vec();
+    for grouping in [Grouping::Auto, Grouping::One] {
+        let traces = group(inputs.clone(), grouping, &mut |_, _| {});
+        assert_eq!(traces.len(), 1);
+        assert_eq!(verdict(&judge(&traces, &Judging::default(), &mut |_, _| {})), expected);
+    }
+}
+
+#[test]
+fn the_version_in_the_answer_to_a_deletion_changes_no_verdict() {
+    // kubernetes/kubernetes#138724, in 1.38. The version may be later than the removal.
+    for name in ["job-deleted-background", "recreate-same-name"] {
+        let lines = lines(&format!("recordings/{name}.audit"));
+        let newer: Vec<String> = lines
+            .iter()
+            .map(|line| {
+                let mut event: Value = serde_json::from_str(line).unwrap();
+                if event["verb"] == "delete" && event["responseObject"]["kind"] == "Status" {
+                    event["responseObject"]["metadata"]["resourceVersion"] = json!("999999");
+                }
+                event.to_string()
+            })
+            .collect();
+        assert_ne!(newer.iter().filter(|line| line.contains("999999")).count(), 0, "{name}");
+        assert_eq!(verdict(&judged(newer.join("\n"))), verdict(&judged(lines.join("\n"))), "{name}");
+    }
 }
 
 #[test]

@@ -64,9 +64,28 @@ struct Operation {
 }
 
 #[derive(Default, Deserialize)]
-struct ResponseKind {
+struct Answer {
     kind: Option<String>,
     code: Option<i64>,
+    metadata: Option<AnswerMetadata>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnswerMetadata {
+    resource_version: Option<String>,
+}
+
+impl Answer {
+    fn is_status(&self) -> bool {
+        self.kind.as_deref() == Some("Status")
+    }
+
+    /// A created object without a version was not stored: the query, which no entry shows, asked for a dry run.
+    fn is_dry_run(&self, verb: &str) -> bool {
+        let version = self.metadata.as_ref().and_then(|metadata| metadata.resource_version.as_ref());
+        verb == "create" && !self.is_status() && self.kind.is_some() && version.is_none()
+    }
 }
 
 #[derive(Serialize)]
@@ -78,6 +97,8 @@ struct Event<'a> {
     #[serde(rename = "auditID")]
     audit_id: String,
     stage: &'static str,
+    #[serde(rename = "requestURI", skip_serializing_if = "str::is_empty")]
+    request_uri: &'static str,
     verb: &'a str,
     user: User,
     user_agent: String,
@@ -130,12 +151,15 @@ pub(crate) fn event(entry: &Fields<'_>, payload: &RawValue) -> Result<Option<Str
         time(entry, "receiveTimestamp").map_or(received + SECOND, |logged| logged.min(received + SECOND));
     let operation: Option<Operation> =
         entry.get("operation").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let answer: Answer =
+        log.response.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     let event = Event {
         kind: "Event",
         api_version: AUDIT_VERSION,
         level: level(&log, method.verb),
         audit_id: operation.and_then(|it| it.id).unwrap_or_else(|| word(entry, "insertId")),
         stage: "ResponseComplete",
+        request_uri: if answer.is_dry_run(method.verb) { "?dryRun=All" } else { "" },
         verb: method.verb,
         user: User { username: user.to_owned() },
         user_agent: log.request_metadata.caller_supplied_user_agent.unwrap_or_default(),
@@ -147,7 +171,7 @@ pub(crate) fn event(entry: &Fields<'_>, payload: &RawValue) -> Result<Option<Str
             name,
         },
         response_status: RpcStatusOut {
-            code: code(&log.status, log.response, method.verb)?,
+            code: code(&log.status, &answer, method.verb)?,
             message: log.status.message.clone(),
         },
         request_object: log.request,
@@ -203,10 +227,8 @@ fn target(resource_name: &str) -> (&str, &str) {
 }
 
 /// The HTTP status of a response.
-fn code(status: &RpcStatus, response: Option<&RawValue>, verb: &str) -> Result<i64, Problem> {
-    let response: ResponseKind =
-        response.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-    if let (Some("Status"), Some(code)) = (response.kind.as_deref(), response.code) {
+fn code(status: &RpcStatus, answer: &Answer, verb: &str) -> Result<i64, Problem> {
+    if let Some(code) = answer.code.filter(|_| answer.is_status()) {
         return Ok(code);
     }
     Ok(match status.code.unwrap_or(0) {

@@ -1,7 +1,7 @@
 //! Envelopes: what log systems put around an event. An envelope is a path to a text or an object that holds the event.
 //!
-//! The rows of [`ENVELOPES`] are tried in their order. What an envelope holds may be in an envelope again, such as a line
-//! of a container in an event of CloudWatch Logs. Lists of envelopes are cut by `documents`.
+//! The rows of [`ENVELOPES`] are tried in their order. Envelopes may be within one another, such as a line of a
+//! container in an event of CloudWatch Logs. Lists of envelopes are cut by `documents`.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(crate) struct Envelope {
     is_other: fn(&Fields<'_>) -> bool,
     /// Long texts are spread over several envelopes.
     is_split: bool,
-    /// How to get audit events alone.
+    /// A command that exports audit events alone.
     pub remedy: &'static str,
 }
 
@@ -123,7 +123,7 @@ pub(crate) static ENVELOPES: [Envelope; 26] = [
     container("a record of Fluentd", &["message"], &["message"]),
 ];
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Debug)]
 pub(crate) enum Opening {
     /// A line of a trace.
@@ -134,13 +134,13 @@ pub(crate) enum Opening {
     Other,
     /// An envelope, with the text in it.
     Holds(String, Origin),
-    /// An envelope with a part of a text. Whether it is the last one may be unknown.
+    /// An envelope with a part of a text. `None`: nothing says whether it is the last one.
     Piece { text: String, is_last: Option<bool>, origin: Origin },
     /// Anything else.
     Unknown,
 }
 
-/// The kind of an envelope, for messages: its name, and how to get audit events alone.
+/// The name of an envelope, and a command that exports audit events alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub name: &'static str,

@@ -71,7 +71,7 @@ pub enum Problem {
     Damaged {
         /// Name of the compression.
         packing: &'static str,
-        /// What the decompressor says.
+        /// The message of the decompressor.
         error: io::Error,
     },
     /// Compressed data have no end.
@@ -133,7 +133,7 @@ pub enum Problem {
         problem: Box<Problem>,
         /// Name of the envelope.
         name: &'static str,
-        /// How to get audit events alone.
+        /// A command that exports audit events alone.
         remedy: &'static str,
     },
     /// A problem of an element of a list that is on one line.

@@ -1,6 +1,6 @@
 //! Turns an audit log that begins with its newest events.
 //!
-//! Query tools print the newest event first unless they are told otherwise: CloudWatch Logs Insights, Cloud Logging, Loki,
+//! Query tools print the newest event first by default: CloudWatch Logs Insights, Cloud Logging, Loki,
 //! Splunk, Elasticsearch. The first events show the direction. A log in the order of time is passed on as it is read; any
 //! other is sorted, as far as the memory for it reaches.
 
@@ -40,7 +40,7 @@ enum Direction {
     NewestFirst,
 }
 
-/// A record in the order of time. Of equal times the one that is read later is earlier.
+/// A record in the order of time. The later one of equal times comes first.
 struct Sorted {
     key: (i64, Reverse<u64>),
     head: Head,
@@ -66,11 +66,11 @@ impl Ord for Sorted {
     }
 }
 
-/// What an input has next.
+/// The next part of an input.
 pub(crate) enum Next {
     /// A record or an error that was read before.
     Known(Result<Head, ReadError>),
-    /// What is read next.
+    /// Not read yet.
     Read,
     /// A record that comes after later ones, and cannot be sorted any more.
     TooLate(u64),

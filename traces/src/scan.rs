@@ -26,7 +26,7 @@ const DEEPEST: usize = 2;
 /// Length of the longest name of a list.
 const LONGEST_NAME: usize = 16;
 
-/// What a part of a value contains.
+/// The content of a part of a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Scanned {
     /// No end: the value continues.

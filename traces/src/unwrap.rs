@@ -10,7 +10,7 @@ use crate::scan::{Scan, Scanned};
 /// Maximum number of envelopes or lists within one another.
 const DEEPEST: usize = 6;
 
-/// What is inside the current document of an input, and what of it is still to come.
+/// The documents inside the current document of an input.
 #[derive(Default)]
 pub(crate) struct Unwrapping {
     /// The first document, which was read already.

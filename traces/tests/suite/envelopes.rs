@@ -199,6 +199,61 @@ fn a_state_and_yaml_are_refused_with_what_to_do() {
     assert!(summary_of(state)[0].starts_with("trace:4: "));
 }
 
+/// An entry of Cloud Logging after one replacement.
+fn entry(from: &str, to: &str) -> String {
+    let entry = concat!(
+        r#"[{"insertId":"1","timestamp":"2026-11-21T00:00:01.000000Z","receiveTimestamp":"2026-11-21T00:00:09Z","protoPayload":{"#,
+        r#""serviceName":"k8s.io","methodName":"io.k8s.batch.v1.jobs.status.update","status":{},"#,
+        r#""resourceName":"batch/v1/namespaces/ns/jobs/a/status","authenticationInfo":{"principalEmail":"kcm"},"#,
+        r#""request":{"z":1},"response":{"@type":"batch.k8s.io/v1.Job","apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","uid":"u","resourceVersion":"7"}}}}]"#
+    );
+    assert!(entry.contains(from), "{from}");
+    entry.replacen(from, to, 1)
+}
+
+#[test]
+fn an_entry_of_gke_is_converted() {
+    let text = entry("", "");
+    let mut reader = Reader::open(&[input("trace", &text)]);
+    let Body::Request(request) = reader.next().unwrap().unwrap().body else { panic!() };
+    assert_eq!(request.subresource, jobcheck_traces::Subresource::Status);
+    assert_eq!((request.namespace, request.name, request.actor.user), ("ns", "a", "kcm"));
+    assert_eq!((request.code, request.version, request.id), (200, Some(7), Some("1")));
+    // The entry was logged eight seconds later, which says nothing about the end of the request.
+    assert_eq!(request.interval.done - request.interval.received, 1_000_000);
+    let one = |from, to| summary_of(entry(from, to)).join("\n");
+    let refused = one("\"status\":{}", "\"status\":{\"code\":10,\"message\":\"no\"}");
+    assert!(refused.starts_with("0:1 update jobs/a 409"), "{refused}");
+    let created = entry("jobs.status.update", "jobs.create");
+    assert_eq!(summary_of(&created), ["0:1 create jobs/a 201 @7"]);
+    assert_eq!(summary_of(created.replace(",\"resourceVersion\":\"7\"", "")), ["0:1 create jobs/a 201 dry"]);
+    assert_eq!(one("batch.v1.jobs.status.update", "batch.v1.cronjobs.update"), "");
+}
+
+#[test]
+fn what_an_entry_of_gke_lacks_is_named() {
+    let one = |from, to| summary_of(entry(from, to)).join("\n");
+    let cases = [
+        ("\"principalEmail\":\"kcm\"", "", "principalEmail of an entry of Cloud Logging, found none"),
+        (
+            "\"timestamp\":\"2026-11-21T00:00:01.000000Z\",",
+            "",
+            "timestamp of an entry of Cloud Logging, an RFC 3339 time, found none",
+        ),
+        ("\"methodName\"", "\"method\"", "protoPayload.methodName of an entry of Cloud Logging, found none"),
+        ("\"status\":{}", "\"status\":{\"code\":99}", "status.code of an entry, a google.rpc.Code, found 99"),
+        (
+            "\"uid\":\"u\",",
+            "",
+            "metadata.uid, found none, in an entry of Cloud Logging; read the audit log alone: gcloud logging read",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        let result = one(from, to);
+        assert!(result.starts_with(&format!("trace:1: expected {expected}")), "{result}");
+    }
+}
+
 fn zstd(text: &str) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest)
 }
