@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::cloud_logging;
+use crate::columns;
 use crate::error::{Defect, Problem};
 use crate::form::is_line_of_a_trace;
 use crate::prefix;
@@ -168,6 +169,9 @@ pub(crate) fn open(document: &str) -> Result<Opening, Defect> {
             Some(event) => Opening::Holds(event, origin),
             None => Opening::Other,
         });
+    }
+    if let Some(event) = columns::event(&fields) {
+        return Ok(Opening::Holds(event, Origin { name: "a row of Azure Monitor", remedy: AZURE }));
     }
     for envelope in &ENVELOPES {
         if let Some(opening) = envelope.open(&fields) {

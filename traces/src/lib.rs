@@ -9,8 +9,9 @@
 //! | native trace | this project: `docs/reference/trace-format.md` |
 //!
 //! [`Reader`] recognises the form of each input, merges the inputs, and lends one [`Record`] at a time. Its
-//! memory is bounded by the longest line of each input. An [`Object`] stays the recorded text until somebody
-//! reads it, so that fields of a newer Kubernetes survive.
+//! memory is bounded by the longest line or element of each input; an audit log with its newest events first is
+//! sorted in 256 MiB. An [`Object`] stays the recorded text until somebody reads it, so that fields of a newer
+//! Kubernetes survive.
 //!
 //! ```
 //! use jobcheck_traces::{Body, Input, Reader};
@@ -41,7 +42,7 @@
 //! | --- | --- |
 //! | `input`, `unpack` | opens inputs and unpacks them |
 //! | `documents`, `scan` | cuts inputs into JSON documents, and lists into their elements |
-//! | `envelope`, `prefix`, `cloud_logging`, `unwrap` | takes events out of what log systems put around them |
+//! | `envelope`, `prefix`, `cloud_logging`, `columns`, `unwrap` | takes events out of what log systems put around them |
 //! | `form`, `audit`, `watch`, `lines` | recognise and read the three forms |
 //! | `record`, `request`, `native`, `object` | the types of a record |
 //! | `source`, `order`, `reader` | one input; its direction; all inputs, merged |
@@ -49,6 +50,7 @@
 
 mod audit;
 mod cloud_logging;
+mod columns;
 mod documents;
 mod duration;
 mod envelope;

@@ -16,7 +16,8 @@ pub const MOST_FILES: usize = 256;
 ///   API servers, become one log, in whatever order they are given.
 /// - Watch streams have no times. They are merged by `resourceVersion`, with each other and with the files
 ///   above.
-/// - The order within one file is kept. A key that goes back counts as the highest key before it.
+/// - The order within one file is kept. A key that goes back counts as the highest key before it. An audit log that
+///   begins with its newest events is turned.
 ///
 /// [`Reader::next`] reports an unreadable input once. From then on the input counts as ended; records before
 /// the error, and all other inputs, are read. Empty inputs are an error only if all of them are empty.
