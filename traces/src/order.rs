@@ -21,8 +21,9 @@ const SECOND: i64 = 1_000_000;
 const LATE: i64 = 5 * SECOND;
 
 /// The order of the records of one input.
-#[derive(Default)]
 pub(crate) struct Order {
+    /// Maximum length of the events that are sorted at the same time, in bytes.
+    most: usize,
     direction: Direction,
     /// Records that were read to find the direction, or the error behind them.
     ahead: VecDeque<Result<Head, ReadError>>,
@@ -32,9 +33,8 @@ pub(crate) struct Order {
     emitted: i64,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
-    #[default]
     Unknown,
     AsRead,
     NewestFirst,
@@ -79,12 +79,24 @@ pub(crate) enum Next {
 }
 
 impl Order {
+    /// The order of an input that is not read yet.
+    pub(crate) fn unknown(most: usize) -> Order {
+        Order {
+            most,
+            direction: Direction::Unknown,
+            ahead: VecDeque::new(),
+            sorted: BinaryHeap::new(),
+            bytes: 0,
+            emitted: i64::MIN + LATE,
+        }
+    }
+
     /// Returns `true` if the next record must be kept, with its text, before one is taken.
     pub(crate) fn wants_more(&self) -> bool {
         match self.direction {
             Direction::Unknown => true,
             Direction::AsRead => false,
-            Direction::NewestFirst => self.bytes <= MOST_SORTED,
+            Direction::NewestFirst => self.bytes <= self.most,
         }
     }
 
@@ -145,7 +157,6 @@ impl Order {
 
     fn turn(&mut self) {
         self.direction = Direction::NewestFirst;
-        self.emitted = i64::MIN + LATE;
         for (number, head) in self.ahead.drain(..).flatten().enumerate() {
             let key = (head.time(), Reverse(number as u64));
             self.sorted.push(Reverse(Sorted { key, head }));

@@ -111,7 +111,7 @@ impl Source {
             counted: (0, 0),
             unwrapping: None,
             version: VERSION,
-            order: Order::default(),
+            order: Order::unknown(MOST_SORTED),
             found: None,
             head: None,
             time: i64::MIN,
@@ -357,4 +357,61 @@ impl Source {
 
 fn add_lines(defect: Defect, lines: u64) -> Defect {
     Defect { after: defect.after + lines, problem: defect.problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A refused update at this second, with a document of 300 to 400 bytes.
+    fn event(second: u32) -> String {
+        format!(
+            concat!(
+                r#"{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","#,
+                r#""verb":"update","user":{{"username":"kcm"}},"responseStatus":{{"code":409}},"#,
+                r#""objectRef":{{"resource":"jobs","namespace":"ns","name":"a","apiGroup":"batch"}},"#,
+                r#""requestReceivedTimestamp":"2026-11-21T00:00:{0:02}Z","stageTimestamp":"2026-11-21T00:00:{0:02}Z"}}"#
+            ),
+            second
+        )
+    }
+
+    /// The lines of the records, and the errors, if so many bytes can be sorted.
+    fn read(events: &[String], most: usize) -> Vec<String> {
+        let mut source = Source::open(&Input::Bytes("log".to_owned(), events.join("\n").into_bytes()));
+        source.order = Order::unknown(most);
+        let mut found = Vec::new();
+        loop {
+            match source.advance() {
+                Err(error) => found.push(error.to_string()),
+                Ok(()) => match source.record(0) {
+                    Some(record) => found.push(record.place.line.to_string()),
+                    None => return found,
+                },
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_with_its_newest_events_first_is_sorted_as_far_as_the_memory_reaches() {
+        let newest_first: Vec<String> = (0..80).map(|number| event(59 - number / 2)).collect();
+        let turned: Vec<String> = (1..=80).rev().map(|line| line.to_string()).collect();
+        assert_eq!(read(&newest_first, 100_000), turned);
+        // The events that are looked at fit, and the last ones do not.
+        let result = read(&newest_first, 22_500);
+        let error = result.last().unwrap();
+        assert!(
+            error.starts_with("log:7") && error.contains("found the newest first in more than"),
+            "{result:?}"
+        );
+        assert_eq!(result.iter().filter(|line| line.contains("log:")).count(), 1);
+    }
+
+    #[test]
+    fn a_log_in_the_order_of_time_is_passed_on_as_it_is_read() {
+        let mut events: Vec<String> = (0..50).map(event).collect();
+        events.swap(20, 40);
+        let lines: Vec<String> = (1..=50).map(|line| line.to_string()).collect();
+        assert_eq!(read(&events, 1000), lines);
+    }
 }
