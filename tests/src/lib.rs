@@ -3,6 +3,7 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`corpus`] | the corpus of traces, and the edits that make its invalid traces |
+//! | [`envelopes`] | puts recordings into the envelopes of log systems |
 //! | [`evidence`] | the code, mutants, traces, and scenarios for each requirement |
 //! | [`expected`] | expected outputs in files, and the one way to accept them |
 //! | [`traces`] | reads, edits, and judges traces |
@@ -10,6 +11,7 @@
 //! | [`library`] | the library of scenarios |
 
 pub mod corpus;
+pub mod envelopes;
 pub mod evidence;
 pub mod expected;
 pub mod library;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use jobcheck_judge::validate::{Options, Summary, Validator};
 use jobcheck_tests::corpus::folder;
+use jobcheck_tests::envelopes::{in_parts, wrappings};
 use jobcheck_traces::{Input, Problem, Reader};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -69,7 +70,8 @@ fn replay(bytes: Vec<u8>) -> Replayed {
                 }
             }
             Err(error) => {
-                let whole = matches!(error.problem, Problem::Empty | Problem::Gzip(_) | Problem::GzipCut);
+                let whole = error.problem.is_emptiness()
+                    || matches!(error.problem, Problem::Damaged { .. } | Problem::PackedCut { .. });
                 assert!(error.line.is_some() || whole, "no line: {error}");
                 assert!(error.to_string().starts_with("damaged"), "no file: {error}");
                 errors.push(error.line);
@@ -275,6 +277,24 @@ proptest! {
             damage(&mut bytes, edit);
         }
         replay(bytes);
+    }
+
+    #[test]
+    fn damaged_envelopes_end_in_a_verdict(
+        which in 0..RECORDINGS.len() * 2,
+        envelope in any::<Index>(),
+        edits in prop::collection::vec(damages(), 0..5),
+        in_parts_of in 1..3_000_usize,
+    ) {
+        let lines = &TRACES[which].1;
+        let all = wrappings();
+        let mut texts = [envelope.get(&all).around(lines), in_parts(lines, in_parts_of)].map(String::into_bytes);
+        for bytes in &mut texts {
+            for edit in &edits {
+                damage(bytes, edit);
+            }
+            replay(bytes.clone());
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::error::{Defect, Problem, quoted};
 use crate::form::{AUDIT_VERSION, mixed};
 use crate::object::Object;
-use crate::owned::{OwnedRecord, OwnedRequest, ResponseOutline, range};
+use crate::owned::{OwnedRecord, OwnedRequest, ResponseOutline, is_recorded, range};
 use crate::parsed::{Parsed, SkipReason};
 use crate::record::{Form, Resource};
 use crate::request::{Interval, Level, Verb};
@@ -143,7 +143,8 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let user = event.impersonated_user.as_ref().or(event.user.as_ref());
     let user = user.and_then(|user| user.username.as_ref());
     let options = DeleteOptions::of(event, verb);
-    let response = event.response_object.map(Object::from_raw);
+    let response = event.response_object.map(Object::from_raw).filter(|object| is_recorded(*object));
+    let sent = event.request_object.map(Object::from_raw).filter(|object| is_recorded(*object));
     let outline = ResponseOutline::of(resource, code, options.is_dry_run(), verb, response)?;
     let spans = Spans(document);
     Ok(Parsed::Record(OwnedRecord::Request(Box::new(OwnedRequest {
@@ -165,7 +166,7 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
         patch_type: None,
         propagation_policy: spans.optional(options.propagation_policy.as_ref()),
         version: outline.version,
-        request: event.request_object.map(|raw| range(document, Object::from_raw(raw))),
+        request: sent.map(|object| range(document, object)),
         answer: outline.answer,
         response: response.map(|object| range(document, object)),
     }))))

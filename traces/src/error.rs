@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::record::Form;
+use crate::unpack::Packing;
 
 /// An input that could not be read to its end.
 #[derive(Debug, thiserror::Error)]
@@ -57,12 +58,28 @@ pub enum Problem {
         /// The file begins with a byte order mark of UTF-16, as some shells write it.
         utf16: bool,
     },
-    /// The gzip data are damaged.
-    #[error("expected gzip data, found damage: {0}")]
-    Gzip(io::Error),
-    /// The gzip data have no end.
-    #[error("expected the rest of the gzip data, found the end of the file; it may be truncated")]
-    GzipCut,
+    /// The data are compressed in a way that is not read.
+    #[error("expected plain, gzip or zstd data, found {name} data; unpack them: {command}")]
+    Packing {
+        /// Name of the compression.
+        name: &'static str,
+        /// The command that unpacks the file.
+        command: &'static str,
+    },
+    /// Compressed data are damaged.
+    #[error("expected {packing} data, found damage: {error}")]
+    Damaged {
+        /// Name of the compression.
+        packing: &'static str,
+        /// The message of the decompressor.
+        error: io::Error,
+    },
+    /// Compressed data have no end.
+    #[error("expected the rest of the {packing} data, found the end of the file; it may be truncated")]
+    PackedCut {
+        /// Name of the compression.
+        packing: &'static str,
+    },
     /// A document has no end.
     #[error("expected the rest of a JSON document, found the end of the {}; it may be truncated", if *at_end { "file" } else { "line" })]
     Cut {
@@ -109,6 +126,41 @@ pub enum Problem {
         /// Description of the document.
         found: String,
     },
+    /// A problem of what an envelope holds.
+    #[error("{problem}, in {name}; {remedy}")]
+    Within {
+        /// The problem.
+        problem: Box<Problem>,
+        /// Name of the envelope.
+        name: &'static str,
+        /// A command that exports audit events alone.
+        remedy: &'static str,
+    },
+    /// A problem of an element of a list that is on one line.
+    #[error("{problem} (element {number} of this line)")]
+    Element {
+        /// The problem.
+        problem: Box<Problem>,
+        /// Position of the element, from 1.
+        number: u64,
+    },
+    /// Envelopes within envelopes, too many of them.
+    #[error("expected at most {limit} envelopes or lists within one another, found more")]
+    TooDeep {
+        /// The maximum.
+        limit: usize,
+    },
+    /// A long log begins with its newest events.
+    #[error(
+        "expected the oldest event first, found the newest first in more than {limit} bytes; export it again with the oldest first, or in parts"
+    )]
+    NewestFirst {
+        /// Maximum length of the events that are sorted.
+        limit: usize,
+    },
+    /// A list has no elements.
+    #[error("expected a trace, found an empty list")]
+    EmptyList,
     /// A native trace of another major version.
     #[error("expected a native trace of version {supported}.x, found version {found}: {advice}")]
     Version {
@@ -130,6 +182,12 @@ impl Problem {
         Problem::field(expected, "none")
     }
 
+    /// Returns `true` if the input has no documents.
+    #[must_use]
+    pub fn is_emptiness(&self) -> bool {
+        matches!(self, Problem::Empty | Problem::EmptyList)
+    }
+
     pub(crate) fn of_opening(error: io::Error) -> Problem {
         match error.kind() {
             io::ErrorKind::NotFound => Problem::NotFound,
@@ -139,10 +197,10 @@ impl Problem {
         }
     }
 
-    pub(crate) fn of_reading(error: io::Error, is_gzip: bool) -> Problem {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof if is_gzip => Problem::GzipCut,
-            _ if is_gzip && error.raw_os_error().is_none() => Problem::Gzip(error),
+    pub(crate) fn of_reading(error: io::Error, packing: Packing) -> Problem {
+        match (packing.name(), error.kind()) {
+            (Some(packing), io::ErrorKind::UnexpectedEof) => Problem::PackedCut { packing },
+            (Some(packing), _) if error.raw_os_error().is_none() => Problem::Damaged { packing, error },
             _ => Problem::of_opening(error),
         }
     }

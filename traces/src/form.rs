@@ -3,8 +3,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::envelope::{Fields, word};
 use crate::error::{Defect, Problem, quoted};
 use crate::native::FORMAT;
+use crate::prefix::yaml;
 use crate::record::Form;
 use crate::text::Text;
 
@@ -29,6 +31,9 @@ struct Probe<'a> {
 
 /// The form of a trace that begins with this document.
 pub(crate) fn recognise(document: &str) -> Result<Form, Defect> {
+    if let Some(found) = yaml(document) {
+        return Err(Problem::UnknownForm { found: found.to_owned() }.into());
+    }
     match probe(document) {
         Ok(Ok(form)) => Ok(form),
         Ok(Err(found)) if found.starts_with("audit.k8s.io/") => {
@@ -36,6 +41,31 @@ pub(crate) fn recognise(document: &str) -> Result<Form, Defect> {
         }
         Ok(Err(found)) => Err(Problem::UnknownForm { found }.into()),
         Err(defect) => Err(defect),
+    }
+}
+
+/// Returns `true` if an object with these fields is a line of a trace, and no envelope of one.
+pub(crate) fn is_line_of_a_trace(fields: &Fields<'_>) -> bool {
+    const NATIVE: [&str; 6] = ["request", "watched", "mark", "fault", "observed", "expected"];
+    let has = |name: &str| fields.contains_key(name);
+    (word(fields, "kind") == "Event" && word(fields, "apiVersion").starts_with("audit.k8s.io/"))
+        || is_item(fields)
+        || (has("type") && has("object"))
+        || word(fields, "format") == FORMAT
+        || (fields.len() == 1 && NATIVE.into_iter().any(has))
+}
+
+/// Returns `true` if these are the fields of an event of an `EventList`, which have no kind.
+fn is_item(fields: &Fields<'_>) -> bool {
+    let has = |name: &str| fields.contains_key(name);
+    !has("kind") && has("level") && has("stage")
+}
+
+/// The form of a document that was taken out of a list or an envelope.
+pub(crate) fn recognise_part(document: &str) -> Result<Form, Defect> {
+    match serde_json::from_str::<Fields>(document) {
+        Ok(fields) if is_item(&fields) => Ok(Form::Audit),
+        _ => recognise(document),
     }
 }
 

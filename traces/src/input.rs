@@ -6,17 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::bufread::MultiGzDecoder;
-
 use crate::error::Problem;
+use crate::unpack::{Packing, unpack};
 
 const BUFFER: usize = 128 * 1024;
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The source of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A file. gzip is recognised by the content.
+    /// A file. gzip and zstd are recognised by the content.
     Path(PathBuf),
     /// Standard input.
     Stdin,
@@ -45,7 +43,7 @@ impl Input {
 /// An open input, uncompressed.
 pub(crate) struct Opened {
     pub text: Box<dyn BufRead + Send>,
-    pub is_gzip: bool,
+    pub packing: Packing,
     /// Number of bytes read so far, before decompression.
     pub read: Arc<AtomicU64>,
     /// Size in bytes, before decompression; `None` for a pipe.
@@ -68,21 +66,15 @@ impl Opened {
         };
         let read = Arc::new(AtomicU64::new(0));
         let counted = BufReader::with_capacity(BUFFER, Counted { raw, read: Arc::clone(&read) });
-        let (text, is_gzip) = unpack(counted)?;
-        Ok(Opened { text, is_gzip, read, total })
+        let (text, packing) = unpack(counted)?;
+        Ok(Opened { text, packing, read, total })
     }
-}
 
-/// Reads the first two bytes, which a pipe may deliver one by one, and adds a decompressor for gzip.
-fn unpack<R: BufRead + Send + 'static>(mut raw: R) -> Result<(Box<dyn BufRead + Send>, bool), Problem> {
-    let mut start = Vec::with_capacity(GZIP.len());
-    raw.by_ref().take(GZIP.len() as u64).read_to_end(&mut start).map_err(Problem::of_opening)?;
-    let is_gzip = start == GZIP;
-    let whole = Cursor::new(start).chain(raw);
-    if is_gzip {
-        return Ok((Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole))), true));
+    /// A text that was taken out of another input.
+    pub(crate) fn of_text(text: String) -> Opened {
+        let text = Box::new(Cursor::new(text.into_bytes()));
+        Opened { text, packing: Packing::None, read: Arc::default(), total: None }
     }
-    Ok((Box::new(whole), false))
 }
 
 struct Counted<R> {

@@ -9,8 +9,9 @@
 //! | native trace | this project: `docs/reference/trace-format.md` |
 //!
 //! [`Reader`] recognises the form of each input, merges the inputs, and lends one [`Record`] at a time. Its
-//! memory is bounded by the longest line of each input. An [`Object`] stays the recorded text until somebody
-//! reads it, so that fields of a newer Kubernetes survive.
+//! memory is bounded by the longest line or element of each input; an audit log with its newest events first is
+//! sorted in 256 MiB. An [`Object`] stays the recorded text until somebody reads it, so that fields of a newer
+//! Kubernetes survive.
 //!
 //! ```
 //! use jobcheck_traces::{Body, Input, Reader};
@@ -39,29 +40,39 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `input`, `documents` | opens inputs and cuts them into JSON documents |
+//! | `input`, `unpack` | opens inputs and unpacks them |
+//! | `documents`, `scan` | cuts inputs into JSON documents, and lists into their elements |
+//! | `envelope`, `prefix`, `cloud_logging`, `columns`, `unwrap` | takes events out of what log systems put around them |
 //! | `form`, `audit`, `watch`, `lines` | recognise and read the three forms |
 //! | `record`, `request`, `native`, `object` | the types of a record |
-//! | `source`, `reader` | one input; all inputs, merged |
+//! | `source`, `order`, `reader` | one input; its direction; all inputs, merged |
 //! | `time`, [`parse_duration`] | times and durations as text |
 
 mod audit;
+mod cloud_logging;
+mod columns;
 mod documents;
 mod duration;
+mod envelope;
 mod error;
 mod form;
 mod input;
 mod lines;
 mod native;
 mod object;
+mod order;
 mod owned;
 mod parsed;
+mod prefix;
 mod reader;
 mod record;
 mod request;
+mod scan;
 mod source;
 mod text;
 mod time;
+mod unpack;
+mod unwrap;
 mod watch;
 mod writer;
 

@@ -250,6 +250,11 @@ impl<'a> ResponseOutline<'a> {
     }
 }
 
+/// Returns `false` for a text in the place of an object. Azure Monitor writes `"skipped-too-big-size-object"` there.
+pub(crate) fn is_recorded(object: Object<'_>) -> bool {
+    !object.text().starts_with('"')
+}
+
 fn outline(object: Object<'_>) -> Result<Outline<'_>, Problem> {
     Outline::of(object).map_err(|error| Problem::field("an API object", detail_of(&error)))
 }

@@ -16,12 +16,15 @@ pub const MOST_FILES: usize = 256;
 ///   API servers, become one log, in whatever order they are given.
 /// - Watch streams have no times. They are merged by `resourceVersion`, with each other and with the files
 ///   above.
-/// - The order within one file is kept. A key that goes back counts as the highest key before it.
+/// - The order within one file is kept. A key that goes back counts as the highest key before it. An audit log that
+///   begins with its newest events is turned.
 ///
 /// [`Reader::next`] reports an unreadable input once. From then on the input counts as ended; records before
-/// the error, and all other inputs, are read.
+/// the error, and all other inputs, are read. Empty inputs are an error only if all of them are empty.
 pub struct Reader {
     sources: Vec<Source>,
+    /// The errors of empty inputs, as long as all inputs are empty; the last one comes first.
+    empty: Vec<ReadError>,
     /// The sources whose next record is not read yet.
     stale: Vec<usize>,
     /// The highest version in the files with times so far.
@@ -44,7 +47,7 @@ impl Reader {
         // Reversed, because the list is emptied from its end: inputs are opened, and errors reported, in
         // their order.
         let stale = (0..sources.len()).rev().collect();
-        Reader { sources, stale, latest: 0 }
+        Reader { sources, empty: Vec::new(), stale, latest: 0 }
     }
 
     /// Returns the next record, or `None` behind the last one.
@@ -58,9 +61,15 @@ impl Reader {
     )]
     pub fn next(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         while let Some(index) = self.stale.pop() {
-            self.sources[index].advance()?;
+            match self.sources[index].advance() {
+                Err(error) if error.problem.is_emptiness() => self.empty.insert(0, error),
+                result => result?,
+            }
         }
-        let Some(index) = self.first() else { return Ok(None) };
+        let Some(index) = self.first() else {
+            let is_one_read = self.sources.iter().any(|source| source.info.form.is_some());
+            return if is_one_read { Ok(None) } else { self.empty.pop().map_or(Ok(None), Err) };
+        };
         self.stale.push(index);
         let source = &self.sources[index];
         if source.info.form != Some(Form::Watch) {

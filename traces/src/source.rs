@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::documents::{Documents, LONGEST};
+use crate::envelope::{self, Opening};
 use crate::error::{Defect, Problem, ReadError};
-use crate::form::recognise;
+use crate::form::{recognise, recognise_part};
 use crate::input::{Input, Opened};
 use crate::native::VERSION;
+use crate::order::{MOST_SORTED, Next, Order};
 use crate::owned::OwnedRecord;
-use crate::parsed::{Parsed, Skipped};
+use crate::parsed::{Parsed, SkipReason, Skipped};
 use crate::record::{Form, Place, Record};
+use crate::unwrap::{Step, Unwrapping};
 use crate::{audit, lines, watch};
 
 /// Facts about an input.
@@ -41,7 +44,12 @@ pub(crate) struct Source {
     is_listed: bool,
     /// A position in the current document, and the number of line breaks before it.
     counted: (usize, u64),
+    /// Set if the first document is an envelope.
+    unwrapping: Option<Box<Unwrapping>>,
     version: crate::native::Version,
+    order: Order,
+    /// The record that was read last, and the one that is ready.
+    found: Option<Head>,
     head: Option<Head>,
     /// Latest time and highest version so far, by which inputs are merged.
     pub time: i64,
@@ -57,9 +65,22 @@ enum State {
 }
 
 /// The next record.
-struct Head {
-    line: u64,
+pub(crate) struct Head {
+    pub line: u64,
     held: OwnedRecord,
+    /// Its document, unless that is the current one.
+    text: Option<String>,
+}
+
+impl Head {
+    pub(crate) fn time(&self) -> i64 {
+        self.held.time().unwrap_or(i64::MIN)
+    }
+
+    /// Length of the document.
+    pub(crate) fn length(&self) -> usize {
+        self.text.as_ref().map_or(0, String::len)
+    }
 }
 
 impl Source {
@@ -88,7 +109,10 @@ impl Source {
             listed: VecDeque::new(),
             is_listed: false,
             counted: (0, 0),
+            unwrapping: None,
             version: VERSION,
+            order: Order::unknown(MOST_SORTED),
+            found: None,
             head: None,
             time: i64::MIN,
             latest: 0,
@@ -104,12 +128,19 @@ impl Source {
 
     /// The record that is ready.
     pub(crate) fn record(&self, file: u32) -> Option<Record<'_>> {
-        let (Some(head), State::Open(documents), Some(form)) = (&self.head, &self.state, self.info.form)
-        else {
-            return None;
+        let (Some(head), Some(form)) = (&self.head, self.info.form) else { return None };
+        let text = match (&head.text, &self.state) {
+            (Some(text), _) => text,
+            (None, State::Open(documents)) => self.text(documents),
+            (None, _) => return None,
         };
         let place = Place { file, line: head.line };
-        Some(Record { place, form, body: head.held.view(documents.text()) })
+        Some(Record { place, form, body: head.held.view(text) })
+    }
+
+    /// The document of the record that was read last.
+    fn text<'s>(&'s self, documents: &'s Documents) -> &'s str {
+        self.unwrapping.as_ref().map_or(documents.text(), |it| &it.text)
     }
 
     /// Number of bytes read, and size, before decompression.
@@ -123,27 +154,78 @@ impl Source {
     /// Moves to the next record, if there is one. After an error the input counts as ended.
     pub(crate) fn advance(&mut self) -> Result<(), ReadError> {
         self.head = None;
+        while self.order.wants_more() && !matches!(self.state, State::Ended) {
+            match self.read() {
+                Ok(Some(head)) if self.info.form == Some(Form::Audit) => {
+                    let text = match &self.state {
+                        State::Open(documents) => self.text(documents).to_owned(),
+                        _ => String::new(),
+                    };
+                    self.order.keep(Head { text: Some(text), ..head }, self.info.records);
+                }
+                Ok(Some(head)) => {
+                    self.order.is_as_read();
+                    return self.take(Some(head));
+                }
+                Ok(None) => self.order.end(None),
+                Err(error) => self.order.end(Some(error)),
+            }
+        }
+        match self.order.next(matches!(self.state, State::Ended)) {
+            Next::Known(known) => self.take(Some(known?)),
+            Next::Read => {
+                let head = self.read()?;
+                self.take(head)
+            }
+            Next::TooLate(line) => {
+                self.state = State::Ended;
+                Err(self.error(Some(line), Problem::NewestFirst { limit: MOST_SORTED }))
+            }
+            Next::Nothing => Ok(()),
+        }
+    }
+
+    fn take(&mut self, head: Option<Head>) -> Result<(), ReadError> {
+        if let Some(Head { held, .. }) = &head {
+            self.time = held.time().map_or(self.time, |time| time.max(self.time));
+            self.latest = held.version().map_or(self.latest, |version| version.max(self.latest));
+        }
+        self.head = head;
+        Ok(())
+    }
+
+    /// Reads the next record.
+    fn read(&mut self) -> Result<Option<Head>, ReadError> {
         let mut documents = match std::mem::replace(&mut self.state, State::Ended) {
             State::Open(documents) => documents,
-            State::Ended => return Ok(()),
+            State::Ended => return Ok(None),
             State::Failed(problem) => return Err(self.error(None, problem)),
         };
         let found = self.seek(&mut documents);
         self.info.bytes = documents.bytes;
-        self.info.lines = documents.lines;
+        self.info.lines = documents.lines();
         match found {
             Ok(true) => self.state = State::Open(documents),
-            Ok(false) if self.info.form.is_none() => return Err(self.error(None, Problem::Empty)),
-            Ok(false) => {}
-            Err(defect) => {
-                let mut problem = *defect.problem;
-                if let Problem::Cut { at_end } = &mut problem {
-                    *at_end = documents.is_at_end();
-                }
-                return Err(self.error(Some(documents.line + defect.after), problem));
-            }
+            Ok(false) if self.info.form.is_some() => {}
+            // Envelopes of other logs alone are an audit log without records.
+            Ok(false) if self.info.skipped.total() > 0 => self.info.form = Some(Form::Audit),
+            Ok(false) if documents.had_list => return Err(self.error(None, Problem::EmptyList)),
+            Ok(false) => return Err(self.error(None, Problem::Empty)),
+            Err(defect) => return Err(self.defect(&mut documents, defect)),
         }
-        Ok(())
+        Ok(self.found.take())
+    }
+
+    /// The error for a defect in the current document.
+    fn defect(&self, documents: &mut Documents, defect: Defect) -> ReadError {
+        let mut problem = *defect.problem;
+        if let Problem::Cut { at_end } = &mut problem {
+            *at_end = documents.is_at_end();
+        }
+        if let Some(number) = documents.element() {
+            problem = Problem::Element { problem: Box::new(problem), number };
+        }
+        self.error(Some(documents.line + defect.after), problem)
     }
 
     fn error(&self, line: Option<u64>, problem: Problem) -> ReadError {
@@ -153,10 +235,17 @@ impl Source {
     /// Reads documents up to the next record. Returns `false` at the end.
     fn seek(&mut self, documents: &mut Documents) -> Result<bool, Defect> {
         loop {
+            if let Some(unwrapping) = &mut self.unwrapping {
+                match unwrapping.step(documents)? {
+                    Step::Ended => return Ok(false),
+                    step if self.take_step(&step)? => return Ok(true),
+                    _ => continue,
+                }
+            }
             let item = match self.listed.pop_front() {
                 Some(item) => item,
                 None if documents.advance()? => {
-                    self.is_listed = false;
+                    self.is_listed = documents.is_of_event_list();
                     self.counted = (0, 0);
                     0..documents.text().len()
                 }
@@ -164,6 +253,9 @@ impl Source {
             };
             // A document may be spread over lines, and an item may begin on any of them.
             let before = self.lines_before(documents.text(), item.start);
+            if self.info.form.is_none() && self.begins_wrapped(documents)? {
+                continue;
+            }
             let parsed = self.parse(documents.text(), item).map_err(|defect| add_lines(defect, before))?;
             match parsed {
                 Parsed::Record(held) => {
@@ -179,15 +271,70 @@ impl Source {
         }
     }
 
-    fn parse(&mut self, document: &str, item: Range<usize>) -> Result<Parsed, Defect> {
-        let form = match self.info.form {
-            Some(form) => form,
-            None => *self.info.form.insert(recognise(document)?),
+    /// Recognises the form by the first document. Returns `true` if it is an envelope, which is opened then.
+    fn begins_wrapped(&mut self, documents: &Documents) -> Result<bool, Defect> {
+        if documents.is_of_event_list() {
+            self.info.form = Some(Form::Audit);
+            return Ok(false);
+        }
+        let text = documents.text();
+        match recognise(text) {
+            Ok(form) => {
+                self.info.form = Some(form);
+                Ok(false)
+            }
+            Err(defect) if matches!(envelope::open(text), Ok(Opening::Unknown)) => Err(defect),
+            Err(_) => {
+                self.unwrapping = Some(Box::new(Unwrapping::of(text.to_owned())));
+                Ok(true)
+            }
+        }
+    }
+
+    /// Reads the line of a trace that was taken out of an envelope. Returns `true` if it is a record.
+    fn take_step(&mut self, step: &Step) -> Result<bool, Defect> {
+        match step {
+            Step::Found => {}
+            Step::Other => {
+                self.info.skipped.count(SkipReason::Resource);
+                return Ok(false);
+            }
+            Step::Opened | Step::Ended => return Ok(false),
+        }
+        let Some(mut unwrapping) = self.unwrapping.take() else { return Ok(false) };
+        let parsed = self.parse_unwrapped(&mut unwrapping);
+        let line = unwrapping.line;
+        self.unwrapping = Some(unwrapping);
+        match parsed? {
+            Parsed::Record(held) => self.hold(line, held),
+            Parsed::Skipped(why) => {
+                self.info.skipped.count(why);
+                return Ok(false);
+            }
+            Parsed::List(_) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn parse_unwrapped(&mut self, unwrapping: &mut Unwrapping) -> Result<Parsed, Defect> {
+        let text = &*unwrapping.text;
+        let parsed = match self.info.form {
+            Some(form) => Ok(form),
+            None => recognise_part(text).inspect(|form| self.info.form = Some(*form)),
         };
-        match form {
-            Form::Audit => audit::parse(document, document.get(item).unwrap_or_default(), self.is_listed),
-            Form::Watch => watch::parse(document),
-            Form::Native => lines::parse(document, self.version),
+        let parsed = parsed.and_then(|form| match form {
+            Form::Audit => audit::parse(text, text, true),
+            Form::Watch => watch::parse(text),
+            Form::Native => lines::parse(text, self.version),
+        });
+        parsed.map_err(|defect| unwrapping.placed(*defect.problem))
+    }
+
+    fn parse(&mut self, document: &str, item: Range<usize>) -> Result<Parsed, Defect> {
+        match self.info.form {
+            Some(Form::Watch) => watch::parse(document),
+            Some(Form::Native) => lines::parse(document, self.version),
+            _ => audit::parse(document, document.get(item).unwrap_or_default(), self.is_listed),
         }
     }
 
@@ -203,13 +350,68 @@ impl Source {
         if let OwnedRecord::Header(header) = &held {
             self.version = header.version;
         }
-        self.time = held.time().map_or(self.time, |time| time.max(self.time));
-        self.latest = held.version().map_or(self.latest, |version| version.max(self.latest));
         self.info.records += 1;
-        self.head = Some(Head { line, held });
+        self.found = Some(Head { line, held, text: None });
     }
 }
 
 fn add_lines(defect: Defect, lines: u64) -> Defect {
     Defect { after: defect.after + lines, problem: defect.problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A refused update at this second, with a document of 300 to 400 bytes.
+    fn event(second: u32) -> String {
+        format!(
+            concat!(
+                r#"{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","#,
+                r#""verb":"update","user":{{"username":"kcm"}},"responseStatus":{{"code":409}},"#,
+                r#""objectRef":{{"resource":"jobs","namespace":"ns","name":"a","apiGroup":"batch"}},"#,
+                r#""requestReceivedTimestamp":"2026-11-21T00:00:{0:02}Z","stageTimestamp":"2026-11-21T00:00:{0:02}Z"}}"#
+            ),
+            second
+        )
+    }
+
+    /// The lines of the records, and the errors, if so many bytes can be sorted.
+    fn read(events: &[String], most: usize) -> Vec<String> {
+        let mut source = Source::open(&Input::Bytes("log".to_owned(), events.join("\n").into_bytes()));
+        source.order = Order::unknown(most);
+        let mut found = Vec::new();
+        loop {
+            match source.advance() {
+                Err(error) => found.push(error.to_string()),
+                Ok(()) => match source.record(0) {
+                    Some(record) => found.push(record.place.line.to_string()),
+                    None => return found,
+                },
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_with_its_newest_events_first_is_sorted_as_far_as_the_memory_reaches() {
+        let newest_first: Vec<String> = (0..80).map(|number| event(59 - number / 2)).collect();
+        let turned: Vec<String> = (1..=80).rev().map(|line| line.to_string()).collect();
+        assert_eq!(read(&newest_first, 100_000), turned);
+        // The events that are looked at fit, and the last ones do not.
+        let result = read(&newest_first, 22_500);
+        let error = result.last().unwrap();
+        assert!(
+            error.starts_with("log:7") && error.contains("found the newest first in more than"),
+            "{result:?}"
+        );
+        assert_eq!(result.iter().filter(|line| line.contains("log:")).count(), 1);
+    }
+
+    #[test]
+    fn a_log_in_the_order_of_time_is_passed_on_as_it_is_read() {
+        let mut events: Vec<String> = (0..50).map(event).collect();
+        events.swap(20, 40);
+        let lines: Vec<String> = (1..=50).map(|line| line.to_string()).collect();
+        assert_eq!(read(&events, 1000), lines);
+    }
 }

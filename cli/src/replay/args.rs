@@ -17,7 +17,10 @@ use crate::parse::requirement;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ReplayArgs {
-    /// Audit logs, watch streams or native traces, plain or gzip; - is standard input.
+    /// Audit logs, watch streams or native traces, plain, gzip or zstd; - is standard input.
+    ///
+    /// Audit logs are read as CloudWatch Logs, Cloud Logging, Azure Monitor, container runtimes, Docker, Splunk,
+    /// Elasticsearch, Loki, Fluent Bit and the journal export them. docs/reference/trace-format.md has the list.
     ///
     /// Files that show the same Jobs are merged in any order: a rotated log, or one watch for each resource. A named
     /// pipe is read once something writes to it.

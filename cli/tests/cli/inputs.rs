@@ -51,6 +51,34 @@ fn one_watch_for_each_resource_is_one_trace() {
 }
 
 #[test]
+fn an_empty_file_beside_others_is_no_error() {
+    let folder = Folder::new();
+    let jobs = folder.write_lines("jobs", &lines("completions-zero.watch"));
+    let run = replay([folder.write("pods", ""), jobs]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.err.is_empty(), "{}", run.err);
+}
+
+#[test]
+fn an_export_of_cloudwatch_is_read_and_its_other_messages_are_named() {
+    let event = |message: &str| {
+        let message = serde_json::to_string(message).unwrap();
+        format!(r#"{{"message":{message},"eventId":"1","ingestionTime":1}}"#)
+    };
+    let export = |messages: &[String]| {
+        let events: Vec<String> = messages.iter().map(|message| event(message)).collect();
+        format!("{{\n\"events\": [\n{}\n]\n}}\n", events.join(",\n"))
+    };
+    let folder = Folder::new();
+    let mut messages = lines("nonindexed-success.audit");
+    let run = replay([folder.write("export.json", export(&messages))]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.first_line().contains("(audit log): 1 Job, 20 writes judged"), "{}", run.out);
+    messages[4] = "time=\"2026-11-21T00:28:37Z\" level=info msg=x".to_owned();
+    refused("export.json", export(&messages), 7, "aws logs filter-log-events --log-group-name GROUP");
+}
+
+#[test]
 fn all_recordings_at_once_conform_each_for_itself() {
     let folder = recording("x").parent().unwrap().to_owned();
     let files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -117,7 +145,9 @@ fn other_kinds_of_files_are_rejected_with_their_kind() {
         1,
         "found an object of kind \"Deployment\"",
     );
-    refused("array", "[1,2]", 1, "found a JSON array");
+    refused("array", "[1,2]", 1, "found a JSON number (element 1 of this line)");
+    refused("yaml", "apiVersion: v1\nitems:\n", 1, "YAML of an object, which shows a state");
+    refused("xz", b"\xfd7zXZ\0\0\x04", 0, "xz -dc FILE | jobcheck replay -");
     refused(
         "mixed",
         edited(3, |_| r#"{"type":"ADDED","object":{}}"#.to_owned()),

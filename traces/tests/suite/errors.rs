@@ -45,8 +45,33 @@ fn an_empty_file_is_an_error_and_a_trace_without_a_write_is_none() {
     for text in ["", "\n \r\n", "\u{feff}"] {
         assert_eq!(only_error(text), "trace: expected a trace, found an empty file");
     }
+    for text in [
+        "[]",
+        "[\n]\n",
+        "[[[[[[]]]]]]",
+        r#"{"kind":"List","items":[]}"#,
+        r#"{"events":[],"searchedLogStreams":[]}"#,
+    ] {
+        assert_eq!(only_error(text), "trace: expected a trace, found an empty list");
+    }
     assert_eq!(summary_of(audited("a", 1, 200, 7).replace("\"update\"", "\"get\"")), Vec::<String>::new());
     assert_eq!(summary_of(r#"{"format":"jobcheck.dev/trace","version":"1.0"}"#), ["0:1 header 1.0"]);
+}
+
+#[test]
+fn an_empty_file_beside_another_is_no_error() {
+    let line = audited("a", 1, 200, 7);
+    let reads = line.replace("\"update\"", "\"get\"");
+    for other in ["", "\n\n", "[]", r#"{"events":[]}"#] {
+        for known in [&line, &reads] {
+            let result = summary(&[input("empty", other), input("known", known)]);
+            assert_eq!(result.len(), summary_of(known).len(), "{other:?}: {result:?}");
+            assert!(result.iter().all(|line| line.starts_with("1:1 update")), "{other:?}: {result:?}");
+        }
+    }
+    let found = |name: &str, what: &str| format!("{name}: expected a trace, found an empty {what}");
+    let result = summary(&[input("a", ""), input("b", "[]")]);
+    assert_eq!(result, [found("a", "file"), found("b", "list")]);
 }
 
 #[test]
@@ -119,17 +144,18 @@ fn a_file_of_no_known_form_is_described() {
             "an object of kind \"ConfigMap\" and apiVersion \"v1\"".into(),
         ),
         (r#"{"kind":"Job","apiVersion":"batch/v1"}"#, format!("a bare Job, {bare}")),
-        (r#"{"kind":"List","items":[]}"#, format!("a bare List, {bare}")),
+        (r#"{"kind":"List","items":[{"kind":"Pod","apiVersion":"v1"}]}"#, format!("a bare Pod, {bare}")),
+        (r#"{"kind":"List"}"#, format!("a bare List, {bare}")),
         (r#"{"kind":5}"#, "a JSON object with other fields".into()),
         (r#"{"time":"now"}"#, "a JSON object without kind".into()),
-        ("[]", "a JSON array".into()),
         ("\"text\"", "a JSON string".into()),
         ("true", "a JSON boolean".into()),
         ("null", "null".into()),
         ("12", "a JSON number".into()),
     ];
     for (text, found) in cases {
-        assert_eq!(only_error(text), expected(&found));
+        let result = only_error(text).replace(" (element 1 of this line)", "");
+        assert_eq!(result, expected(&found));
     }
 }
 

@@ -130,7 +130,10 @@ fn a_list_of_events_is_read_as_its_events() {
     let opens = |name: &str| spread.iter().any(|result| result.starts_with(&format!("{name} update")));
     assert!(opens("0:4") && opens("0:34") && opens("0:74"), "{spread:?}");
     let nested = summary_of(list(&list("")));
-    assert_eq!(nested, ["trace:1: expected another line of the audit log, found a list in a list"]);
+    assert_eq!(
+        nested,
+        ["trace:1: expected another line of the audit log, found a list in a list (element 1 of this line)"]
+    );
 }
 
 #[test]

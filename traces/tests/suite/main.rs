@@ -1,12 +1,16 @@
 //! Tests of the public interface: reading and writing traces.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod envelopes;
 mod errors;
 mod forms;
 mod merging;
 mod native;
 mod properties;
 mod schema;
+/// The same templates as in the tests of the judge.
+#[path = "../../../tests/src/envelopes.rs"]
+mod wrap;
 
 use jobcheck_traces::{Body, Input, Reader};
 

@@ -5,6 +5,7 @@
 //! | show the same Jobs, such as a rotated log or one watch per resource | one trace |
 //! | show no common Job | separate traces: their clusters may have nothing in common |
 //! | show the same versions of the same objects | separate traces: one is a copy of the other, perhaps with edits |
+//! | show nothing, such as an empty file | part of the first trace that shows something |
 
 use jobcheck_spec::Uid;
 use jobcheck_traces::{Body, Input, Object, Reader, Record, Resource};
@@ -61,6 +62,8 @@ fn can_be_read_twice(input: &Input) -> bool {
 struct Shown {
     jobs: FxHashSet<Uid>,
     versions: FxHashSet<(Uid, u64)>,
+    /// It was read to its end, and has no record.
+    is_nothing: bool,
 }
 
 impl Shown {
@@ -68,16 +71,25 @@ impl Shown {
         let mut shown = Shown::default();
         let mut reader = Reader::open(std::slice::from_ref(input));
         let mut records: u32 = 0;
-        // An error is reported when the input is judged.
-        while let Ok(Some(record)) = reader.next() {
-            shown.take(&record);
-            records = records.wrapping_add(1);
+        loop {
+            match reader.next() {
+                Ok(Some(record)) => shown.take(&record),
+                Ok(None) => {
+                    shown.is_nothing = records == 0;
+                    return shown;
+                }
+                // An error is reported when the input is judged.
+                Err(error) => {
+                    shown.is_nothing = error.problem.is_emptiness();
+                    return shown;
+                }
+            }
+            records = records.saturating_add(1);
             if records.is_multiple_of(PROGRESS_EVERY) {
                 let (read, total) = reader.progress();
                 progress(read, total);
             }
         }
-        shown
     }
 
     fn take(&mut self, record: &Record<'_>) {
@@ -137,7 +149,7 @@ fn owners(object: Object<'_>) -> Vec<Uid> {
 fn by_content(inputs: Vec<Input>, progress: &mut dyn FnMut(u64, Option<u64>)) -> Vec<Vec<Input>> {
     let shown: Vec<Shown> = inputs.iter().map(|input| Shown::of(input, progress)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (position, this) in shown.iter().enumerate() {
+    for (position, this) in shown.iter().enumerate().filter(|(_, this)| !this.is_nothing) {
         let mut group = vec![position];
         groups.retain(|other| {
             let joins = other.iter().any(|it| shown[*it].shares_a_job_with(this))
@@ -149,6 +161,15 @@ fn by_content(inputs: Vec<Input>, progress: &mut dyn FnMut(u64, Option<u64>)) ->
         });
         group.sort_unstable();
         groups.push(group);
+    }
+    groups.sort_unstable();
+    let nothing: Vec<usize> = (0..inputs.len()).filter(|it| shown[*it].is_nothing).collect();
+    match groups.iter_mut().find(|group| group.iter().any(|it| !shown[*it].jobs.is_empty())) {
+        Some(group) => {
+            group.extend(nothing);
+            group.sort_unstable();
+        }
+        None => groups.extend(nothing.into_iter().map(|it| vec![it])),
     }
     groups.sort_unstable();
     let mut inputs: Vec<Option<Input>> = inputs.into_iter().map(Some).collect();
@@ -197,6 +218,27 @@ mod tests {
     fn a_file_that_shows_jobs_of_two_others_brings_them_together() {
         let inputs = vec![watch("a", &[JOB_A]), watch("b", &[JOB_B]), watch("pods", &[POD_OF_A, POD_OF_B])];
         assert_eq!(names(&group(inputs, Grouping::Auto, &mut |_, _| {})), [["a", "b", "pods"]]);
+    }
+
+    #[test]
+    fn a_file_that_shows_nothing_is_part_of_a_trace_that_shows_something() {
+        let empty = |name: &str, text: &str| Input::Bytes(name.to_owned(), text.into());
+        let reads = r#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"9"}}}"#;
+        let inputs = vec![
+            empty("pods", ""),
+            empty("broken", "{"),
+            watch("jobs", &[JOB_A]),
+            watch("elsewhere", &[JOB_B]),
+            empty("list", "[]"),
+            empty("bookmarks", reads),
+        ];
+        let groups = group(inputs, Grouping::Auto, &mut |_, _| {});
+        assert_eq!(
+            names(&groups),
+            [vec!["pods", "jobs", "list", "bookmarks"], vec!["broken"], vec!["elsewhere"]]
+        );
+        let alone = vec![empty("pods", ""), empty("jobs", "\n")];
+        assert_eq!(names(&group(alone, Grouping::Auto, &mut |_, _| {})), [["pods"], ["jobs"]]);
     }
 
     #[test]
