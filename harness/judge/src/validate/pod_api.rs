@@ -2,6 +2,7 @@
 
 use jobcheck_spec::Findings;
 use jobcheck_spec::apiserver::validate_pod_deletion;
+use jobcheck_spec::guards::times::judge_by_later_event;
 use jobcheck_spec::pod::Pod;
 
 use super::event::Event;
@@ -17,4 +18,19 @@ pub fn judge_pod_deletion(track: &mut Track, event: &Event, before: &Pod, after:
     let judged = track.judged;
     track.take(event, &format_args!("deletion of {}", story::pod(before)), findings);
     track.judged = judged;
+}
+
+/// Judges the times of the stored status by the deletion of a pod in a watch. The API server marks a pod no later than
+/// its `deletionTimestamp`, which adds the grace period.
+pub fn judge_earlier_times(track: &mut Track, event: &Event, before: &Pod, after: &PodObject) {
+    let is_marked = after.pod.deleting && !before.deleting && event.when.is_none();
+    let marked = after.metadata.deletion_timestamp.filter(|_| is_marked);
+    let stored = track.stored.clone().filter(|_| track.executor && !track.foreign_status);
+    if let (Some(marked), Some(job)) = (marked, stored) {
+        let mut findings = Findings::new();
+        judge_by_later_event(&job.status, marked, &mut findings);
+        let judged = track.judged;
+        track.take(event, &format_args!("deletion of {}", story::pod(before)), findings);
+        track.judged = judged;
+    }
 }

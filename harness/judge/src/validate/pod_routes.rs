@@ -15,7 +15,7 @@ use super::clock::Written;
 use super::event::{Event, PodEvent};
 use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
-use super::pod_api::judge_pod_deletion;
+use super::pod_api::{judge_earlier_times, judge_pod_deletion};
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
 use super::{pod_writes, refused_pods};
@@ -254,6 +254,7 @@ impl Judge {
             track.note_time(event);
             if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
                 judge_pod_deletion(track, event, &before, after);
+                judge_earlier_times(track, event, &before, after);
                 track.find_missing_pod_write(event, it, &before, pod);
             }
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);

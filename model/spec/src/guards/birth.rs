@@ -7,9 +7,9 @@
 //! | Does it have the Job's name, or that of its index? | PC-16, PC-17, BI-02 | the created pod, and the stored Job |
 //! | Is it a copy of the template, with nothing else than the contract adds? | PC-14, PC-17, FT-01 | a view, because the template of a suspended Job may change |
 //!
-//! Admission may change a pod. The identity of a pod is judged on the stored pod, since no admission plugin may take it
-//! away: finalizer, owner, name, index, and labels of the template. Everything else is judged on the request. Without a
-//! request, [`differs_from_template`] finds a value that either the controller or admission has changed.
+//! Admission may change a pod. The identity of a pod is its finalizer, owner, name, index, and the labels of the template.
+//! No admission plugin may take it away, so that it is judged on the stored pod. Everything else is judged on the
+//! request. Without a request, [`differs_from_template`] finds a value that either the controller or admission has changed.
 //!
 //! The pods of the explorer have a finalizer, an owner and an index, and [`judge_newborn`] judges them. They have no
 //! template, names, labels or containers, so that the explorer cannot ask the other guards.

@@ -9,8 +9,8 @@
 //! | status write that changes the spec | MB-12 | the truth |
 //! | write of the built-in controller to spec or metadata of a Job, or to another field of a pod | SY-11 | the truth, and the request |
 //!
-//! The explorer asks [`judge_intrusion`] about every write of a sync. The other guards are for traces: its
-//! Jobs have one manager for each process and no authorizer, and its status writes contain no spec and no metadata.
+//! The explorer asks [`judge_intrusion`] about every write of a sync. The other guards are for traces. The
+//! explorer's Jobs have one manager for each process and no authorizer. Its status writes contain no spec and no metadata.
 
 use crate::catalogue::Req;
 use crate::job::{Job, Text};

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | one that the write sets | the times that the Job shows already, the write of the version that was read, and the response |
 //! | `lastTransitionTime` of a condition with an unchanged status | none: it stays |
-//! | any time, as later events show it | the `creationTimestamp` of a later pod |
+//! | any time, as later events show it | the `creationTimestamp` of a later pod, the `deletionTimestamp` of a later deletion |
 //!
 //! Other clocks than that of the controller set the bounds, so that each has a tolerance. A manager that only mirrors a
 //! status copies times of another cluster, and is exempt.
@@ -71,7 +71,7 @@ pub fn judge_times(old: &Job, new: &JobStatus, bounds: Bounds, is_named: bool, f
     }
 }
 
-/// TC-15: judges the times of a stored status by the `creationTimestamp` of a pod that was created later.
+/// TC-15: judges the times of a stored status by a time of the API server that a later event shows.
 pub fn judge_by_later_event(status: &JobStatus, later: Time, findings: &mut Findings) {
     if let Some(latest) = latest_time(status) {
         let expected = Operand::lazy(|| format!("at most {later}, the time of a later event"));
