@@ -1,17 +1,18 @@
 //! Builds the report from the summaries of the traces.
 
 use jobcheck_spec::catalogue::CATALOGUE;
-use jobcheck_spec::{Broken, Judged, Level, Req, Time, Uid};
-use jobcheck_traces::{FileInfo, Place};
+use jobcheck_spec::{Judged, Req, Uid};
+use jobcheck_traces::FileInfo;
 use rustc_hash::FxHashMap;
 
-use super::id::{Id, aliases};
+use super::finding::{Context, finding, line, pending, requirement_of, strict_finding};
+use super::id::Id;
 use super::types::{
-    API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
-    Requirements, TraceReport, View, named,
+    API_VERSION, Exit, Finding, InputError, InputReport, JobReport, Line, ReplayReport, Requirements,
+    TraceReport,
 };
-use crate::validate::verdict::{Owed, ViewRefusal};
-use crate::validate::{JobVerdict, Outcome, Summary, Violation};
+use crate::validate::actor::Actors;
+use crate::validate::{JobVerdict, Outcome, Summary};
 
 /// Facts about the inputs of a trace.
 pub(crate) struct Read {
@@ -73,7 +74,7 @@ fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>)
     doubts.extend(nothing_judged(&summary, &read));
     let (judged_writes, events, shows_actors) = (summary.judged, summary.events, summary.has_actors);
     let jobs: Vec<JobReport> =
-        summary.jobs.into_iter().map(|job| job_report(job, selection, &read)).collect();
+        summary.jobs.into_iter().map(|job| job_report(job, selection, &read, &summary.actors)).collect();
     let doubted = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
     let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
     let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
@@ -161,23 +162,25 @@ fn requirements(traces: &[JudgedTrace], selection: &Selection<'_>) -> Requiremen
     list
 }
 
-fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read) -> JobReport {
+fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read, actors: &Actors) -> JobReport {
+    let (namespace, name) = job.job.split_once('/').unwrap_or(("", &job.job));
+    let context = Context { names: &read.names, actors, namespace, job: name };
     let wanted =
         |req: Option<Req>| selection.only.is_empty() || req.is_some_and(|req| is_asked_for(req, selection));
     let warnings: Vec<Line> = job
         .warnings
         .iter()
-        .filter(|(_, text)| wanted(requirement_of(text)))
-        .map(|(place, text)| line(*place, text.clone(), &read.names))
+        .filter(|warning| wanted(requirement_of(&warning.text)))
+        .map(|warning| line(warning.clone(), &read.names))
         .collect();
     let mut violations: Vec<Finding> = job
         .violations
         .into_iter()
         .filter(|violation| wanted(Some(violation.req())))
-        .map(|violation| finding(violation, &read.names))
+        .map(|violation| finding(violation, &context))
         .collect();
     if selection.strict {
-        violations.extend(warnings.iter().map(strict_finding));
+        violations.extend(warnings.iter().map(|warning| strict_finding(warning, &context)));
     }
     let mut doubts = job.doubts;
     if job.judged == 0 && doubts.is_empty() {
@@ -201,6 +204,7 @@ fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read) -> JobRep
         managed_by: job.managed_by,
         profile: job.profile,
         judged_writes: job.judged,
+        contradictions: job.contradictions,
         violations,
         doubts,
         warnings,
@@ -216,93 +220,6 @@ fn origins(uid: &str, read: &Read) -> Vec<String> {
 /// Returns `true` if a requirement, or another id of the same fact, was selected.
 fn is_asked_for(req: Req, selection: &Selection<'_>) -> bool {
     selection.only.contains(&req) || req.also().iter().any(|other| selection.only.contains(other))
-}
-
-/// The requirement at the beginning of a warning.
-fn requirement_of(warning: &str) -> Option<Req> {
-    warning.split_once(':').and_then(|(id, _)| Req::parse(id))
-}
-
-fn finding(violation: Violation, names: &[String]) -> Finding {
-    let (file, number) = named(violation.place, names);
-    let entry = violation.req().entry();
-    let mut also: Vec<&'static str> = aliases(entry.req).collect();
-    also.extend(entry.req.also().iter().map(|req| req.id()));
-    Finding {
-        requirement: Some(Id(entry.req)),
-        also,
-        known: violation.known().map(Id),
-        level: level(entry.level),
-        file,
-        line: number,
-        what: violation.broken.what.to_owned(),
-        expected: violation.broken.expected.to_string(),
-        found: violation.broken.found.to_string(),
-        sentence: entry.sentence,
-        source: entry.source,
-        story: violation.story.into_iter().map(|(place, text)| line(place, text, names)).collect(),
-        write: violation.write,
-        world: violation.world,
-        views: violation.views.into_iter().map(view).collect(),
-    }
-}
-
-/// The violation that `--strict` makes of a warning.
-fn strict_finding(warning: &Line) -> Finding {
-    let entry = requirement_of(&warning.text).map(Req::entry);
-    let text = match (entry, warning.text.split_once(": ")) {
-        (Some(_), Some((_, text))) => text.to_owned(),
-        _ => warning.text.clone(),
-    };
-    Finding {
-        requirement: entry.map(|entry| Id(entry.req)),
-        also: entry.map(|entry| entry.req.also().iter().map(|req| req.id()).collect()).unwrap_or_default(),
-        known: None,
-        level: "SHOULD",
-        file: warning.file.clone(),
-        line: warning.line,
-        write: "a write with a warning, which --strict counts as a violation".to_owned(),
-        what: "advice".to_owned(),
-        expected: "no warning".to_owned(),
-        found: text,
-        sentence: entry
-            .map_or("A controller's writes are accepted, and follow the API's advice.", |it| it.sentence),
-        source: entry.map_or("judging of refusals", |it| it.source),
-        story: Vec::new(),
-        world: Vec::new(),
-        views: Vec::new(),
-    }
-}
-
-fn level(level: Level) -> &'static str {
-    match level {
-        Level::Must => "MUST",
-        Level::Should => "SHOULD",
-    }
-}
-
-fn view(refusal: ViewRefusal) -> View {
-    let guard = |broken: Broken| BrokenGuard {
-        requirement: Id(broken.req),
-        what: broken.what.to_owned(),
-        expected: broken.expected.to_string(),
-        found: broken.found.to_string(),
-    };
-    View {
-        job_lag: refusal.job_lag,
-        pod_lag: refusal.pod_lag,
-        broken: refusal.broken.into_iter().map(guard).collect(),
-    }
-}
-
-fn pending(owed: &Owed) -> Pending {
-    let since = owed.since.map(|micros| Time(micros.div_euclid(1_000_000)).to_string());
-    Pending { requirement: Id(owed.req), what: owed.obligation.to_string(), since }
-}
-
-fn line(place: Place, text: String, names: &[String]) -> Line {
-    let (file, line) = named(place, names);
-    Line { file, line, text }
 }
 
 fn input_report(file: &FileInfo) -> InputReport {

@@ -37,7 +37,7 @@ impl Judge {
             self.note_birth(event);
             job_writes::created(&mut track, event, &job, &self.settings);
         } else {
-            track.tell(event.place, &"first seen after its creation");
+            track.tell(event, &"first seen after its creation");
         }
         self.tracks.insert(uid, track);
         if event.is_status {

@@ -285,7 +285,7 @@ impl Track {
             return false;
         };
         self.premises.absorb(&mut findings);
-        self.warnings.extend(sign.warning().map(|warning| (event.place, warning)));
+        sign.warning().into_iter().for_each(|warning| self.warn(event, warning));
         true
     }
 

@@ -60,7 +60,7 @@ pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings)
         findings.premise(Req::MB02);
     }
     track.take(event, &name, findings);
-    track.tell(event.place, &name);
+    track.tell(event, &name);
 }
 
 /// Judges an accepted write that gave the Job a new state.
@@ -111,7 +111,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             findings.require(Req::TC11, !spec_changed, "spec", expected, "changed by the Job's controller");
         }
         track.take(event, &what, findings);
-        track.tell(event.place, &what);
+        track.tell(event, &what);
     }
     store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
 }
@@ -218,7 +218,7 @@ fn status_written(
         By::Manager => advise_mirror(track, event, after),
         By::Intruder | By::Ttl | By::Other => foreign(track, before, after),
     }
-    track.tell(event.place, &write);
+    track.tell(event, &write);
 }
 
 /// Sorts known deviations behind other findings: their patterns are the weakest evidence of another error.
@@ -332,11 +332,11 @@ fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
             "SU-14: Suspended is not {should:?} although spec.suspend is {}",
             after.spec.is_suspended()
         );
-        track.warnings.push((event.place, advice));
+        track.warn(event, advice);
     }
     if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
         let advice = "SS-34: succeeded exceeds completions".to_owned();
-        track.warnings.push((event.place, advice));
+        track.warn(event, advice);
     }
 }
 
@@ -364,7 +364,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         409 if !event.injected => conflict(track, event, it),
         _ => {}
     }
-    track.tell(event.place, &format_args!("status write refused with {}", event.code));
+    track.tell(event, &format_args!("status write refused with {}", event.code));
 }
 
 fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
@@ -372,7 +372,9 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     let message = it.message.clone().unwrap_or_default();
     let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
         let warning = format!("a status write was refused with {}: {message}", event.code);
-        track.warnings.extend((!event.injected).then_some((event.place, warning)));
+        if !event.injected {
+            track.warn(event, warning);
+        }
         return;
     };
     if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
@@ -393,10 +395,8 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
             track.report(event, &write, broken, Vec::new());
             return;
         }
-        track.warnings.push((
-            event.place,
-            format!("a status write was refused for a reason that no rule names: {message}"),
-        ));
+        let advice = format!("a status write was refused for a reason that no rule names: {message}");
+        track.warn(event, advice);
         return;
     };
     let rules = &settings.rules;
@@ -457,7 +457,7 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
     }
     track.take(event, &write, findings);
-    track.tell(event.place, &write);
+    track.tell(event, &write);
     if let Some(after) = it.after.clone() {
         updated(track, event, it, by, settings);
         track.stored = Some(after);
@@ -482,9 +482,10 @@ fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
 
 /// Notes that the Job is gone; its pods may remain.
 pub fn gone(track: &mut Track, event: &Event) {
+    track.note_last_counts();
     track.stored = None;
     track.changed = event.when.map(|when| when.done).or(track.changed);
-    track.tell(event.place, &"the Job is gone");
+    track.tell(event, &"the Job is gone");
 }
 
 /// The role of an actor towards a Job.

@@ -107,6 +107,6 @@ impl Track {
             "SY-01: {write}: only a request whose sender was replaced in flight explains it, and the only sign of a \
              replacement is a silence of a second or more"
         );
-        self.warnings.push((event.place, advice));
+        self.warn(event, advice);
     }
 }

@@ -8,7 +8,7 @@
 //! | normalise | [`normalize`], [`actor`], [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
 //! | order | [`sequence`], `bindings` | the order in which etcd accepted the writes |
 //! | route | [`router`], `pod_routes`, `births`, `ownerless`, `relists` | the Job of each event |
-//! | record | [`track`], [`history`], [`counted`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
+//! | record | [`track`], `names`, [`history`], [`counted`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
 //! | judge | `job_writes`, `pod_writes`, `refused_pods`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
 //! | explain | [`frontier`], `explain`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
@@ -25,6 +25,7 @@ mod clock;
 pub mod counted;
 pub mod event;
 mod explain;
+mod fates;
 #[cfg(test)]
 mod fixtures;
 pub mod frontier;
@@ -38,6 +39,7 @@ mod known_pods;
 mod late;
 mod managers;
 mod mishaps;
+mod names;
 pub mod normalize;
 pub mod observed;
 mod owed;
@@ -62,5 +64,6 @@ pub mod verdict;
 mod without_interim;
 
 pub use actor::Role;
+pub(crate) use names::replaced;
 pub use router::{Options, Summary, Validator};
-pub use verdict::{JobVerdict, Outcome, Unreadable, Violation};
+pub use verdict::{JobVerdict, Note, Outcome, Unreadable, Violation};

@@ -82,6 +82,8 @@ pub struct Summary {
     pub hidden: u64,
     /// Reasons why the trace as a whole is inconclusive.
     pub doubts: Vec<String>,
+    /// The senders of the requests, by their [`super::actor::ActorId`].
+    pub actors: Actors,
 }
 
 /// A removed pod.
@@ -204,7 +206,8 @@ impl Validator {
     pub fn finish(mut self) -> Summary {
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
         self.sequencer.flush(&mut |event| judge.event(event, actors));
-        self.judge.finish(self.normalizer.hidden)
+        let hidden = self.normalizer.hidden;
+        self.judge.finish(hidden, self.normalizer.actors)
     }
 }
 
@@ -422,7 +425,7 @@ impl Judge {
         let is_overdue =
             |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(it.obligation);
         let (overdue, pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
-        let place = track.story.back().map(|(place, _)| *place);
+        let place = track.story.back().map(|note| note.place);
         for debt in overdue {
             let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
             track.overdue(place, broken);
@@ -433,7 +436,7 @@ impl Judge {
         self.verdicts.push(track.verdict(pending));
     }
 
-    fn finish(mut self, hidden: u64) -> Summary {
+    fn finish(mut self, hidden: u64, actors: Actors) -> Summary {
         let mut tracks: Vec<Track> = std::mem::take(&mut self.tracks).into_values().collect();
         tracks.sort_by(|a, b| (&a.namespace, &a.name, a.uid).cmp(&(&b.namespace, &b.name, b.uid)));
         for track in tracks {
@@ -454,6 +457,7 @@ impl Judge {
             has_actors: self.any_actors,
             hidden,
             doubts: self.doubts,
+            actors,
         }
     }
 }

@@ -31,7 +31,7 @@ pub fn advise(track: &mut Track, event: &Event, old: &JobStatus, new: &JobStatus
         .filter_map(|condition| departure(old.condition(&condition.kind), condition, since, until))
         .chain(early_completion(old, new).filter(|_| track.executor))
         .collect();
-    track.warnings.extend(advice.into_iter().map(|text| (event.place, text)));
+    advice.into_iter().for_each(|text| track.warn(event, text));
 }
 
 fn early_completion(old: &JobStatus, new: &JobStatus) -> Option<String> {

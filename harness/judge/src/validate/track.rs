@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
+use std::iter;
 use std::sync::Arc;
 
 use jobcheck_spec::job::{Job, Text};
@@ -13,18 +14,20 @@ use rustc_hash::FxHashMap;
 use super::actor::ActorId;
 use super::backoff::BackoffRecord;
 use super::counted::CountedPods;
-use super::event::Event;
+use super::event::{Body, Event};
+use super::fates::Fates;
 use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
 use super::history::{History, Position};
 use super::known_pods::Occasions;
 use super::late::LateRequests;
+use super::names::Names;
 use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
 use super::own_write::OwnWrite;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::standing::Standing;
-use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
+use super::verdict::{JobVerdict, Note, Outcome, Owed, ViewRefusal, Violation};
 
 /// Number of history entries whose times are kept.
 const RECENT: usize = 64;
@@ -120,9 +123,15 @@ pub struct Track {
     /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
     /// Broken recommendations.
-    pub warnings: Vec<(Place, String)>,
+    pub warnings: Vec<Note>,
     /// The last lines about the Job.
-    pub story: VecDeque<(Place, String)>,
+    pub story: VecDeque<Note>,
+    /// The ends of its pods.
+    pub fates: Fates,
+    /// The names of its pods.
+    pub names: Names,
+    /// Number of doubts and warnings that contain names already.
+    pub named: (usize, usize),
     /// Keeps these lines.
     pub keeps_story: bool,
     /// Lower bound for the request of the stored version, in microseconds.
@@ -186,6 +195,9 @@ impl Track {
             doubts: Vec::new(),
             warnings: Vec::new(),
             story: VecDeque::new(),
+            fates: Fates::default(),
+            names: Names::default(),
+            named: (0, 0),
             keeps_story,
             written: None,
             changed: None,
@@ -217,15 +229,21 @@ impl Track {
         self.versions_seen.iter().any(|(seen, _)| *seen == version)
     }
 
+    /// Adds a warning.
+    pub fn warn(&mut self, event: &Event, text: String) {
+        self.warnings.push(Note::on(event, text));
+    }
+
     /// Keeps a line about the Job.
-    pub fn tell(&mut self, place: Place, line: &dyn Display) {
+    pub fn tell(&mut self, event: &Event, line: &dyn Display) {
         if !self.keeps_story {
             return;
         }
         if self.story.len() == STORY_LINES {
             self.story.pop_front();
         }
-        self.story.push_back((place, line.to_string()));
+        let line = self.names.write(&line.to_string());
+        self.story.push_back(Note::on(event, line));
     }
 
     /// The Job in etcd, if the trace shows it.
@@ -262,6 +280,7 @@ impl Track {
     /// Records a new state of a pod in etcd. `own` is the write of the manager, if it was the manager's.
     pub fn pod_changed(&mut self, uid: Uid, after: Option<Pod>, own: Option<OwnWrite>) {
         let end = self.history.end();
+        self.note_fate(uid, after.as_ref());
         self.history.push(uid, after, own, end);
     }
 
@@ -273,6 +292,7 @@ impl Track {
         let overlapping =
             self.recent.iter().find(|(_, done)| *done > received).map_or(end, |(position, _)| *position);
         self.uncertain.remove(&uid);
+        self.name_leaves(uid);
         self.history.push(uid, None, None, if event.version.is_some() { end } else { overlapping });
     }
 
@@ -301,6 +321,7 @@ impl Track {
     /// Records a new state of a pod that may be the manager's doing, in a form without actors.
     pub fn pod_changed_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite) {
         let early = self.frontier.earliest();
+        self.note_fate(uid, after.as_ref());
         self.history.push_perhaps(uid, after, write, early);
     }
 
@@ -348,12 +369,15 @@ impl Track {
         }
         let known = broken.known.filter(|_| self.is_built_in());
         if self.violations.len() < VIOLATIONS_KEPT {
+            let write = write.to_string();
             self.violations.push(Violation {
+                names: self.names_in(event, &write, &broken, &views),
                 broken: Broken { known, ..broken },
                 place: event.place,
                 order: event.order,
                 done: event.when.map(|when| when.done),
-                write: write.to_string(),
+                actor: event.actor,
+                write,
                 story: self.story.iter().cloned().collect(),
                 world: self.describe(),
                 views,
@@ -369,7 +393,26 @@ impl Track {
         if self.history.stored.len() > PODS_SHOWN {
             lines.push(format!("… and {} more pods", self.history.stored.len() - PODS_SHOWN));
         }
-        lines
+        lines.iter().map(|line| self.names.write(line)).collect()
+    }
+
+    /// The pods that a violation mentions, with their names.
+    fn names_in(
+        &self,
+        event: &Event,
+        write: &str,
+        broken: &Broken,
+        views: &[ViewRefusal],
+    ) -> Vec<(Uid, Text)> {
+        let mut pods = Vec::new();
+        if let (Body::Pod(it), false) = (&event.body, event.name.is_empty()) {
+            pods.extend(it.uid.map(|uid| (uid, event.name.clone())));
+        }
+        self.names.mentioned(write, &mut pods);
+        for guard in iter::once(broken).chain(views.iter().flat_map(|view| &view.broken)) {
+            self.names.mentioned(&guard.to_string(), &mut pods);
+        }
+        pods
     }
 
     /// Frees the memory of a finished Job whose pods have lost their finalizers, so that memory is bounded by living
@@ -392,6 +435,7 @@ impl Track {
         self.backoff.lose();
         self.uncertain.clear();
         self.pods_seen = FxHashMap::default();
+        self.forget_names();
         self.recent = VecDeque::new();
         self.story.drain(..self.story.len().saturating_sub(LINES_AT_REST));
         self.story.shrink_to_fit();
@@ -401,10 +445,12 @@ impl Track {
     pub fn overdue(&mut self, place: Option<Place>, broken: Broken) {
         let place = place.unwrap_or(Place { file: 0, line: 0 });
         self.violations.push(Violation {
+            names: Vec::new(),
             broken,
             place,
             order: u64::MAX,
             done: None,
+            actor: None,
             write: "end of the trace".to_owned(),
             story: self.story.iter().cloned().collect(),
             world: self.describe(),
@@ -414,7 +460,9 @@ impl Track {
 
     /// The verdict on the Job.
     #[must_use]
-    pub fn verdict(self, owed: Vec<Owed>) -> JobVerdict {
+    pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
+        self.name_texts();
+        let contradictions = self.contradicted_counts();
         let outcome = match () {
             () if !self.violations.is_empty() => Outcome::Violates,
             () if !self.doubts.is_empty() || self.judged == 0 => Outcome::Inconclusive,
@@ -431,6 +479,7 @@ impl Track {
                 (false, false) => "mirror, from mid-life on",
             },
             outcome,
+            contradictions,
             judged: self.judged,
             violations: self.violations,
             doubts: self.doubts,

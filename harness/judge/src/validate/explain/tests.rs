@@ -82,7 +82,7 @@ fn a_sender_that_may_have_been_replaced_in_flight_gives_a_warning() {
     let overlapped = Event { overlapped: true, ..write_at(20) };
     assert!(track.judge_by_views(&overlapped, &settings(), &"write", Versions::Any, None, &pods_seen(2)));
     assert_eq!((broken(&track), track.warnings.len()), (Vec::new(), 1));
-    assert!(track.warnings[0].1.starts_with("SY-01: write: "), "{}", track.warnings[0].1);
+    assert!(track.warnings[0].text.starts_with("SY-01: write: "), "{}", track.warnings[0].text);
 }
 
 /// A Job with a pod that failed in second 5. The manager has recorded the failure in its backoff record, and has then
@@ -127,7 +127,7 @@ fn only_a_sign_of_a_restart_empties_the_backoff_record() {
         assert_eq!(track.backoff.last_failure(), if explained { None } else { Some(Time(5)) });
         assert_eq!(track.warnings.len(), usize::from(warning.is_some()));
         for (found, expected) in track.warnings.iter().zip(warning) {
-            assert!(found.1.starts_with("BO-01: ") && found.1.ends_with(expected), "{}", found.1);
+            assert!(found.text.starts_with("BO-01: ") && found.text.ends_with(expected), "{}", found.text);
         }
     }
 }
