@@ -26,9 +26,11 @@ pub struct ReplayArgs {
     /// Choose the files that are parts of one trace.
     #[arg(long, value_enum, default_value_t = Group::Auto, value_name = "HOW")]
     pub group: Group,
-    /// Explain each violation: the events and the state before it, and the views that were tried.
-    #[arg(long)]
-    pub explain: bool,
+    /// Explain violations: the events and the state before them, and the views that were tried.
+    ///
+    /// Each explanation ends after 60 lines; --explain=all removes the limit.
+    #[arg(long, value_name = "all", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub explain: Option<String>,
     /// Judge by this requirement only, such as FT-02. Can be repeated.
     #[arg(long, value_name = "REQUIREMENT", value_parser = requirement)]
     pub requirement: Vec<Req>,
@@ -55,6 +57,34 @@ pub struct ReplayArgs {
     /// Form of the report. Schema: docs/reference/schemas/report.schema.json.
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub output: Format,
+}
+
+/// What `--explain` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Explain {
+    /// Nothing.
+    Nothing,
+    /// The first violation of each Job, up to a number of lines.
+    Violations,
+    /// All violations.
+    Everything,
+}
+
+impl Explain {
+    /// Returns `true` if violations are explained.
+    pub fn is_asked(&self) -> bool {
+        *self != Explain::Nothing
+    }
+
+    /// Returns `true` if explanations have no limit.
+    pub fn is_unbounded(&self) -> bool {
+        *self == Explain::Everything
+    }
+
+    /// Returns `true` if the Job is explained by its name.
+    pub fn names(&self, _job: &str) -> bool {
+        false
+    }
 }
 
 /// Which files are parts of one trace.
@@ -85,7 +115,7 @@ Examples:
   jobcheck replay jobs.jsonl pods.jsonl    two watches of a cluster are one trace
   jobcheck replay traces/*.jsonl           files that share no Job are separate
   zcat log.gz | jobcheck replay --explain -
-                                           explains each violation
+                                           explains the violations
   jobcheck replay --requirement FT-02 audit.log
                                            judges by one requirement
   jobcheck replay -o junit audit.log > junit.xml
@@ -135,6 +165,15 @@ impl ReplayArgs {
         self.files.iter().filter(is_pipe).map(|file| file.to_string_lossy().into_owned())
     }
 
+    /// What to explain.
+    pub fn explain(&self) -> Explain {
+        match self.explain.as_deref() {
+            None => Explain::Nothing,
+            Some("all") => Explain::Everything,
+            Some(_) => Explain::Violations,
+        }
+    }
+
     /// The settings of the judge.
     pub fn judging(&self) -> Judging {
         Judging {
@@ -142,7 +181,7 @@ impl ReplayArgs {
             assume: self.assume.clone(),
             actors: self.actor.clone(),
             only: self.requirement.clone(),
-            keeps_story: self.explain || self.output != Format::Text,
+            keeps_story: self.explain.is_some() || self.output != Format::Text,
             strict: self.strict,
             allow_known: self.allow_known,
         }

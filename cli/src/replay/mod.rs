@@ -1,10 +1,13 @@
 //! `jobcheck replay`: judges recorded traces.
 
 mod args;
+mod clock;
+mod fold;
 mod ids;
 mod junit;
 mod progress;
 mod text;
+mod violation;
 
 use std::io::IsTerminal;
 
@@ -39,7 +42,7 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
     }
     let rendered = match args.output {
         Format::Junit => Ok(junit::render(&report)),
-        other => other.render(|| text::render(&report, text::Style::new(args.explain, global)), || &report),
+        other => other.render(|| text::render(&report, text::Style::new(args, global)), || &report),
     };
     output::print_report(rendered, args.output, report.exit_code)
 }
