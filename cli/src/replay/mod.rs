@@ -5,6 +5,7 @@ mod clock;
 mod fold;
 mod ids;
 mod junit;
+mod life;
 mod progress;
 mod text;
 mod violation;
@@ -39,6 +40,9 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
     for error in &report.errors {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         output::error(format!("{}{line}: {}", output::clean(&error.file), output::clean(&error.message)));
+    }
+    if let Some(job) = args.unexplained(&report) {
+        output::note(format!("--explain={} fits no Job of the report", output::clean(job)));
     }
     let rendered = match args.output {
         Format::Junit => Ok(junit::render(&report)),

@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use anstyle::AnsiColor;
-use jobcheck_judge::report::{Exit, Finding, JobReport, ReplayReport, TraceReport};
+use jobcheck_judge::report::{Exit, Finding, JobReport, Line, ReplayReport, TraceReport};
 use jobcheck_judge::validate::Outcome;
 
 use super::args::{Explain, ReplayArgs};
 use super::fold::{Folded, fold};
 use super::ids;
+use super::life;
 use super::violation;
 use crate::global::Global;
 use crate::output::{clean, count};
@@ -16,9 +17,9 @@ use crate::styles::{BAD, BOLD, DIM, OPEN};
 
 /// The number of Jobs up to which all of them are shown without `-v`, those that conform included.
 const FEW_JOBS: usize = 20;
-/// The number of Jobs whose first violation is shown in full without `-v`.
+/// The number of kinds of violations that are shown in full without `-v`, each for the first Job with it.
 const FULL_JOBS: usize = 5;
-/// The number of different doubts, warnings, and pending obligations that are shown without `-v`.
+/// The number of different reasons, warnings, and pending obligations that are shown without `-v`.
 const FEW_LINES: usize = 3;
 
 /// The level of detail of the report.
@@ -51,7 +52,14 @@ impl Style {
 pub fn render(report: &ReplayReport, style: Style) -> String {
     let many = report.traces.len() > 1;
     let concerns_none = report.requirements.judged.is_empty() && !report.doubts.is_empty();
-    let mut text = Text { out: String::new(), style, many, concerns_none, in_full: 0 };
+    let mut text = Text {
+        out: String::new(),
+        style,
+        many,
+        concerns_none,
+        in_full: Vec::new(),
+        hidden_warnings: Vec::new(),
+    };
     // The first line agrees with the exit code.
     let comes_first = report.exit_code == Exit::Inconclusive;
     if comes_first {
@@ -79,8 +87,10 @@ struct Text {
     many: bool,
     /// True if no write concerns the requirements of `--requirement`. Then nothing conforms, either.
     concerns_none: bool,
-    /// Number of Jobs with a violation that was shown in full.
-    in_full: usize,
+    /// The violations that were shown in full, as requirement and compared quantity.
+    in_full: Vec<(String, String)>,
+    /// Warnings of Jobs that are not shown.
+    hidden_warnings: Vec<Line>,
 }
 
 impl Text {
@@ -113,6 +123,8 @@ impl Text {
         let is_settled = self.many && trace.verdict == Outcome::Conforms;
         if !is_settled || self.style.verbose {
             self.jobs(report.jobs_of(trace), trace.files.len() > 1);
+        } else {
+            self.hides(report.jobs_of(trace).iter());
         }
     }
 
@@ -164,6 +176,7 @@ impl Text {
         for job in listed.clone().take(shown) {
             self.job(job, with_files);
         }
+        self.hides(jobs.iter().filter(|job| !is_of_interest(job)).chain(listed.clone().skip(shown)));
         for (outcome, what) in [
             (Outcome::Violates, "with a violation"),
             (Outcome::Inconclusive, "inconclusive"),
@@ -177,6 +190,11 @@ impl Text {
                 self.line(&format!("  {DIM}… and {} {what}; -v shows them{DIM:#}", count(hidden, "Job")));
             }
         }
+    }
+
+    /// Keeps the warnings of Jobs that are not shown for the summary.
+    fn hides<'a>(&mut self, jobs: impl Iterator<Item = &'a JobReport>) {
+        self.hidden_warnings.extend(jobs.flat_map(|job| &job.warnings).cloned());
     }
 
     fn job(&mut self, job: &JobReport, with_files: bool) {
@@ -201,20 +219,21 @@ impl Text {
         self.violations(job);
         let warnings = job.warnings.iter().map(|warning| (&*warning.text, Some(warning)));
         self.folded("    ", "warning  ", &fold(warnings));
+        self.out.push_str(&life::text(job, &self.style));
     }
 
     /// The violations of a Job. Those that `--allow-known` excuses come last.
     fn violations(&mut self, job: &JobReport) {
-        let excused = |finding: &&Finding| self.style.allow_known && finding.known.is_some();
+        let allows = self.style.allow_known;
+        let excused = |finding: &&Finding| allows && finding.known.is_some();
         let (last, first): (Vec<&Finding>, Vec<&Finding>) = job.violations.iter().partition(excused);
         let excuses = !first.is_empty();
         let ordered: Vec<&Finding> = first.iter().chain(&last).copied().collect();
         let listed = match () {
             () if self.style.shows_all() => ordered.len(),
-            () if self.in_full < FULL_JOBS || self.style.explain.names(&job.job) => ordered.len().min(1),
+            () if self.is_new(ordered.first()) || self.style.explain.names(&job.job) => ordered.len().min(1),
             () => 0,
         };
-        self.in_full += usize::from(listed > 0);
         for (position, finding) in ordered[..listed].iter().enumerate() {
             let block = violation::block(finding, job, position == 0, &self.style);
             self.out.push_str(&block);
@@ -225,6 +244,17 @@ impl Text {
         let what = if listed == 0 { "" } else { " after it, possibly consequences" };
         self.others(&others, what);
         self.others(&known, " that --allow-known excuses");
+    }
+
+    /// Returns `true` if a violation is of another kind than those before it, and they are few.
+    fn is_new(&mut self, finding: Option<&&Finding>) -> bool {
+        let Some(finding) = finding else { return false };
+        let kind = (violation::id(finding), finding.what.clone());
+        if self.in_full.contains(&kind) || self.in_full.len() >= FULL_JOBS {
+            return false;
+        }
+        self.in_full.push(kind);
+        true
     }
 
     /// A line about violations that are not shown in full.
@@ -278,6 +308,9 @@ impl Text {
         if warnings > 0 {
             self.line(&format!("{:<12}  {warnings}; --strict counts them as violations", "warnings"));
         }
+        let hidden = std::mem::take(&mut self.hidden_warnings);
+        let margin = " ".repeat(14);
+        self.folded(&margin, "", &fold(hidden.iter().map(|warning| (&*warning.text, Some(warning)))));
     }
 
     /// The requirements by how the traces concern them: with `-v` their ids, otherwise their number.
@@ -307,7 +340,7 @@ impl Text {
         }
     }
 
-    /// What is not judged of mirrors.
+    /// The rules that are not judged of mirrors.
     fn mirrors(&mut self, report: &ReplayReport) {
         let mirrors = report.jobs.iter().filter(|job| job.profile.starts_with("mirror")).count();
         if mirrors > 0 {
@@ -363,7 +396,7 @@ impl Text {
     }
 }
 
-/// What is not judged of a Job that the trace shows from mid-life on, and the remedy.
+/// The note about a Job that the trace shows from mid-life on.
 const PARTLY: &str = "in part: the trace begins after the Job was created, so that its counts and decisions are not \
                       judged. Record from before the creation of the Job.";
 

@@ -1,18 +1,22 @@
 //! Builds the report from the summaries of the traces.
 
+use std::collections::BTreeSet;
+
 use jobcheck_spec::catalogue::CATALOGUE;
+use jobcheck_spec::job::Text;
 use jobcheck_spec::{Judged, Req, Uid};
 use jobcheck_traces::FileInfo;
 use rustc_hash::FxHashMap;
 
-use super::finding::{Context, finding, line, pending, requirement_of, strict_finding};
+use super::finding::{Context, finding, life, line, pending, requirement_of, strict_finding};
 use super::id::Id;
+use super::since::Since;
 use super::types::{
     API_VERSION, Exit, Finding, InputError, InputReport, JobReport, Line, ReplayReport, Requirements,
     TraceReport,
 };
 use crate::validate::actor::Actors;
-use crate::validate::{JobVerdict, Outcome, Summary};
+use crate::validate::{JobVerdict, Others, Outcome, Summary, Wanted};
 
 /// Facts about the inputs of a trace.
 pub(crate) struct Read {
@@ -34,6 +38,10 @@ pub(crate) struct JudgedTrace {
 pub(crate) struct Selection<'a> {
     /// The requirements that count; all of them if the list is empty.
     pub only: &'a [Req],
+    /// The Jobs that are reported.
+    pub wanted: &'a Wanted,
+    /// The time from which on violations and warnings count.
+    pub since: Option<Since>,
     /// Counts warnings as violations.
     pub strict: bool,
     /// Excuses known deviations in the exit code.
@@ -43,7 +51,11 @@ pub(crate) struct Selection<'a> {
 /// The report on all traces.
 pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> ReplayReport {
     let requirements = requirements(&traces, selection);
-    let doubts = premise_doubts(selection, &requirements);
+    let mut doubts = unmatched(&traces, selection);
+    // Filters that select no Job say more than premises that no Job met.
+    if doubts.is_empty() {
+        doubts = premise_doubts(selection, &requirements);
+    }
     let mut report = ReplayReport {
         api_version: API_VERSION,
         kind: "ReplayReport",
@@ -69,12 +81,20 @@ pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> Repl
 }
 
 fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>) {
-    let JudgedTrace { summary, kubernetes, read } = trace;
+    let JudgedTrace { mut summary, kubernetes, read } = trace;
+    let since = selection.since.and_then(|since| since.time(summary.last));
+    summary.jobs.retain(|job| has_event_since(job, since));
+    if selection.is_filtering() && summary.jobs.is_empty() && read.errors.is_empty() {
+        return;
+    }
     let mut doubts = summary.doubts.clone();
     doubts.extend(nothing_judged(&summary, &read));
     let (judged_writes, events, shows_actors) = (summary.judged, summary.events, summary.has_actors);
-    let jobs: Vec<JobReport> =
-        summary.jobs.into_iter().map(|job| job_report(job, selection, &read, &summary.actors)).collect();
+    let jobs: Vec<JobReport> = summary
+        .jobs
+        .into_iter()
+        .map(|job| job_report(job, selection, since, &read, &summary.actors))
+        .collect();
     let doubted = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
     let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
     let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
@@ -95,6 +115,45 @@ fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>)
     report.jobs.extend(jobs);
     report.inputs.extend(read.files.iter().map(input_report));
     report.errors.extend(read.errors);
+}
+
+impl Selection<'_> {
+    /// Returns `true` if some Jobs may be left out.
+    fn is_filtering(&self) -> bool {
+        !self.wanted.is_everything() || self.since.is_some()
+    }
+}
+
+/// Names in the filters that fit no Job, or the reason why no Job is left.
+fn unmatched(traces: &[JudgedTrace], selection: &Selection<'_>) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let mut others = Others::default();
+    for summary in traces.iter().map(|trace| &trace.summary) {
+        let names = summary.jobs.iter().filter_map(|job| job.job.split_once('/'));
+        found.extend(names.map(|(namespace, name)| (Text::from(namespace), Text::from(name))));
+        others.join(summary.others.clone());
+    }
+    let mut doubts = selection.wanted.unmatched(&found, &others);
+    let Some(since) = selection.since.filter(|_| doubts.is_empty() && !found.is_empty()) else {
+        return doubts;
+    };
+    let last = traces.iter().filter_map(|trace| trace.summary.last).max();
+    let has_event = |trace: &JudgedTrace| {
+        let time = since.time(trace.summary.last);
+        time.is_some() && trace.summary.jobs.iter().any(|job| has_event_since(job, time))
+    };
+    doubts.extend((!traces.iter().any(has_event)).then(|| since.nothing_after(last)));
+    doubts
+}
+
+/// Returns `true` if the Job has an event from this time on, or at no known time.
+fn has_event_since(job: &JobVerdict, since: Option<i64>) -> bool {
+    is_since(job.last, since)
+}
+
+/// Returns `true` if a time is not before another, as far as both are known.
+fn is_since(time: Option<i64>, since: Option<i64>) -> bool {
+    time.zip(since).is_none_or(|(time, since)| time >= since)
 }
 
 /// The reason why a trace without a judged write is inconclusive.
@@ -162,7 +221,13 @@ fn requirements(traces: &[JudgedTrace], selection: &Selection<'_>) -> Requiremen
     list
 }
 
-fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read, actors: &Actors) -> JobReport {
+fn job_report(
+    job: JobVerdict,
+    selection: &Selection<'_>,
+    since: Option<i64>,
+    read: &Read,
+    actors: &Actors,
+) -> JobReport {
     let (namespace, name) = job.job.split_once('/').unwrap_or(("", &job.job));
     let context = Context { names: &read.names, actors, namespace, job: name };
     let wanted =
@@ -170,13 +235,13 @@ fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read, actors: &
     let warnings: Vec<Line> = job
         .warnings
         .iter()
-        .filter(|warning| wanted(requirement_of(&warning.text)))
+        .filter(|warning| wanted(requirement_of(&warning.text)) && is_since(warning.time, since))
         .map(|warning| line(warning.clone(), &read.names))
         .collect();
     let mut violations: Vec<Finding> = job
         .violations
         .into_iter()
-        .filter(|violation| wanted(Some(violation.req())))
+        .filter(|violation| wanted(Some(violation.req())) && is_since(violation.done, since))
         .map(|violation| finding(violation, &context))
         .collect();
     if selection.strict {
@@ -204,6 +269,7 @@ fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read, actors: &
         managed_by: job.managed_by,
         profile: job.profile,
         judged_writes: job.judged,
+        life: job.life.map(|it| life(*it, &read.names)),
         contradictions: job.contradictions,
         violations,
         doubts,

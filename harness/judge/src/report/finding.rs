@@ -5,12 +5,12 @@ use jobcheck_spec::{Broken, Level, Req, Requirement, Time, Uid};
 
 use super::help;
 use super::id::{Id, aliases};
-use super::types::{BrokenGuard, Finding, Line, Pending, PodName, Sender, View, named};
+use super::types::{BrokenGuard, Finding, Life, Line, Pending, PodFate, PodName, Sender, View, named};
 use crate::validate::actor::{ActorId, Actors};
 use crate::validate::verdict::{Owed, ViewRefusal};
-use crate::validate::{Note, Violation, replaced};
+use crate::validate::{Note, PodLife, Violation, replaced};
 
-/// What the findings of one Job refer to.
+/// The names that the findings of one Job refer to.
 pub(super) struct Context<'a> {
     /// The names of the inputs.
     pub names: &'a [String],
@@ -125,6 +125,24 @@ pub(super) fn pending(owed: &Owed) -> Pending {
 pub(super) fn line(note: Note, names: &[String]) -> Line {
     let (file, line) = named(note.place, names);
     Line { file, line, time: note.time.map(precise), text: note.text }
+}
+
+/// The life of a Job.
+pub(super) fn life(life: crate::validate::Life, names: &[String]) -> Life {
+    let pod = |pod: PodLife| PodFate {
+        pod: pod.name.map_or_else(|| pod.uid.to_string(), |name| name.to_string()),
+        uid: pod.uid.to_string(),
+        index: pod.index,
+        phase: format!("{:?}", pod.phase),
+        deleted: pod.deleted,
+        gone: pod.gone,
+        counted: pod.counted.into_iter().map(|note| line(note, names)).collect(),
+    };
+    Life {
+        events: life.lines.into_iter().map(|note| line(note, names)).collect(),
+        left_out: life.left_out,
+        pods: life.pods.into_iter().map(pod).collect(),
+    }
 }
 
 /// A time in microseconds as RFC 3339.

@@ -163,6 +163,8 @@ pub struct JobReport {
     pub judged_writes: u64,
     /// The inputs that show the Job.
     pub files: Vec<String>,
+    /// Its life, if it is explained.
+    pub life: Option<Life>,
     /// Counts in the last status that the pods do not justify, as sentences.
     pub contradictions: Vec<String>,
     /// The violations, in order. The first one is the verdict; later ones may be consequences.
@@ -221,6 +223,38 @@ pub struct Finding {
     pub world: Vec<String>,
     /// The closest candidate views, with the guards that are false in each.
     pub views: Vec<View>,
+}
+
+/// The life of a Job.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Life {
+    /// The events that matter for the counts, in order.
+    pub events: Vec<Line>,
+    /// Number of events that were left out because there were too many.
+    pub left_out: u64,
+    /// The pods, in the order of their appearance.
+    pub pods: Vec<PodFate>,
+}
+
+/// The end of a pod, and its counts.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodFate {
+    /// Name, or UID if the trace does not show the name.
+    pub pod: String,
+    /// UID.
+    pub uid: String,
+    /// Completion index.
+    pub index: Option<u32>,
+    /// The last phase.
+    pub phase: String,
+    /// It was marked for deletion.
+    pub deleted: bool,
+    /// It is gone.
+    pub gone: bool,
+    /// The counters that it was added to, `succeeded` or `failed`, each with the status write.
+    pub counted: Vec<Line>,
 }
 
 /// The sender of a request.

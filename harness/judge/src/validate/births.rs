@@ -39,6 +39,9 @@ impl Judge {
         } else {
             track.tell(event, &"first seen after its creation");
         }
+        if self.settings.explained.has_any(&job.namespace, &job.name) {
+            track.keep_life(event);
+        }
         self.tracks.insert(uid, track);
         if event.is_status {
             self.by(event, role, uid, true);

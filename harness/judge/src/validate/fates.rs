@@ -106,6 +106,7 @@ fn pods(count: i64) -> String {
 impl Track {
     /// Notes the end of a pod, before its new state is stored.
     pub fn note_fate(&mut self, uid: Uid, after: Option<&Pod>) {
+        self.live_pod(uid, after);
         if self.stored.as_ref().is_none_or(|job| job.status.is_finished()) {
             return;
         }

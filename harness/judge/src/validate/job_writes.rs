@@ -15,7 +15,7 @@ use jobcheck_spec::guards::status::{
 };
 use jobcheck_spec::guards::suspend::judge_resumption_time;
 use jobcheck_spec::guards::ttl::judge_ttl_deletion;
-use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
+use jobcheck_spec::job::{ConditionKind, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::view::{Interpretation, View};
@@ -123,6 +123,7 @@ fn is_main_write(event: &Event) -> bool {
 }
 
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
+    track.live_job(event, &after);
     let before = track.stored.take();
     // A change of the metadata alone concerns no obligation.
     let is_idle = before.as_ref().is_some_and(|before| track.standing.job_changed(before, &after));
@@ -215,7 +216,7 @@ fn status_written(
             count(track, &before.status, &after.status);
             track.status_tried();
         }
-        By::Manager => advise_mirror(track, event, after),
+        By::Manager => managers::advise_mirror(track, event, after),
         By::Intruder | By::Ttl | By::Other => foreign(track, before, after),
     }
     track.tell(event, &write);
@@ -320,23 +321,6 @@ fn foreign(track: &mut Track, before: &Job, after: &Job) {
     let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
     if counts(&before.status) != counts(&after.status) {
         track.doubt("another actor wrote counters of this Job's status".to_owned());
-    }
-}
-
-/// Warns of a mirror's write that breaks a recommendation (SU-14, SS-34).
-fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
-    let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
-    let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
-    if suspended.is_some_and(|status| status != should) && !after.status.is_finished() {
-        let advice = format!(
-            "SU-14: Suspended is not {should:?} although spec.suspend is {}",
-            after.spec.is_suspended()
-        );
-        track.warn(event, advice);
-    }
-    if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
-        let advice = "SS-34: succeeded exceeds completions".to_owned();
-        track.warn(event, advice);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Judges which actors may write to a Job, and which requests must not be refused (MB-09, MB-10, MB-12, MB-14, TT-11).
 
-use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
+use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
 use jobcheck_spec::{Findings, Operand, Req};
 use rustc_hash::FxHashMap;
 
@@ -105,4 +105,21 @@ fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
         JobStatus { conditions, ..status.clone() }
     };
     old != new && known(old) == known(new)
+}
+
+/// Warns of a mirror's write that breaks a recommendation (SU-14, SS-34).
+pub fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
+    let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
+    let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
+    if suspended.is_some_and(|status| status != should) && !after.status.is_finished() {
+        let advice = format!(
+            "SU-14: Suspended is not {should:?} although spec.suspend is {}",
+            after.spec.is_suspended()
+        );
+        track.warn(event, advice);
+    }
+    if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
+        let advice = "SS-34: succeeded exceeds completions".to_owned();
+        track.warn(event, advice);
+    }
 }

@@ -8,11 +8,12 @@
 //! | normalise | [`normalize`], [`actor`], [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
 //! | order | [`sequence`], `bindings` | the order in which etcd accepted the writes |
 //! | route | [`router`], `pod_routes`, `births`, `ownerless`, `relists` | the Job of each event |
-//! | record | [`track`], `names`, [`history`], [`counted`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
+//! | record | [`track`], [`history`], [`counted`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
 //! | judge | `job_writes`, `pod_writes`, `refused_pods`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
 //! | explain | [`frontier`], `explain`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
 //! | doubt | `gaps`, [`setbacks`], `settings` | reasons for *inconclusive* |
+//! | report | `names`, `fates`, `life`, `wanted` | what reports show beside the verdicts |
 //!
 //! Memory is bounded. The validator keeps the living objects, 16 bytes for each pod UID of a living Job, the reorder window, and ids of recent events.
 
@@ -37,6 +38,7 @@ mod job_writes;
 mod known;
 mod known_pods;
 mod late;
+mod life;
 mod managers;
 mod mishaps;
 mod names;
@@ -58,12 +60,17 @@ pub mod setbacks;
 mod settings;
 mod standing;
 mod story;
+mod summary;
 mod times;
 pub mod track;
 pub mod verdict;
+mod wanted;
 mod without_interim;
 
 pub use actor::Role;
+pub use life::{Life, PodLife};
 pub(crate) use names::replaced;
-pub use router::{Options, Summary, Validator};
+pub use router::{Options, Validator};
+pub use summary::Summary;
 pub use verdict::{JobVerdict, Note, Outcome, Unreadable, Violation};
+pub use wanted::{Others, Wanted, is_named};

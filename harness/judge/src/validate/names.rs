@@ -1,14 +1,16 @@
 //! The names of the pods of a Job, so that reports can show names in place of UIDs.
 
 use std::collections::VecDeque;
+use std::iter;
 
-use jobcheck_spec::Uid;
 use jobcheck_spec::job::Text;
+use jobcheck_spec::{Broken, Uid};
 use rustc_hash::FxHashMap;
 
-use super::event::Event;
+use super::event::{Body, Event};
 use super::router::Judge;
 use super::track::Track;
+use super::verdict::ViewRefusal;
 
 /// Number of removed pods whose names are kept.
 const GONE_KEPT: usize = 64;
@@ -123,13 +125,14 @@ impl Judge {
         for job in jobs.into_iter().flatten() {
             if let Some(track) = self.tracks.get_mut(&job) {
                 track.names.learn(uid, &event.name);
+                track.lives(event);
             }
         }
     }
 }
 
 impl Track {
-    /// Writes names into the doubts and warnings since the last call, while the names are known.
+    /// Writes names into the warnings and reasons since the last call, while the names are known.
     pub fn name_texts(&mut self) {
         let (doubts, warnings) = self.named;
         for doubt in self.doubts.iter_mut().skip(doubts) {
@@ -141,13 +144,33 @@ impl Track {
         self.named = (self.doubts.len(), self.warnings.len());
     }
 
+    /// The pods that a violation mentions, with their names.
+    #[must_use]
+    pub fn names_in(
+        &self,
+        event: &Event,
+        write: &str,
+        broken: &Broken,
+        views: &[ViewRefusal],
+    ) -> Vec<(Uid, Text)> {
+        let mut pods = Vec::new();
+        if let (Body::Pod(it), false) = (&event.body, event.name.is_empty()) {
+            pods.extend(it.uid.map(|uid| (uid, event.name.clone())));
+        }
+        self.names.mentioned(write, &mut pods);
+        for guard in iter::once(broken).chain(views.iter().flat_map(|view| &view.broken)) {
+            self.names.mentioned(&guard.to_string(), &mut pods);
+        }
+        pods
+    }
+
     /// Notes that a pod is gone.
     pub fn name_leaves(&mut self, uid: Uid) {
         self.name_texts();
         self.names.leaves(uid);
     }
 
-    /// Forgets the names of a Job at rest. Later events of a pod show its name again.
+    /// Forgets the names of a finished Job. Later events of a pod show its name again.
     pub fn forget_names(&mut self) {
         self.name_texts();
         self.names = Names::default();

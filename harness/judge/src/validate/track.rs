@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
-use std::iter;
 use std::sync::Arc;
 
 use jobcheck_spec::job::{Job, Text};
@@ -14,13 +13,14 @@ use rustc_hash::FxHashMap;
 use super::actor::ActorId;
 use super::backoff::BackoffRecord;
 use super::counted::CountedPods;
-use super::event::{Body, Event};
+use super::event::Event;
 use super::fates::Fates;
 use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
 use super::history::{History, Position};
 use super::known_pods::Occasions;
 use super::late::LateRequests;
+use super::life::Life;
 use super::names::Names;
 use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
@@ -126,11 +126,13 @@ pub struct Track {
     pub warnings: Vec<Note>,
     /// The last lines about the Job.
     pub story: VecDeque<Note>,
+    /// Its life, if it is explained.
+    pub life: Option<Box<Life>>,
     /// The ends of its pods.
     pub fates: Fates,
     /// The names of its pods.
     pub names: Names,
-    /// Number of doubts and warnings that contain names already.
+    /// Numbers of reasons and of warnings that contain names already.
     pub named: (usize, usize),
     /// Keeps these lines.
     pub keeps_story: bool,
@@ -195,6 +197,7 @@ impl Track {
             doubts: Vec::new(),
             warnings: Vec::new(),
             story: VecDeque::new(),
+            life: None,
             fates: Fates::default(),
             names: Names::default(),
             named: (0, 0),
@@ -292,6 +295,7 @@ impl Track {
         let overlapping =
             self.recent.iter().find(|(_, done)| *done > received).map_or(end, |(position, _)| *position);
         self.uncertain.remove(&uid);
+        self.live_pod_gone(event, uid);
         self.name_leaves(uid);
         self.history.push(uid, None, None, if event.version.is_some() { end } else { overlapping });
     }
@@ -396,25 +400,6 @@ impl Track {
         lines.iter().map(|line| self.names.write(line)).collect()
     }
 
-    /// The pods that a violation mentions, with their names.
-    fn names_in(
-        &self,
-        event: &Event,
-        write: &str,
-        broken: &Broken,
-        views: &[ViewRefusal],
-    ) -> Vec<(Uid, Text)> {
-        let mut pods = Vec::new();
-        if let (Body::Pod(it), false) = (&event.body, event.name.is_empty()) {
-            pods.extend(it.uid.map(|uid| (uid, event.name.clone())));
-        }
-        self.names.mentioned(write, &mut pods);
-        for guard in iter::once(broken).chain(views.iter().flat_map(|view| &view.broken)) {
-            self.names.mentioned(&guard.to_string(), &mut pods);
-        }
-        pods
-    }
-
     /// Frees the memory of a finished Job whose pods have lost their finalizers, so that memory is bounded by living
     /// objects.
     pub fn rest(&mut self) {
@@ -463,6 +448,7 @@ impl Track {
     pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
         self.name_texts();
         let contradictions = self.contradicted_counts();
+        let last = self.last_event();
         let outcome = match () {
             () if !self.violations.is_empty() => Outcome::Violates,
             () if !self.doubts.is_empty() || self.judged == 0 => Outcome::Inconclusive,
@@ -480,6 +466,8 @@ impl Track {
             },
             outcome,
             contradictions,
+            life: self.life.take(),
+            last,
             judged: self.judged,
             violations: self.violations,
             doubts: self.doubts,

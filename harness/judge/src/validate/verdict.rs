@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::actor::ActorId;
 use super::event::Event;
+use super::life::Life;
 use jobcheck_projection::ProjectError;
 
 /// A record that the trace format accepts and the projection rejects.
@@ -146,6 +147,10 @@ pub struct JobVerdict {
     pub outcome: Outcome,
     /// Counts in the last status that the pods do not justify, as sentences.
     pub contradictions: Vec<String>,
+    /// Its life, if it is explained.
+    pub life: Option<Box<Life>>,
+    /// The last event, in microseconds.
+    pub last: Option<i64>,
     /// Number of writes on which a guard was evaluated.
     pub judged: u64,
     /// The violations, in order. The first one is the verdict; later ones may be consequences.
