@@ -25,6 +25,7 @@ use super::clock::Written;
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Setting, Versions};
 use super::known_pods::is_no_surplus;
+use super::primary::primary;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::ViewRefusal;
@@ -341,13 +342,13 @@ impl Track {
         views: Vec<ViewRefusal>,
         known: Option<Req>,
     ) {
-        let Some(first) = views.first().and_then(|view| view.broken.first()).cloned() else { return };
+        let Some(first) = views.first().and_then(|view| primary(&view.broken)) else { return };
         let broken = match known {
             Some(req) => Broken { req, known: Some(req), ..first },
             None => {
                 // Among the closest views, the first in which refused requests of the sync explain every error.
                 let label = |view: &ViewRefusal| {
-                    Some((self.misreport(settings, &view.broken)?, view.broken.first()?.clone()))
+                    Some((self.misreport(settings, &view.broken)?, primary(&view.broken)?))
                 };
                 match views.iter().find_map(label) {
                     Some((req, broken)) => Broken { req, known: Some(req), ..broken },

@@ -13,7 +13,7 @@
 //! | explain | [`frontier`], `explain`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
 //! | doubt | `gaps`, [`setbacks`], `settings` | reasons for *inconclusive* |
-//! | report | `names`, `fates`, `life`, `wanted` | what reports show beside the verdicts |
+//! | report | `names`, `fates`, `life`, `primary`, `wanted` | what reports show beside the verdicts |
 //!
 //! Memory is bounded. The validator keeps the living objects, 16 bytes for each pod UID of a living Job, the reorder window, and ids of recent events.
 
@@ -51,6 +51,7 @@ mod ownerless;
 mod pod_api;
 mod pod_routes;
 mod pod_writes;
+mod primary;
 mod refused_pods;
 mod relists;
 mod repetitions;

@@ -25,6 +25,7 @@ use super::names::Names;
 use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
 use super::own_write::OwnWrite;
+use super::primary;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::standing::Standing;
 use super::verdict::{JobVerdict, Note, Outcome, Owed, ViewRefusal, Violation};
@@ -357,7 +358,8 @@ impl Track {
     /// Adds the findings of guards on the true state.
     pub fn take(&mut self, event: &Event, write: &dyn Display, mut findings: Findings) {
         self.judged += u64::from(findings.premises().next().is_some());
-        let broken = std::mem::take(&mut findings.broken);
+        let mut broken = std::mem::take(&mut findings.broken);
+        primary::sort(&mut broken);
         self.premises.absorb(&mut findings);
         for broken in broken {
             self.report(event, write, broken, Vec::new());
