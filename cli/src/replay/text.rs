@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::AnsiColor;
-use jobcheck_judge::report::{Exit, Finding, JobReport, Line, ReplayReport, TraceReport};
+use jobcheck_judge::report::{Exit, Finding, JobReport, Line, Pending, ReplayReport, TraceReport};
 use jobcheck_judge::validate::Outcome;
 
 use super::args::{Explain, ReplayArgs};
@@ -353,21 +353,21 @@ impl Text {
     }
 
     fn pending(&mut self, report: &ReplayReport) {
-        let mut items: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut items: Vec<(String, Vec<String>)> = Vec::new();
         let all = report.jobs.iter().flat_map(|job| job.pending.iter().map(move |item| (job, item)));
         for (job, item) in all {
             let text = format!("{} {}", item.requirement, clean(&item.what));
             match items.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, jobs)) => jobs.push(&job.job),
-                None => items.push((text, vec![&job.job])),
+                Some((_, jobs)) => jobs.push(with_pods(&job.job, item)),
+                None => items.push((text, vec![with_pods(&job.job, item)])),
             }
         }
         let shown = if self.style.verbose { items.len() } else { items.len().min(FEW_LINES) };
         for (position, (text, jobs)) in items[..shown].iter().enumerate() {
             let few = if self.style.verbose { jobs.len() } else { jobs.len().min(FEW_LINES) };
-            let names = jobs[..few].iter().map(|job| clean(job)).collect::<Vec<_>>().join(", ");
+            let names = jobs[..few].iter().map(|job| clean(job)).collect::<Vec<_>>().join("; ");
             let more = jobs.len() - few;
-            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
             self.line(&format!("{:<12}  {text} ({names}{more})", if position == 0 { "pending" } else { "" }));
         }
         if items.len() > shown {
@@ -407,6 +407,16 @@ fn is_partly_judged(job: &JobReport) -> bool {
 
 fn profile(job: &JobReport) -> &str {
     job.profile.split(',').next().unwrap_or_default()
+}
+
+/// The Job of an open obligation, with the pods that it concerns.
+fn with_pods(job: &str, item: &Pending) -> String {
+    let pods: Vec<&str> = item.pods.iter().map(|pod| &*pod.name).collect();
+    match pods[..] {
+        [] => job.to_owned(),
+        [one] => format!("{job}, pod {one}"),
+        _ => format!("{job}, pods {}", pods.join(" ")),
+    }
 }
 
 /// A verdict in its colour, padded to the width of the longest one.

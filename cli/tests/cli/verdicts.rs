@@ -167,6 +167,12 @@ fn an_open_obligation_is_pending_and_no_violation() {
     let run = replay([folder.write_lines("unfinished.jsonl", &cut)]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.out.contains("TC-04 write Complete"), "{}", run.out);
+    // The pods have terminated, and hold the finalizer.
+    cut.truncate(9);
+    let run = replay([folder.write_lines("uncounted.jsonl", &cut)]);
+    let pending =
+        "FT-02 count the terminated pods (t-nonindexed-success-1795220909/job, pods job-d594x job-dplbc)";
+    assert!(run.out.contains(pending), "{}", run.out);
 }
 
 #[test]

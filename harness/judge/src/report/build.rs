@@ -228,7 +228,8 @@ fn job_report(
     read: &Read,
     actors: &Actors,
 ) -> JobReport {
-    let (namespace, name) = job.job.split_once('/').unwrap_or(("", &job.job));
+    let full = job.job.clone();
+    let (namespace, name) = full.split_once('/').unwrap_or(("", &full));
     let context = Context { names: &read.names, actors, namespace, job: name };
     let wanted =
         |req: Option<Req>| selection.only.is_empty() || req.is_some_and(|req| is_asked_for(req, selection));
@@ -274,7 +275,12 @@ fn job_report(
         violations,
         doubts,
         warnings,
-        pending: job.owed.iter().filter(|owed| wanted(Some(owed.req))).map(pending).collect(),
+        pending: job
+            .owed
+            .iter()
+            .filter(|owed| wanted(Some(owed.req)))
+            .map(|owed| pending(owed, &job.holding, &context))
+            .collect(),
     }
 }
 

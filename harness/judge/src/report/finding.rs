@@ -1,6 +1,7 @@
 //! Makes findings of violations: with names in place of UIDs, times, senders, and help.
 
 use jobcheck_spec::job::Text;
+use jobcheck_spec::obligations::Obligation;
 use jobcheck_spec::{Broken, Level, Req, Requirement, Time, Uid};
 
 use super::help;
@@ -115,10 +116,20 @@ pub(super) fn requirement_of(warning: &str) -> Option<Req> {
     warning.split_once(':').and_then(|(id, _)| Req::parse(id))
 }
 
-/// An open obligation.
-pub(super) fn pending(owed: &Owed) -> Pending {
+/// An open obligation. `holding` are the pods whose finalizer must be removed, which some obligations concern.
+pub(super) fn pending(owed: &Owed, holding: &[(Uid, Text)], context: &Context<'_>) -> Pending {
+    let concerns_them = matches!(
+        owed.obligation,
+        Obligation::FinalizersOfDeletedJob | Obligation::FinalizersOfFinishedJob | Obligation::Count
+    );
+    let pods = holding.iter().filter(|_| concerns_them);
     let since = owed.since.map(|micros| Time(micros.div_euclid(1_000_000)).to_string());
-    Pending { requirement: Id(owed.req), what: owed.obligation.to_string(), since }
+    Pending {
+        requirement: Id(owed.req),
+        what: owed.obligation.to_string(),
+        since,
+        pods: pods.map(|(uid, name)| pod_name(*uid, name, context)).collect(),
+    }
 }
 
 /// A line of an input, with a description.

@@ -329,6 +329,8 @@ pub struct Pending {
     pub what: String,
     /// The time since which it is open, as RFC 3339.
     pub since: Option<String>,
+    /// The first pods that it concerns.
+    pub pods: Vec<PodName>,
 }
 
 /// Requirements by whether a trace reached them.

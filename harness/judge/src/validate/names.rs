@@ -164,6 +164,16 @@ impl Track {
         pods
     }
 
+    /// The first pods whose finalizer must still be removed, with their names: of an unfinished Job the terminated ones.
+    #[must_use]
+    pub fn holding(&self) -> Vec<(Uid, Text)> {
+        const SHOWN: usize = 8;
+        let pods = self.history.stored.iter().chain(self.history.ownerless.iter());
+        let is_over = self.stored.as_ref().is_none_or(|job| job.status.is_finished());
+        let held = pods.filter(|pod| pod.finalizer && (is_over || pod.is_terminated()));
+        held.filter_map(|pod| Some((pod.uid, self.names.get(pod.uid)?.clone()))).take(SHOWN).collect()
+    }
+
     /// Notes that a pod is gone.
     pub fn name_leaves(&mut self, uid: Uid) {
         self.name_texts();

@@ -432,7 +432,7 @@ impl Track {
     pub fn overdue(&mut self, place: Option<Place>, broken: Broken) {
         let place = place.unwrap_or(Place { file: 0, line: 0 });
         self.violations.push(Violation {
-            names: Vec::new(),
+            names: self.holding(),
             broken,
             place,
             order: u64::MAX,
@@ -450,7 +450,7 @@ impl Track {
     pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
         self.name_texts();
         let contradictions = self.contradicted_counts();
-        let last = self.last_event();
+        let (last, holding) = (self.last_event(), self.holding());
         let outcome = match () {
             () if !self.violations.is_empty() => Outcome::Violates,
             () if !self.doubts.is_empty() || self.judged == 0 => Outcome::Inconclusive,
@@ -468,6 +468,7 @@ impl Track {
             },
             outcome,
             contradictions,
+            holding,
             life: self.life.take(),
             last,
             judged: self.judged,

@@ -147,6 +147,8 @@ pub struct JobVerdict {
     pub outcome: Outcome,
     /// Counts in the last status that the pods do not justify, as sentences.
     pub contradictions: Vec<String>,
+    /// The first pods whose finalizer must still be removed at the end, with their names.
+    pub holding: Vec<(Uid, Text)>,
     /// Its life, if it is explained.
     pub life: Option<Box<Life>>,
     /// The last event, in microseconds.
