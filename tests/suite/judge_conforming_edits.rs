@@ -14,7 +14,7 @@ fn judge(from: &str, edits: &[&str]) -> Summary {
 }
 
 fn warnings(summary: &Summary) -> Vec<&str> {
-    summary.jobs.iter().flat_map(|job| &job.warnings).map(|(_, text)| &**text).collect()
+    summary.jobs.iter().flat_map(|job| &job.warnings).map(|warning| &*warning.text).collect()
 }
 
 /// TC-15: near misses of times that are violations.

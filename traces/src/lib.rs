@@ -88,4 +88,5 @@ pub use reader::{MOST_FILES, Reader};
 pub use record::{Body, Form, Place, Record, Resource, WatchKind, Watched};
 pub use request::{Actor, Interval, Level, Request, Subresource, Verb};
 pub use source::FileInfo;
+pub use time::parse_micros;
 pub use writer::Writer;

@@ -6,7 +6,8 @@ const DAY: i64 = 86_400;
 const MICROS: i64 = 1_000_000;
 
 /// Reads an RFC 3339 time and truncates it to microseconds. Returns `None` for any other text.
-pub(crate) fn parse_micros(text: &str) -> Option<i64> {
+#[must_use]
+pub fn parse_micros(text: &str) -> Option<i64> {
     parse_utc(text.as_bytes()).or_else(|| text.parse::<Timestamp>().ok().and_then(floor_micros))
 }
 

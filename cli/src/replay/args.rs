@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use jobcheck_judge::replay::{Assumption, Grouping, Judging, rules};
-use jobcheck_judge::validate::Role;
+use jobcheck_judge::report::{ReplayReport, Since};
+use jobcheck_judge::validate::{Role, Wanted, is_named};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
-use jobcheck_traces::Input;
+use jobcheck_traces::{Input, parse_duration, parse_micros};
 
 use crate::format::Format;
 use crate::parse::requirement;
@@ -29,9 +30,26 @@ pub struct ReplayArgs {
     /// Choose the files that are parts of one trace.
     #[arg(long, value_enum, default_value_t = Group::Auto, value_name = "HOW")]
     pub group: Group,
-    /// Explain each violation: the events and the state before it, and the views that were tried.
-    #[arg(long)]
-    pub explain: bool,
+    /// Explain violations: the events and the state before them, and the views that were tried.
+    ///
+    /// Each explanation ends after 60 lines; --explain=all removes the limit. --explain=NS/NAME, or
+    /// --explain with --job, shows the life of the Job: which pod was counted where, and by which write.
+    #[arg(long, value_name = "all|JOB", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub explain: Option<String>,
+    /// Report this Job only: NAMESPACE/NAME, or NAME in any namespace. Can be repeated.
+    #[arg(long, value_name = "JOB", value_parser = job)]
+    pub job: Vec<String>,
+    /// Report the Jobs of this namespace only. Can be repeated.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Vec<String>,
+    /// Report what happened from this time on: RFC 3339, or a duration before the end of the trace, such as 10m.
+    ///
+    /// The part before is read all the same, and decides what is right later.
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    pub since: Option<Since>,
+    /// Assume that the Job controller restarted at this time (RFC 3339), and lost its memory. Can be repeated.
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub restarted: Vec<i64>,
     /// Judge by this requirement only, such as FT-02. Can be repeated.
     #[arg(long, value_name = "REQUIREMENT", value_parser = requirement)]
     pub requirement: Vec<Req>,
@@ -58,6 +76,37 @@ pub struct ReplayArgs {
     /// Form of the report. Schema: docs/reference/schemas/report.schema.json.
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub output: Format,
+}
+
+/// The value of `--explain`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Explain {
+    /// Nothing.
+    Nothing,
+    /// The first violation of each Job, up to a number of lines.
+    Violations,
+    /// All violations.
+    Everything,
+    /// The life of a Job beside the first violation of each Job.
+    Job(String),
+}
+
+impl Explain {
+    /// Returns `true` if violations are explained.
+    pub fn is_asked(&self) -> bool {
+        *self != Explain::Nothing
+    }
+
+    /// Returns `true` if explanations have no limit.
+    pub fn is_unbounded(&self) -> bool {
+        *self == Explain::Everything
+    }
+
+    /// Returns `true` if the Job, `NAMESPACE/NAME`, is explained by its name.
+    pub fn names(&self, job: &str) -> bool {
+        let Explain::Job(wanted) = self else { return false };
+        job.split_once('/').is_some_and(|(namespace, name)| is_named(wanted, namespace, name))
+    }
 }
 
 /// Which files are parts of one trace.
@@ -88,9 +137,13 @@ Examples:
   jobcheck replay jobs.jsonl pods.jsonl    two watches of a cluster are one trace
   jobcheck replay traces/*.jsonl           files that share no Job are separate
   zcat log.gz | jobcheck replay --explain -
-                                           explains each violation
+                                           explains the violations
   jobcheck replay --requirement FT-02 audit.log
                                            judges by one requirement
+  jobcheck replay --job shop/train --explain audit.log
+                                           shows the life of one Job
+  jobcheck replay -n shop --since 30m audit.log
+                                           the last half hour of a namespace
   jobcheck replay -o junit audit.log > junit.xml
 
 How to record:
@@ -111,7 +164,7 @@ Exit codes:
   2  wrong usage, or an unreadable input; the message names file and line, and
      the readable part is still judged
   3  inconclusive: nothing to judge, a gap, a level of recording that shows too
-     little, or a premise that was never met
+     little, a premise that was never met, or a filter that fits no Job
   4  the output cannot be written
   5  internal error: please report it
 Several traces have the first exit code that occurs in 5, 4, 2, 1, 3, 0.";
@@ -138,6 +191,38 @@ impl ReplayArgs {
         self.files.iter().filter(is_pipe).map(|file| file.to_string_lossy().into_owned())
     }
 
+    /// The value of `--explain`.
+    pub fn explain(&self) -> Explain {
+        match self.explain.as_deref() {
+            None => Explain::Nothing,
+            Some("all") => Explain::Everything,
+            Some("") => Explain::Violations,
+            Some(job) => Explain::Job(job.to_owned()),
+        }
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted { jobs: self.job.clone(), namespaces: self.namespace.clone() }
+    }
+
+    /// The Jobs whose lives are shown.
+    fn lives(&self) -> Wanted {
+        match self.explain() {
+            Explain::Nothing => Wanted::default(),
+            Explain::Job(job) => Wanted { jobs: vec![job], namespaces: Vec::new() },
+            Explain::Violations | Explain::Everything => {
+                Wanted { jobs: self.job.clone(), namespaces: Vec::new() }
+            }
+        }
+    }
+
+    /// The Job of `--explain` if it is not in the report.
+    pub fn unexplained(&self, report: &ReplayReport) -> Option<&str> {
+        let explain = self.explain();
+        let is_there = report.jobs.iter().any(|job| explain.names(&job.job));
+        self.explain.as_deref().filter(|_| matches!(explain, Explain::Job(_)) && !is_there)
+    }
+
     /// The settings of the judge.
     pub fn judging(&self) -> Judging {
         Judging {
@@ -145,11 +230,34 @@ impl ReplayArgs {
             assume: self.assume.clone(),
             actors: self.actor.clone(),
             only: self.requirement.clone(),
-            keeps_story: self.explain || self.output != Format::Text,
+            wanted: self.wanted(),
+            explained: self.lives(),
+            since: self.since,
+            restarted: self.restarted.clone(),
+            keeps_story: self.explain.is_some() || self.output != Format::Text,
             strict: self.strict,
             allow_known: self.allow_known,
         }
     }
+}
+
+fn job(text: &str) -> Result<String, String> {
+    let parts: Vec<&str> = text.split('/').collect();
+    if parts.len() > 2 || parts.iter().any(|part| part.is_empty()) {
+        return Err("expected NAMESPACE/NAME or NAME".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn instant(text: &str) -> Result<i64, String> {
+    parse_micros(text).ok_or_else(|| "expected a time such as 2026-11-21T10:11:12Z".to_owned())
+}
+
+fn since(text: &str) -> Result<Since, String> {
+    let duration = || i64::try_from(parse_duration(text).ok()?.as_micros()).ok();
+    let time = parse_micros(text).map(Since::At);
+    time.or_else(|| duration().map(Since::BeforeEnd))
+        .ok_or_else(|| "expected a time such as 2026-11-21T10:11:12Z, or a duration such as 10m".to_owned())
 }
 
 fn actor(text: &str) -> Result<(Role, String), String> {

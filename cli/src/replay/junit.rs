@@ -94,13 +94,17 @@ fn description(finding: &Finding) -> String {
         (Some(file), Some(line)) => format!("{file}:{line}"),
         _ => "end of the trace".to_owned(),
     };
-    let known = finding.known.map(|known| format!("\nKNOWN deviation {known} of the built-in controller"));
-    format!(
-        "{}\nat {place}: {}\n{} [{}]{}",
+    let time = finding.time.as_deref().map(|time| format!(", {time}")).unwrap_or_default();
+    let actor = finding.actor.as_ref().map(|actor| format!(", by {}", actor.user)).unwrap_or_default();
+    let known = finding.known.map(|known| format!("KNOWN deviation {known} of the built-in controller"));
+    let mut lines = vec![
         headline(finding),
-        finding.write,
-        finding.sentence,
-        finding.source,
-        known.unwrap_or_default()
-    )
+        format!("at {place}{time}{actor}: {}", finding.write),
+        format!("{} [{}]", finding.sentence, finding.source),
+    ];
+    lines.extend(known);
+    lines.extend(finding.help.iter().cloned());
+    lines.extend(finding.next.iter().map(|command| format!("next: {command}")));
+    lines.push(format!("page: {}", finding.page));
+    lines.join("\n")
 }

@@ -1,10 +1,14 @@
 //! `jobcheck replay`: judges recorded traces.
 
 mod args;
+mod clock;
+mod fold;
 mod ids;
 mod junit;
+mod life;
 mod progress;
 mod text;
+mod violation;
 
 use std::io::IsTerminal;
 
@@ -37,9 +41,12 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         output::error(format!("{}{line}: {}", output::clean(&error.file), output::clean(&error.message)));
     }
+    if let Some(job) = args.unexplained(&report) {
+        output::note(format!("--explain={} fits no Job of the report", output::clean(job)));
+    }
     let rendered = match args.output {
         Format::Junit => Ok(junit::render(&report)),
-        other => other.render(|| text::render(&report, text::Style::new(args.explain, global)), || &report),
+        other => other.render(|| text::render(&report, text::Style::new(args, global)), || &report),
     };
     output::print_report(rendered, args.output, report.exit_code)
 }

@@ -3,33 +3,48 @@
 use std::fmt::Write;
 
 use anstyle::AnsiColor;
-use jobcheck_judge::report::{Exit, Finding, JobReport, Line, ReplayReport, TraceReport, View};
+use jobcheck_judge::report::{Exit, Finding, JobReport, Line, Pending, ReplayReport, TraceReport};
 use jobcheck_judge::validate::Outcome;
 
+use super::args::{Explain, ReplayArgs};
+use super::fold::{Folded, fold};
 use super::ids;
+use super::life;
+use super::violation;
 use crate::global::Global;
-use crate::output::{clean, count, width};
+use crate::output::{clean, count};
 use crate::styles::{BAD, BOLD, DIM, OPEN};
 
 /// The number of Jobs up to which all of them are shown without `-v`, those that conform included.
 const FEW_JOBS: usize = 20;
-/// The number of pending obligations that are shown without `-v`.
-const FEW_PENDING: usize = 3;
-/// The columns that a list of ids fills on a wide terminal.
-const WIDTH: usize = 100;
+/// The number of kinds of violations that are shown in full without `-v`, each for the first Job with it.
+const FULL_JOBS: usize = 5;
+/// The number of different reasons, warnings, and pending obligations that are shown without `-v`.
+const FEW_LINES: usize = 3;
 
 /// The level of detail of the report.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Style {
-    explain: bool,
-    verbose: bool,
+    pub(super) explain: Explain,
+    pub(super) verbose: bool,
     quiet: bool,
+    allow_known: bool,
 }
 
 impl Style {
     /// The style that the flags choose.
-    pub fn new(explain: bool, global: &Global) -> Style {
-        Style { explain, verbose: global.verbose, quiet: global.quiet }
+    pub fn new(args: &ReplayArgs, global: &Global) -> Style {
+        Style {
+            explain: args.explain(),
+            verbose: global.verbose,
+            quiet: global.quiet,
+            allow_known: args.allow_known,
+        }
+    }
+
+    /// Returns `true` if every violation is shown in full.
+    fn shows_all(&self) -> bool {
+        self.verbose || self.explain.is_unbounded()
     }
 }
 
@@ -37,7 +52,14 @@ impl Style {
 pub fn render(report: &ReplayReport, style: Style) -> String {
     let many = report.traces.len() > 1;
     let concerns_none = report.requirements.judged.is_empty() && !report.doubts.is_empty();
-    let mut text = Text { out: String::new(), style, many, concerns_none };
+    let mut text = Text {
+        out: String::new(),
+        style,
+        many,
+        concerns_none,
+        in_full: Vec::new(),
+        hidden_warnings: Vec::new(),
+    };
     // The first line agrees with the exit code.
     let comes_first = report.exit_code == Exit::Inconclusive;
     if comes_first {
@@ -52,7 +74,7 @@ pub fn render(report: &ReplayReport, style: Style) -> String {
     if !comes_first {
         text.reasons(report);
     }
-    if !style.quiet && report.events > 0 {
+    if !text.style.quiet && report.events > 0 {
         text.summary(report);
     }
     text.out
@@ -65,6 +87,10 @@ struct Text {
     many: bool,
     /// True if no write concerns the requirements of `--requirement`. Then nothing conforms, either.
     concerns_none: bool,
+    /// The violations that were shown in full, as requirement and compared quantity.
+    in_full: Vec<(String, String)>,
+    /// Warnings of Jobs that are not shown.
+    hidden_warnings: Vec<Line>,
 }
 
 impl Text {
@@ -93,12 +119,12 @@ impl Text {
         if self.style.quiet {
             return;
         }
-        for reason in &trace.doubts {
-            self.line(&format!("  {}", clean(reason)));
-        }
+        self.folded("  ", "", &fold(trace.doubts.iter().map(|doubt| (&**doubt, None))));
         let is_settled = self.many && trace.verdict == Outcome::Conforms;
         if !is_settled || self.style.verbose {
             self.jobs(report.jobs_of(trace), trace.files.len() > 1);
+        } else {
+            self.hides(report.jobs_of(trace).iter());
         }
     }
 
@@ -144,14 +170,31 @@ impl Text {
 
     fn jobs(&mut self, jobs: &[JobReport], with_files: bool) {
         let all = self.style.verbose || jobs.len() <= FEW_JOBS;
-        let shown = |job: &&JobReport| all || job.verdict != Outcome::Conforms;
-        for job in jobs.iter().filter(shown) {
+        let is_of_interest = |job: &&JobReport| all || job.verdict != Outcome::Conforms;
+        let listed = jobs.iter().filter(is_of_interest);
+        let shown = if all { jobs.len() } else { FEW_JOBS };
+        for job in listed.clone().take(shown) {
             self.job(job, with_files);
         }
-        let hidden = jobs.iter().filter(|job| !shown(job)).count();
-        if hidden > 0 {
-            self.line(&format!("  {DIM}… and {} that conform; -v shows them{DIM:#}", count(hidden, "Job")));
+        self.hides(jobs.iter().filter(|job| !is_of_interest(job)).chain(listed.clone().skip(shown)));
+        for (outcome, what) in [
+            (Outcome::Violates, "with a violation"),
+            (Outcome::Inconclusive, "inconclusive"),
+            (Outcome::Conforms, "that conform"),
+        ] {
+            let hidden = match outcome {
+                Outcome::Conforms => jobs.iter().filter(|job| !is_of_interest(job)).count(),
+                _ => listed.clone().skip(shown).filter(|job| job.verdict == outcome).count(),
+            };
+            if hidden > 0 {
+                self.line(&format!("  {DIM}… and {} {what}; -v shows them{DIM:#}", count(hidden, "Job")));
+            }
         }
+    }
+
+    /// Keeps the warnings of Jobs that are not shown for the summary.
+    fn hides<'a>(&mut self, jobs: impl Iterator<Item = &'a JobReport>) {
+        self.hidden_warnings.extend(jobs.flat_map(|job| &job.warnings).cloned());
     }
 
     fn job(&mut self, job: &JobReport, with_files: bool) {
@@ -165,117 +208,109 @@ impl Text {
             "  {}  {BOLD}{}{BOLD:#}  {DIM}{}{}, {}{files}{DIM:#}",
             self.verdict(job.verdict),
             clean(&job.job),
-            job.profile,
+            profile(job),
             manager.unwrap_or_default(),
             judged(job.judged_writes),
         ));
-        for reason in &job.doubts {
-            self.line(&format!("    {}", clean(reason)));
+        if is_partly_judged(job) {
+            self.line(&format!("    {PARTLY}"));
         }
-        let every = self.style.verbose || self.style.explain;
-        let listed = if every { job.violations.len() } else { 1 };
-        for finding in job.violations.iter().take(listed) {
-            self.finding(finding);
-        }
-        self.consequences(job.violations.get(listed..).unwrap_or_default());
-        if every {
-            for warning in &job.warnings {
-                self.line(&format!("    warning  {}{}", place(warning), clean(&warning.text)));
-            }
-        }
+        self.folded("    ", "", &fold(job.doubts.iter().map(|doubt| (&**doubt, None))));
+        self.violations(job);
+        let warnings = job.warnings.iter().map(|warning| (&*warning.text, Some(warning)));
+        self.folded("    ", "warning  ", &fold(warnings));
+        self.out.push_str(&life::text(job, &self.style));
     }
 
-    fn consequences(&mut self, findings: &[Finding]) {
-        if findings.is_empty() {
-            return;
+    /// The violations of a Job. Those that `--allow-known` excuses come last.
+    fn violations(&mut self, job: &JobReport) {
+        let allows = self.style.allow_known;
+        let excused = |finding: &&Finding| allows && finding.known.is_some();
+        let (last, first): (Vec<&Finding>, Vec<&Finding>) = job.violations.iter().partition(excused);
+        let excuses = !first.is_empty();
+        let ordered: Vec<&Finding> = first.iter().chain(&last).copied().collect();
+        let listed = match () {
+            () if self.style.shows_all() => ordered.len(),
+            () if self.is_new(ordered.first()) || self.style.explain.names(&job.job) => ordered.len().min(1),
+            () => 0,
+        };
+        for (position, finding) in ordered[..listed].iter().enumerate() {
+            let block = violation::block(finding, job, position == 0, &self.style);
+            self.out.push_str(&block);
         }
-        let mut ids: Vec<String> = findings.iter().map(id).collect();
+        let rest = &ordered[listed..];
+        let (known, others): (Vec<&Finding>, Vec<&Finding>) =
+            rest.iter().copied().partition(|finding| excuses && excused(finding));
+        let what = if listed == 0 { "" } else { " after it, possibly consequences" };
+        self.others(&others, what);
+        self.others(&known, " that --allow-known excuses");
+    }
+
+    /// Returns `true` if a violation is of another kind than those before it, and they are few.
+    fn is_new(&mut self, finding: Option<&&Finding>) -> bool {
+        let Some(finding) = finding else { return false };
+        let kind = (violation::id(finding), finding.what.clone());
+        if self.in_full.contains(&kind) || self.in_full.len() >= FULL_JOBS {
+            return false;
+        }
+        self.in_full.push(kind);
+        true
+    }
+
+    /// A line about violations that are not shown in full.
+    fn others(&mut self, findings: &[&Finding], what: &str) {
+        let Some(first) = findings.first() else { return };
+        let mut ids: Vec<String> = findings.iter().map(|finding| violation::id(finding)).collect();
         ids.dedup();
+        let more = if ids.len() > 8 { ", …" } else { "" };
         ids.truncate(8);
         self.line(&format!(
-            "    {DIM}{} after it, possibly consequences: {}; -v shows them{DIM:#}",
+            "    {DIM}{}{what}: {}{more}; the first at {}; -v shows them{DIM:#}",
             count(findings.len(), "violation"),
-            ids.join(", ")
+            ids.join(", "),
+            violation::at(first.file.as_deref(), first.line),
         ));
     }
 
-    fn finding(&mut self, finding: &Finding) {
-        let also = if finding.also.is_empty() {
-            String::new()
-        } else {
-            format!(" (also {})", finding.also.join(", "))
-        };
-        let known =
-            finding.known.map(|known| format!(", KNOWN deviation {known} of the built-in controller"));
-        self.line(&format!(
-            "    {BAD}{}{BAD:#}{also}  {}{}{}",
-            id(finding),
-            at(finding.file.as_deref(), finding.line),
-            if finding.level == "MUST" { "" } else { ", advice" },
-            known.unwrap_or_default()
-        ));
-        let sides = [
-            ("write", clean(&finding.write)),
-            ("what", clean(&finding.what)),
-            ("expected", clean(&finding.expected)),
-            ("found", clean(&finding.found)),
-            ("rule", finding.sentence.to_owned()),
-            ("source", finding.source.to_owned()),
-        ];
-        let more = finding.known.or(finding.requirement).map(|it| ("more", format!("jobcheck rule {it}")));
-        for (name, value) in sides.into_iter().chain(more) {
-            self.line(&format!("      {DIM}{name:<8}{DIM:#}  {value}"));
+    /// Lines that are equal but for names and numbers, as one line each.
+    fn folded(&mut self, margin: &str, label: &str, lines: &[Folded<'_>]) {
+        let shown = if self.style.verbose { lines.len() } else { lines.len().min(FEW_LINES) };
+        for line in &lines[..shown] {
+            let places = match &line.lines[..] {
+                [] => String::new(),
+                [first, ..] => violation::place(first),
+            };
+            let again = match line.count {
+                1 => String::new(),
+                more => format!("  {DIM}({} like it; -v shows them){DIM:#}", more - 1),
+            };
+            self.line(&format!("{margin}{label}{places}{}{again}", clean(line.text)));
+            if self.style.verbose {
+                for other in line.lines.iter().skip(1) {
+                    self.line(&format!("{margin}{label}{}{}", violation::place(other), clean(&other.text)));
+                }
+                for other in &line.others {
+                    self.line(&format!("{margin}{label}{}", clean(other)));
+                }
+            }
         }
-        if self.style.explain {
-            self.explanation(finding);
-        }
-    }
-
-    fn explanation(&mut self, finding: &Finding) {
-        if !finding.story.is_empty() {
-            self.line(&format!("      {DIM}before it{DIM:#}"));
-        }
-        for line in &finding.story {
-            self.line(&format!("        {}{}", nearby(line, finding), clean(&line.text)));
-        }
-        if !finding.world.is_empty() {
-            self.line(&format!("      {DIM}the state before it{DIM:#}"));
-        }
-        for line in &finding.world {
-            self.line(&format!("        {}", clean(line)));
-        }
-        if !finding.views.is_empty() {
-            self.line(&format!("      {DIM}no view of the caches allows it; the closest ones{DIM:#}"));
-        }
-        for view in &finding.views {
-            self.view(view);
-        }
-    }
-
-    fn view(&mut self, view: &View) {
-        let lag = |behind: u64, what: &str| match behind {
-            0 => format!("{what} cache up to date"),
-            _ => format!("{what} cache {} behind", count(behind, "event")),
-        };
-        self.line(&format!("        {}, {}", lag(view.job_lag, "Job"), lag(view.pod_lag, "Pod")));
-        for guard in &view.broken {
-            self.line(&format!(
-                "          {}  {}: expected {}, found {}",
-                guard.requirement,
-                clean(&guard.what),
-                clean(&guard.expected),
-                clean(&guard.found)
-            ));
+        if lines.len() > shown {
+            let more: usize = lines[shown..].iter().map(|line| line.count).sum();
+            self.line(&format!("{margin}{label}{DIM}… and {more} more; -v shows them{DIM:#}"));
         }
     }
 
     fn summary(&mut self, report: &ReplayReport) {
         self.requirements(report);
+        self.mirrors(report);
         self.pending(report);
         let warnings: usize = report.jobs.iter().map(|job| job.warnings.len()).sum();
-        if warnings > 0 && !self.style.verbose {
-            self.line(&format!("{:<12}  {warnings}; -v shows them, --strict counts them", "warnings"));
+        if warnings > 0 {
+            self.line(&format!("{:<12}  {warnings}; --strict counts them as violations", "warnings"));
         }
+        let hidden = std::mem::take(&mut self.hidden_warnings);
+        let margin = " ".repeat(14);
+        self.folded(&margin, "", &fold(hidden.iter().map(|warning| (&*warning.text, Some(warning)))));
     }
 
     /// The requirements by how the traces concern them: with `-v` their ids, otherwise their number.
@@ -299,38 +334,41 @@ impl Text {
         self.line(&format!("{line}; -v lists them"));
     }
 
-    /// A list of ids, in lines of readable length.
-    fn ids(&mut self, title: &str, count: usize, words: &str) {
-        if count == 0 {
-            return;
+    fn ids(&mut self, name: &str, number: usize, list: &str) {
+        if number > 0 {
+            self.line(&format!("{name:<12}  {number}: {list}"));
         }
-        let columns = width().map_or(WIDTH, |columns| columns.min(WIDTH));
-        let mut line = format!("{title:<12}  {count}: ");
-        let mut used = line.len();
-        for (position, word) in words.split(' ').enumerate() {
-            if used + word.len() + 1 > columns {
-                line.push_str("\n              ");
-                used = 14;
-            } else if position > 0 {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(word);
-            used += word.chars().count();
+    }
+
+    /// The rules that are not judged of mirrors.
+    fn mirrors(&mut self, report: &ReplayReport) {
+        let mirrors = report.jobs.iter().filter(|job| job.profile.starts_with("mirror")).count();
+        if mirrors > 0 {
+            self.line(&format!(
+                "{:<12}  {}: the rules about pods, counts, and decisions are not judged (docs/reference/managers.md)",
+                "mirrors",
+                count(mirrors, "Job")
+            ));
         }
-        self.line(&line);
     }
 
     fn pending(&mut self, report: &ReplayReport) {
-        let items: Vec<String> = report
-            .jobs
-            .iter()
-            .flat_map(|job| job.pending.iter().map(move |item| (job, item)))
-            .map(|(job, item)| format!("{} {} ({})", item.requirement, clean(&item.what), clean(&job.job)))
-            .collect();
-        let shown = if self.style.verbose { items.len() } else { items.len().min(FEW_PENDING) };
-        for (position, item) in items[..shown].iter().enumerate() {
-            self.line(&format!("{:<12}  {item}", if position == 0 { "pending" } else { "" }));
+        let mut items: Vec<(String, Vec<String>)> = Vec::new();
+        let all = report.jobs.iter().flat_map(|job| job.pending.iter().map(move |item| (job, item)));
+        for (job, item) in all {
+            let text = format!("{} {}", item.requirement, clean(&item.what));
+            match items.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, jobs)) => jobs.push(with_pods(&job.job, item)),
+                None => items.push((text, vec![with_pods(&job.job, item)])),
+            }
+        }
+        let shown = if self.style.verbose { items.len() } else { items.len().min(FEW_LINES) };
+        for (position, (text, jobs)) in items[..shown].iter().enumerate() {
+            let few = if self.style.verbose { jobs.len() } else { jobs.len().min(FEW_LINES) };
+            let names = jobs[..few].iter().map(|job| clean(job)).collect::<Vec<_>>().join("; ");
+            let more = jobs.len() - few;
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            self.line(&format!("{:<12}  {text} ({names}{more})", if position == 0 { "pending" } else { "" }));
         }
         if items.len() > shown {
             self.line(&format!("{:<12}  … and {} more; -v shows them", "", items.len() - shown));
@@ -358,6 +396,29 @@ impl Text {
     }
 }
 
+/// The note about a Job that the trace shows from mid-life on.
+const PARTLY: &str = "in part: the trace begins after the Job was created, so that its counts and decisions are not \
+                      judged. Record from before the creation of the Job.";
+
+/// Returns `true` if the trace shows the Job from mid-life on.
+fn is_partly_judged(job: &JobReport) -> bool {
+    job.profile.contains("mid-life")
+}
+
+fn profile(job: &JobReport) -> &str {
+    job.profile.split(',').next().unwrap_or_default()
+}
+
+/// The Job of an open obligation, with the pods that it concerns.
+fn with_pods(job: &str, item: &Pending) -> String {
+    let pods: Vec<&str> = item.pods.iter().map(|pod| &*pod.name).collect();
+    match pods[..] {
+        [] => job.to_owned(),
+        [one] => format!("{job}, pod {one}"),
+        _ => format!("{job}, pods {}", pods.join(" ")),
+    }
+}
+
 /// A verdict in its colour, padded to the width of the longest one.
 fn verdict(outcome: Outcome) -> String {
     let color = match outcome {
@@ -379,32 +440,6 @@ fn predicate(outcome: Outcome) -> &'static str {
         Outcome::Conforms => "conforms",
         Outcome::Inconclusive => "is inconclusive",
         Outcome::Violates => "violates",
-    }
-}
-
-fn id(finding: &Finding) -> String {
-    finding.requirement.map_or_else(|| "warning".to_owned(), |id| id.to_string())
-}
-
-fn at(file: Option<&str>, line: Option<u64>) -> String {
-    match (file, line) {
-        (Some(file), Some(line)) => format!("{}:{line}", clean(file)),
-        _ => "at the end of the trace".to_owned(),
-    }
-}
-
-fn place(line: &Line) -> String {
-    match (&line.file, line.line) {
-        (Some(_), Some(_)) => format!("{}  ", at(line.file.as_deref(), line.line)),
-        _ => String::new(),
-    }
-}
-
-/// The place of a line before a finding. The file is left out if it is the finding's own.
-fn nearby(line: &Line, finding: &Finding) -> String {
-    match line.line {
-        Some(number) if line.file == finding.file => format!("{number:>6}  "),
-        _ => place(line),
     }
 }
 

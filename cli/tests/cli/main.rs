@@ -14,6 +14,7 @@ mod options;
 mod outputs;
 mod readme;
 mod record;
+mod reports;
 mod rule;
 mod run;
 mod scenario_format;

@@ -44,6 +44,19 @@ fn shape(line: &str) -> String {
 fn every_sample_of_the_readme_is_what_the_command_prints() {
     let samples = samples(&readme());
     assert_eq!(samples.len(), 1, "{samples:?}");
+    compare(samples);
+}
+
+#[test]
+fn every_sample_of_the_guide_to_replay_is_what_the_command_prints() {
+    let guide = fs::read_to_string(root().join("docs/guide/replay.md")).unwrap();
+    let samples = samples(&guide);
+    assert_eq!(samples.len(), 3, "{samples:?}");
+    compare(samples);
+}
+
+/// Panics if a command does not print the lines of its sample in their order.
+fn compare(samples: Vec<(String, Vec<String>)>) {
     for (command, shown) in samples {
         let run = finish(binary().current_dir(root()).args(command.split(' ')), b"");
         let mut printed = run.out.lines().map(shape);

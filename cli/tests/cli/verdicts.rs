@@ -37,9 +37,44 @@ fn a_violation_is_printed_with_its_place_both_sides_and_the_rule() {
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.first_line().starts_with("violates"), "{}", run.out);
     let place = format!("{}:18", file.display());
-    for expected in ["FT-02 (also ", &place, "expected  3", "found     4", "KEP-2307", "succeeded 4"] {
+    for expected in ["FT-02 (also ", &place, "expected  3", "found     4", "succeeded 4"] {
         assert!(run.out.contains(expected), "{expected:?} is missing in {}", run.out);
     }
+    for expected in [
+        "violates FT-02 (also FT-03, FT-04): A terminated pod",
+        ":18, at 00:28:32 UTC on 2026-11-21",
+        "by        system:kube-controller-manager, job-controller",
+        "result    the status counts succeeded 4; 3 pods succeeded",
+        "next      kubectl -n t-nonindexed-success-1795220909 get job job",
+        "page      docs/reference/requirements/ft.md#ft-02",
+    ] {
+        assert!(run.out.contains(expected), "{expected:?} is missing in {}", run.out);
+    }
+}
+
+/// Nobody can `kubectl get` a UID.
+#[test]
+fn pods_are_named_with_their_uid_behind_the_name() {
+    let folder = Folder::new();
+    let known = recording("x").parent().unwrap().with_file_name("known").join("s05-readopted.audit.jsonl");
+    let run = replay([known.as_os_str()]);
+    for expected in [
+        "write     adoption of pod s05-readopted-1/job-7gvvr Succeeded",
+        "pods      s05-readopted-1/job-7gvvr  UID 10db5f86-a477-42a8-8609-beb4a4aab0eb",
+        "workaround: Keep the owner reference of a counted pod",
+        "page      docs/findings/S-05.md",
+    ] {
+        assert!(run.out.contains(expected), "{expected:?} is missing in {}", run.out);
+    }
+    let file = folder.write_lines("bad.jsonl", &active_miscounted());
+    let explained = replay([file.as_os_str(), "--explain".as_ref()]);
+    let story = explained.out.split("before it").nth(1).unwrap();
+    assert!(story.contains("00:28:30  creation of pod job-"), "{}", explained.out);
+    let report = replay([known.as_os_str(), "-ojson".as_ref()]).json();
+    let finding = &report["jobs"][0]["violations"][0];
+    assert_eq!(finding["pods"][0]["name"], "job-7gvvr");
+    assert_eq!(finding["actor"]["agent"], "job-controller");
+    assert_eq!(report["jobs"][0]["contradictions"][0], "the status counts succeeded 4; 3 pods succeeded");
 }
 
 #[test]
@@ -132,6 +167,12 @@ fn an_open_obligation_is_pending_and_no_violation() {
     let run = replay([folder.write_lines("unfinished.jsonl", &cut)]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.out.contains("TC-04 write Complete"), "{}", run.out);
+    // The pods have terminated, and hold the finalizer.
+    cut.truncate(9);
+    let run = replay([folder.write_lines("uncounted.jsonl", &cut)]);
+    let pending =
+        "FT-02 count the terminated pods (t-nonindexed-success-1795220909/job, pods job-d594x job-dplbc)";
+    assert!(run.out.contains(pending), "{}", run.out);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::PROGRESS_EVERY;
 use super::assume::{Assumption, Subject, assumed};
-use crate::report::{InputError, JudgedTrace, Read, ReplayReport, Selection, build};
-use crate::validate::{Options, Role, Unreadable, Validator};
+use crate::report::{InputError, JudgedTrace, Read, ReplayReport, Selection, Since, build};
+use crate::validate::{Options, Role, Unreadable, Validator, Wanted};
 
 /// Options of a replay.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,14 @@ pub struct Judging {
     pub actors: Vec<(Role, String)>,
     /// The requirements that count; all of them if the list is empty.
     pub only: Vec<Req>,
+    /// The Jobs that are reported.
+    pub wanted: Wanted,
+    /// The Jobs whose lives are reported.
+    pub explained: Wanted,
+    /// The time from which on violations and warnings count.
+    pub since: Option<Since>,
+    /// Times at which the Job controller restarted, in microseconds since 1970.
+    pub restarted: Vec<i64>,
     /// Adds the preceding lines of the trace to each violation.
     pub keeps_story: bool,
     /// Counts warnings as violations.
@@ -41,8 +49,8 @@ pub fn judge(
     progress: &mut dyn FnMut(u64, Option<u64>),
 ) -> ReplayReport {
     let judged = traces.iter().map(|inputs| judge_one(inputs, judging, progress)).collect();
-    let Judging { ref only, strict, allow_known, .. } = *judging;
-    build(judged, &Selection { only, strict, allow_known })
+    let Judging { ref only, ref wanted, since, strict, allow_known, .. } = *judging;
+    build(judged, &Selection { only, wanted, since, strict, allow_known })
 }
 
 fn judge_one(inputs: &[Input], judging: &Judging, progress: &mut dyn FnMut(u64, Option<u64>)) -> JudgedTrace {
@@ -110,6 +118,9 @@ impl Interpretation {
             constants: subject.constants,
             gates: subject.gates,
             actors: judging.actors.clone(),
+            wanted: judging.wanted.clone(),
+            explained: judging.explained.clone(),
+            restarted: judging.restarted.clone(),
             keeps_story: judging.keeps_story,
         })
     }

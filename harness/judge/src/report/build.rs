@@ -1,17 +1,22 @@
 //! Builds the report from the summaries of the traces.
 
+use std::collections::BTreeSet;
+
 use jobcheck_spec::catalogue::CATALOGUE;
-use jobcheck_spec::{Broken, Judged, Level, Req, Time, Uid};
-use jobcheck_traces::{FileInfo, Place};
+use jobcheck_spec::job::Text;
+use jobcheck_spec::{Judged, Req, Uid};
+use jobcheck_traces::FileInfo;
 use rustc_hash::FxHashMap;
 
-use super::id::{Id, aliases};
+use super::finding::{Context, finding, life, line, pending, requirement_of, strict_finding};
+use super::id::Id;
+use super::since::Since;
 use super::types::{
-    API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Line, Pending, ReplayReport,
-    Requirements, TraceReport, View, named,
+    API_VERSION, Exit, Finding, InputError, InputReport, JobReport, Line, ReplayReport, Requirements,
+    TraceReport,
 };
-use crate::validate::verdict::{Owed, ViewRefusal};
-use crate::validate::{JobVerdict, Outcome, Summary, Violation};
+use crate::validate::actor::Actors;
+use crate::validate::{JobVerdict, Others, Outcome, Summary, Wanted};
 
 /// Facts about the inputs of a trace.
 pub(crate) struct Read {
@@ -33,6 +38,10 @@ pub(crate) struct JudgedTrace {
 pub(crate) struct Selection<'a> {
     /// The requirements that count; all of them if the list is empty.
     pub only: &'a [Req],
+    /// The Jobs that are reported.
+    pub wanted: &'a Wanted,
+    /// The time from which on violations and warnings count.
+    pub since: Option<Since>,
     /// Counts warnings as violations.
     pub strict: bool,
     /// Excuses known deviations in the exit code.
@@ -42,7 +51,11 @@ pub(crate) struct Selection<'a> {
 /// The report on all traces.
 pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> ReplayReport {
     let requirements = requirements(&traces, selection);
-    let doubts = premise_doubts(selection, &requirements);
+    let mut doubts = unmatched(&traces, selection);
+    // Filters that select no Job say more than premises that no Job met.
+    if doubts.is_empty() {
+        doubts = premise_doubts(selection, &requirements);
+    }
     let mut report = ReplayReport {
         api_version: API_VERSION,
         kind: "ReplayReport",
@@ -68,12 +81,20 @@ pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> Repl
 }
 
 fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>) {
-    let JudgedTrace { summary, kubernetes, read } = trace;
+    let JudgedTrace { mut summary, kubernetes, read } = trace;
+    let since = selection.since.and_then(|since| since.time(summary.last));
+    summary.jobs.retain(|job| has_event_since(job, since));
+    if selection.is_filtering() && summary.jobs.is_empty() && read.errors.is_empty() {
+        return;
+    }
     let mut doubts = summary.doubts.clone();
     doubts.extend(nothing_judged(&summary, &read));
     let (judged_writes, events, shows_actors) = (summary.judged, summary.events, summary.has_actors);
-    let jobs: Vec<JobReport> =
-        summary.jobs.into_iter().map(|job| job_report(job, selection, &read)).collect();
+    let jobs: Vec<JobReport> = summary
+        .jobs
+        .into_iter()
+        .map(|job| job_report(job, selection, since, &read, &summary.actors))
+        .collect();
     let doubted = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
     let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
     let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
@@ -94,6 +115,45 @@ fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>)
     report.jobs.extend(jobs);
     report.inputs.extend(read.files.iter().map(input_report));
     report.errors.extend(read.errors);
+}
+
+impl Selection<'_> {
+    /// Returns `true` if some Jobs may be left out.
+    fn is_filtering(&self) -> bool {
+        !self.wanted.is_everything() || self.since.is_some()
+    }
+}
+
+/// Names in the filters that fit no Job, or the reason why no Job is left.
+fn unmatched(traces: &[JudgedTrace], selection: &Selection<'_>) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let mut others = Others::default();
+    for summary in traces.iter().map(|trace| &trace.summary) {
+        let names = summary.jobs.iter().filter_map(|job| job.job.split_once('/'));
+        found.extend(names.map(|(namespace, name)| (Text::from(namespace), Text::from(name))));
+        others.join(summary.others.clone());
+    }
+    let mut doubts = selection.wanted.unmatched(&found, &others);
+    let Some(since) = selection.since.filter(|_| doubts.is_empty() && !found.is_empty()) else {
+        return doubts;
+    };
+    let last = traces.iter().filter_map(|trace| trace.summary.last).max();
+    let has_event = |trace: &JudgedTrace| {
+        let time = since.time(trace.summary.last);
+        time.is_some() && trace.summary.jobs.iter().any(|job| has_event_since(job, time))
+    };
+    doubts.extend((!traces.iter().any(has_event)).then(|| since.nothing_after(last)));
+    doubts
+}
+
+/// Returns `true` if the Job has an event from this time on, or at no known time.
+fn has_event_since(job: &JobVerdict, since: Option<i64>) -> bool {
+    is_since(job.last, since)
+}
+
+/// Returns `true` if a time is not before another, as far as both are known.
+fn is_since(time: Option<i64>, since: Option<i64>) -> bool {
+    time.zip(since).is_none_or(|(time, since)| time >= since)
 }
 
 /// The reason why a trace without a judged write is inconclusive.
@@ -161,25 +221,34 @@ fn requirements(traces: &[JudgedTrace], selection: &Selection<'_>) -> Requiremen
     list
 }
 
-fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read) -> JobReport {
+fn job_report(
+    job: JobVerdict,
+    selection: &Selection<'_>,
+    since: Option<i64>,
+    read: &Read,
+    actors: &Actors,
+) -> JobReport {
+    let full = job.job.clone();
+    let (namespace, name) = full.split_once('/').unwrap_or(("", &full));
+    let context = Context { names: &read.names, actors, namespace, job: name };
     let wanted =
         |req: Option<Req>| selection.only.is_empty() || req.is_some_and(|req| is_asked_for(req, selection));
     let warnings: Vec<Line> = job
         .warnings
         .iter()
-        .filter(|(_, text)| wanted(requirement_of(text)))
-        .map(|(place, text)| line(*place, text.clone(), &read.names))
+        .filter(|warning| wanted(requirement_of(&warning.text)) && is_since(warning.time, since))
+        .map(|warning| line(warning.clone(), &read.names))
         .collect();
     let mut violations: Vec<Finding> = job
         .violations
         .into_iter()
-        .filter(|violation| wanted(Some(violation.req())))
-        .map(|violation| finding(violation, &read.names))
+        .filter(|violation| wanted(Some(violation.req())) && is_since(violation.done, since))
+        .map(|violation| finding(violation, &context))
         .collect();
-    let reservations: Vec<Line> =
-        job.reservations.iter().map(|(place, text)| line(*place, text.clone(), &read.names)).collect();
+    let reservations: Vec<Line> = job.reservations.into_iter().map(|note| line(note, &read.names)).collect();
     if selection.strict {
-        violations.extend(warnings.iter().chain(&reservations).map(strict_finding));
+        let noted = warnings.iter().chain(&reservations);
+        violations.extend(noted.map(|note| strict_finding(note, &context)));
     }
     let mut doubts = job.doubts;
     doubts.extend(reservations.into_iter().map(|it| it.text));
@@ -204,10 +273,17 @@ fn job_report(job: JobVerdict, selection: &Selection<'_>, read: &Read) -> JobRep
         managed_by: job.managed_by,
         profile: job.profile,
         judged_writes: job.judged,
+        life: job.life.map(|it| life(*it, &read.names)),
+        contradictions: job.contradictions,
         violations,
         doubts,
         warnings,
-        pending: job.owed.iter().filter(|owed| wanted(Some(owed.req))).map(pending).collect(),
+        pending: job
+            .owed
+            .iter()
+            .filter(|owed| wanted(Some(owed.req)))
+            .map(|owed| pending(owed, &job.holding, &context))
+            .collect(),
     }
 }
 
@@ -219,93 +295,6 @@ fn origins(uid: &str, read: &Read) -> Vec<String> {
 /// Returns `true` if a requirement, or another id of the same fact, was selected.
 fn is_asked_for(req: Req, selection: &Selection<'_>) -> bool {
     selection.only.contains(&req) || req.also().iter().any(|other| selection.only.contains(other))
-}
-
-/// The requirement at the beginning of a warning.
-fn requirement_of(warning: &str) -> Option<Req> {
-    warning.split_once(':').and_then(|(id, _)| Req::parse(id))
-}
-
-fn finding(violation: Violation, names: &[String]) -> Finding {
-    let (file, number) = named(violation.place, names);
-    let entry = violation.req().entry();
-    let mut also: Vec<&'static str> = aliases(entry.req).collect();
-    also.extend(entry.req.also().iter().map(|req| req.id()));
-    Finding {
-        requirement: Some(Id(entry.req)),
-        also,
-        known: violation.known().map(Id),
-        level: level(entry.level),
-        file,
-        line: number,
-        what: violation.broken.what.to_owned(),
-        expected: violation.broken.expected.to_string(),
-        found: violation.broken.found.to_string(),
-        sentence: entry.sentence,
-        source: entry.source,
-        story: violation.story.into_iter().map(|(place, text)| line(place, text, names)).collect(),
-        write: violation.write,
-        world: violation.world,
-        views: violation.views.into_iter().map(view).collect(),
-    }
-}
-
-/// The violation that `--strict` makes of a warning.
-fn strict_finding(warning: &Line) -> Finding {
-    let entry = requirement_of(&warning.text).map(Req::entry);
-    let text = match (entry, warning.text.split_once(": ")) {
-        (Some(_), Some((_, text))) => text.to_owned(),
-        _ => warning.text.clone(),
-    };
-    Finding {
-        requirement: entry.map(|entry| Id(entry.req)),
-        also: entry.map(|entry| entry.req.also().iter().map(|req| req.id()).collect()).unwrap_or_default(),
-        known: None,
-        level: "SHOULD",
-        file: warning.file.clone(),
-        line: warning.line,
-        write: "a write with a warning, which --strict counts as a violation".to_owned(),
-        what: "advice".to_owned(),
-        expected: "no warning".to_owned(),
-        found: text,
-        sentence: entry
-            .map_or("A controller's writes are accepted, and follow the API's advice.", |it| it.sentence),
-        source: entry.map_or("judging of refusals", |it| it.source),
-        story: Vec::new(),
-        world: Vec::new(),
-        views: Vec::new(),
-    }
-}
-
-fn level(level: Level) -> &'static str {
-    match level {
-        Level::Must => "MUST",
-        Level::Should => "SHOULD",
-    }
-}
-
-fn view(refusal: ViewRefusal) -> View {
-    let guard = |broken: Broken| BrokenGuard {
-        requirement: Id(broken.req),
-        what: broken.what.to_owned(),
-        expected: broken.expected.to_string(),
-        found: broken.found.to_string(),
-    };
-    View {
-        job_lag: refusal.job_lag,
-        pod_lag: refusal.pod_lag,
-        broken: refusal.broken.into_iter().map(guard).collect(),
-    }
-}
-
-fn pending(owed: &Owed) -> Pending {
-    let since = owed.since.map(|micros| Time(micros.div_euclid(1_000_000)).to_string());
-    Pending { requirement: Id(owed.req), what: owed.obligation.to_string(), since }
-}
-
-fn line(place: Place, text: String, names: &[String]) -> Line {
-    let (file, line) = named(place, names);
-    Line { file, line, text }
 }
 
 fn input_report(file: &FileInfo) -> InputReport {

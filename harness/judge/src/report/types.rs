@@ -163,6 +163,10 @@ pub struct JobReport {
     pub judged_writes: u64,
     /// The inputs that show the Job.
     pub files: Vec<String>,
+    /// Its life, if it is explained.
+    pub life: Option<Life>,
+    /// Counts in the last status that the pods do not justify, as sentences.
+    pub contradictions: Vec<String>,
     /// The violations, in order. The first one is the verdict; later ones may be consequences.
     pub violations: Vec<Finding>,
     /// Reasons why the verdict is, or without a violation would be, inconclusive.
@@ -189,6 +193,10 @@ pub struct Finding {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u64>,
+    /// The end of the response, as RFC 3339, if the trace shows it.
+    pub time: Option<String>,
+    /// The sender of the request, if the trace shows it.
+    pub actor: Option<Sender>,
     /// A description of the write.
     pub write: String,
     /// The compared quantity.
@@ -201,12 +209,74 @@ pub struct Finding {
     pub sentence: &'static str,
     /// The source of the requirement.
     pub source: &'static str,
+    /// The pods that the texts mention.
+    pub pods: Vec<PodName>,
+    /// Advice, such as the versions and the workaround of a known deviation.
+    pub help: Vec<String>,
+    /// Commands that show the objects on the cluster, or help at once.
+    pub next: Vec<String>,
+    /// The page about the requirement or the deviation.
+    pub page: String,
     /// The preceding events of the Job.
     pub story: Vec<Line>,
     /// The state before the write: the Job's status, then its pods.
     pub world: Vec<String>,
     /// The closest candidate views, with the guards that are false in each.
     pub views: Vec<View>,
+}
+
+/// The life of a Job.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Life {
+    /// The events that matter for the counts, in order.
+    pub events: Vec<Line>,
+    /// Number of events that were left out because there were too many.
+    pub left_out: u64,
+    /// The pods, in the order of their appearance.
+    pub pods: Vec<PodFate>,
+}
+
+/// The end of a pod, and its counts.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodFate {
+    /// Name, or UID if the trace does not show the name.
+    pub pod: String,
+    /// UID.
+    pub uid: String,
+    /// Completion index.
+    pub index: Option<u32>,
+    /// The last phase.
+    pub phase: String,
+    /// It was marked for deletion.
+    pub deleted: bool,
+    /// It is gone.
+    pub gone: bool,
+    /// The counters that it was added to, `succeeded` or `failed`, each with the status write.
+    pub counted: Vec<Line>,
+}
+
+/// The sender of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sender {
+    /// The user name.
+    pub user: String,
+    /// The part of the user agent that names the controller or the program.
+    pub agent: Option<String>,
+}
+
+/// A pod by its names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodName {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// UID.
+    pub uid: String,
 }
 
 /// A line of an input, with a description.
@@ -217,6 +287,8 @@ pub struct Line {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u64>,
+    /// The end of the response, as RFC 3339, if the trace shows it.
+    pub time: Option<String>,
     /// The description.
     pub text: String,
 }
@@ -257,6 +329,8 @@ pub struct Pending {
     pub what: String,
     /// The time since which it is open, as RFC 3339.
     pub since: Option<String>,
+    /// The first pods that it concerns.
+    pub pods: Vec<PodName>,
 }
 
 /// Requirements by whether a trace reached them.

@@ -29,7 +29,10 @@ impl Judge {
         } else if created {
             track.doubt("the log is out of order by more than the reorder window".to_owned());
         } else {
-            track.tell(event.place, &"first seen after its creation");
+            track.tell(event, &"first seen after its creation");
+        }
+        if self.settings.explained.has_any(&job.namespace, &job.name) {
+            track.keep_life(event);
         }
         self.tracks.insert(uid, track);
         if event.is_status {

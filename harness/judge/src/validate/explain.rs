@@ -8,9 +8,10 @@ use jobcheck_spec::{Findings, Time};
 use super::event::Event;
 use super::frontier::{DeletesFailed, Explained, Setting, Versions};
 use super::hypotheses::Consequence;
+use super::primary::primary;
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::ViewRefusal;
+use super::verdict::{Note, ViewRefusal};
 
 /// A decision of the manager, and the guards that judge it in a view.
 #[derive(Clone, Copy)]
@@ -58,7 +59,7 @@ impl Track {
                 Err(true) => self.conclude(&question, capped(write), views),
                 Err(false) => {
                     self.unexplained_after_gaps(event);
-                    let first = views.first().and_then(|view| view.broken.first()).cloned();
+                    let first = views.first().and_then(|view| primary(&view.broken));
                     if let Some(broken) = first {
                         self.report(event, write, broken, views);
                         self.resync();
@@ -79,7 +80,7 @@ impl Track {
         let Question { event, write, .. } = *question;
         match consequence {
             Consequence::Nothing => {}
-            Consequence::Reservation(reason) => self.reserve(event.place, reason),
+            Consequence::Reservation(reason) => self.reserve(Note::on(event, reason)),
             Consequence::Doubt(reason) => self.doubt(reason),
             Consequence::Missing(what, since) => {
                 self.unexplained_after_gaps(event);

@@ -66,7 +66,7 @@ impl Track {
             1 => format!("{reason}, which may explain an earlier violation"),
             _ => format!("{reason}, which may explain {lost} earlier violations"),
         };
-        self.tell(event.place, &reason);
+        self.tell(event, &reason);
         self.doubt(reason);
     }
 

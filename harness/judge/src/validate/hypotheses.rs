@@ -32,6 +32,7 @@ use super::hidden_active;
 use super::history::History;
 use super::known_pods::is_no_surplus;
 use super::late::LateRequests;
+use super::primary::primary;
 use super::track::{Track, Uncertain};
 use super::verdict::ViewRefusal;
 
@@ -198,13 +199,13 @@ impl Assumption {
             }
             Assumption::Misread(misreading) => {
                 let known = misreading.known(track, question, views)?;
-                let first = views.first()?.broken.first()?.clone();
+                let first = primary(&views.first()?.broken)?;
                 Some(Consequence::Labelled(labelled(first, known)))
             }
             // Among the closest views, the first in which refused requests of the sync explain every error.
             Assumption::CountsRefused if question.settings.has_actors => {
                 let label = |view: &ViewRefusal| {
-                    Some(labelled(view.broken.first()?.clone(), track.refused.misreport(&view.broken)?))
+                    Some(labelled(primary(&view.broken)?, track.refused.misreport(&view.broken)?))
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }

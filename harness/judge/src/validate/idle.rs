@@ -62,7 +62,7 @@ impl Track {
                 "SY-02: {verb} of {name} is repeatedly refused with {code}; a retry waits for at least a second"
             )
         };
-        self.warnings.push((event.place, advice));
+        self.warn(event, advice);
     }
 }
 

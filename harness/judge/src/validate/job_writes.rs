@@ -17,7 +17,7 @@ use jobcheck_spec::guards::status::{
 use jobcheck_spec::guards::suspend::judge_resumption_time;
 use jobcheck_spec::guards::times::{Bounds, judge_times};
 use jobcheck_spec::guards::ttl::judge_ttl_deletion;
-use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
+use jobcheck_spec::job::{ConditionKind, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
 use jobcheck_spec::view::View;
@@ -61,7 +61,7 @@ pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings)
         findings.premise(Req::MB02);
     }
     track.take(event, &name, findings);
-    track.tell(event.place, &name);
+    track.tell(event, &name);
 }
 
 /// Judges an accepted write that gave the Job a new state.
@@ -102,7 +102,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             judge_spec_after_finish(&before, &after, &mut findings);
         }
         track.take(event, &what, findings);
-        track.tell(event.place, &what);
+        track.tell(event, &what);
     }
     managers::judge_own_metadata(track, event, it, (&before, &after), by, settings);
     store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
@@ -115,6 +115,7 @@ fn is_main_write(event: &Event) -> bool {
 }
 
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
+    track.live_job(event, &after);
     let before = track.stored.take();
     // A change of the metadata alone concerns no obligation.
     let is_idle = before.as_ref().is_some_and(|before| track.standing.job_changed(before, &after));
@@ -203,10 +204,10 @@ fn status_written(
             count(track, &before.status, &after.status);
             track.status_tried();
         }
-        By::Manager => advise_mirror(track, event, after),
+        By::Manager => managers::advise_mirror(track, event, after),
         By::Intruder | By::Ttl | By::Other => foreign(track, before, after),
     }
-    track.tell(event.place, &write);
+    track.tell(event, &write);
 }
 
 /// Sorts known deviations behind other findings: their patterns are the weakest evidence of another error.
@@ -317,23 +318,6 @@ fn foreign(track: &mut Track, before: &Job, after: &Job) {
     }
 }
 
-/// Warns of a mirror's write that breaks a recommendation (SU-14, SS-34).
-fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
-    let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
-    let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
-    if suspended.is_some_and(|status| status != should) && !after.status.is_finished() {
-        let advice = format!(
-            "SU-14: Suspended is not {should:?} although spec.suspend is {}",
-            after.spec.is_suspended()
-        );
-        track.warnings.push((event.place, advice));
-    }
-    if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
-        let advice = "SS-34: succeeded exceeds completions".to_owned();
-        track.warnings.push((event.place, advice));
-    }
-}
-
 /// Judges a DELETE of a Job.
 pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let write = "deletion of the Job";
@@ -360,7 +344,7 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
     }
     track.take(event, &write, findings);
-    track.tell(event.place, &write);
+    track.tell(event, &write);
     if let Some(after) = it.after.clone() {
         updated(track, event, it, by, settings);
         track.stored = Some(after);
@@ -385,9 +369,10 @@ fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
 
 /// Notes that the Job is gone; its pods may remain.
 pub fn gone(track: &mut Track, event: &Event) {
+    track.note_last_counts();
     track.stored = None;
     track.changed = event.when.map(|when| when.done).or(track.changed);
-    track.tell(event.place, &"the Job is gone");
+    track.tell(event, &"the Job is gone");
 }
 
 /// The role of an actor towards a Job.

@@ -6,7 +6,7 @@ use jobcheck_spec::guards::ownership::{
     judge_status_writer,
 };
 use jobcheck_spec::guards::ttl::judge_ttl_write;
-use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
+use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
 
@@ -132,4 +132,21 @@ fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
         JobStatus { conditions, ..status.clone() }
     };
     old != new && known(old) == known(new)
+}
+
+/// Warns of a mirror's write that breaks a recommendation (SU-14, SS-34).
+pub fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
+    let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
+    let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
+    if suspended.is_some_and(|status| status != should) && !after.status.is_finished() {
+        let advice = format!(
+            "SU-14: Suspended is not {should:?} although spec.suspend is {}",
+            after.spec.is_suspended()
+        );
+        track.warn(event, advice);
+    }
+    if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
+        let advice = "SS-34: succeeded exceeds completions".to_owned();
+        track.warn(event, advice);
+    }
 }

@@ -13,6 +13,8 @@
 //! | explain | [`frontier`], `explain`, `hypotheses`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
 //! | doubt | `gaps`, [`setbacks`], `settings` | reasons for *inconclusive* |
+//! | conclude | `conclusion`, [`verdict`] | the verdict on each Job |
+//! | report | `names`, `fates`, `life`, `primary`, `wanted` | what reports show beside the verdicts |
 //!
 //! Memory is bounded. The validator keeps the living objects, 16 bytes for each pod UID of a living Job, the reorder window, and ids of recent events.
 
@@ -21,10 +23,12 @@ mod backoff;
 mod bindings;
 mod births;
 mod clock;
+mod conclusion;
 pub mod counted;
 mod entry;
 pub mod event;
 mod explain;
+mod fates;
 #[cfg(test)]
 mod fixtures;
 pub mod frontier;
@@ -38,8 +42,10 @@ mod job_writes;
 mod known;
 mod known_pods;
 mod late;
+mod life;
 mod managers;
 mod mishaps;
+mod names;
 pub mod normalize;
 pub mod observed;
 mod owed;
@@ -51,6 +57,7 @@ mod pod_api;
 mod pod_routes;
 mod pod_writes;
 mod point;
+mod primary;
 mod refusal;
 mod refused_pods;
 mod refused_status;
@@ -62,11 +69,17 @@ pub mod setbacks;
 mod settings;
 mod standing;
 mod story;
+mod summary;
 mod times;
 pub mod track;
 pub mod verdict;
+mod wanted;
 mod without_interim;
 
 pub use actor::Role;
-pub use router::{Options, Summary, Validator};
-pub use verdict::{JobVerdict, Outcome, Unreadable, Violation};
+pub use life::{Life, PodLife};
+pub(crate) use names::replaced;
+pub use router::{Options, Validator};
+pub use summary::Summary;
+pub use verdict::{JobVerdict, Note, Outcome, Unreadable, Violation};
+pub use wanted::{Others, Wanted, is_named};

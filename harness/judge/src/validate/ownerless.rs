@@ -134,7 +134,7 @@ impl Track {
             (false, true) => self.pod_changed_perhaps(pod.uid, after, OwnWrite::RemoveFinalizer),
             (false, false) => self.pod_changed(pod.uid, after, None),
         }
-        self.tell(event.place, &format_args!("ownerless {}", story::pod(pod)));
+        self.tell(event, &format_args!("ownerless {}", story::pod(pod)));
     }
 
     /// FT-21: nobody counts ownerless pods. A manager that has not seen the loss of the owner needs another reason.

@@ -44,6 +44,7 @@ impl Judge {
         match (&it.after, &it.metadata) {
             (Some(pod), _) => {
                 let controller = job_controller(pod.metadata.controller.as_ref());
+                self.learn_name(event, uid, controller);
                 // Only native traces show the progress of caches.
                 let owner = owner.or_else(|| self.former.get(&uid).copied());
                 let jobs = [owner, controller].into_iter().flatten();

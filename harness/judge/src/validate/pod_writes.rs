@@ -27,6 +27,7 @@ use super::own_write::OwnWrite;
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
+use super::verdict::Note;
 use super::without_interim::with_the_job_in_mind;
 use super::{known, known_pods};
 
@@ -56,7 +57,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         }
         By::Ttl | By::Other => track.pod_changed(pod.uid, Some(pod.clone()), None),
     }
-    track.tell(event.place, &write);
+    track.tell(event, &write);
 }
 
 /// Judges the manager's decision to create `pod`, whether it was accepted or not. `birth` is the pod in the request, if
@@ -80,7 +81,7 @@ pub fn judge_new_pod(
         judge_by_later_event(&job.status, pod.created, &mut findings);
     }
     let warning = track.setbacks.judge_retry(event, settings, &mut findings);
-    track.warnings.extend(warning.map(|warning| (event.place, warning)));
+    warning.into_iter().for_each(|warning| track.warn(event, warning));
     track.take(event, write, findings);
     let idle_until = settings.idle_until(event, pod.created);
     track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &|view, findings| {
@@ -113,12 +114,12 @@ fn compare_with_template(
     let Some(job) = track.stored.clone() else { return };
     let Some(field) = differs_from_template(&job, created) else { return };
     if !track.might(&of_pod(event, settings, &is_copy)) {
-        let pod = story::short(pod.uid);
+        let pod = pod.uid;
         let reason = format!(
             "{field} of pod {pod} differs from the template: the controller or an admission plugin has changed it, and \
              only an audit log shows which of them"
         );
-        track.reserve(event.place, reason);
+        track.reserve(Note::on(event, reason));
     }
 }
 
@@ -187,14 +188,14 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
 fn tell(track: &mut Track, event: &Event, before: &Pod, after: &Pod, gone: bool) {
     let end = if gone { ", gone" } else { "" };
     if before != after || gone {
-        track.tell(event.place, &format_args!("{}{end}", story::pod(after)));
+        track.tell(event, &format_args!("{}{end}", story::pod(after)));
     }
 }
 
 /// Removes a pod of this Job whose last state is not shown.
 pub fn gone(track: &mut Track, event: &Event, uid: Uid) {
     track.pod_removed(event, uid);
-    track.tell(event.place, &format_args!("pod {} is gone", story::short(uid)));
+    track.tell(event, &format_args!("pod {} is gone", uid));
 }
 
 /// Judges a finalizer removal by the manager, accepted or not.
@@ -349,12 +350,12 @@ pub fn adopted(
 ) {
     if by == By::Manager {
         let mut findings = Findings::new();
+        let write = Words(|f: &mut Formatter<'_>| write!(f, "adoption of {}", story::pod(after)));
         // A watch of a Job that was first seen in mid-life does not show who adopted a pod, and when.
         let told = event.actor.is_some() || track.complete;
         match (track.shown(), before.filter(|_| told)) {
             // The Job may have been deleted between the GET and the PATCH.
             (Some(job), Some(before)) if job.deleting && !track.began_after_deletion() => {
-                let write = "adoption of a pod";
                 track.judge_by_views(
                     event,
                     settings,
@@ -375,7 +376,7 @@ pub fn adopted(
         if track.counted.counted.contains(&after.uid) {
             track.counted.readopted.insert(after.uid);
         }
-        track.take(event, &"adoption of a pod", findings);
+        track.take(event, &write, findings);
         track.executor = true;
         track.counted.made.insert(after.uid);
         let gain = track.heard(event, after.uid, OwnWrite::Adopt(Box::new(after.clone())));
@@ -388,7 +389,7 @@ pub fn adopted(
         }
         track.pod_changed(after.uid, Some(after.clone()), None);
     }
-    track.tell(event.place, &format_args!("adoption of {}", story::pod(after)));
+    track.tell(event, &format_args!("adoption of {}", story::pod(after)));
 }
 
 /// Judges the loss of the controller: the manager released the pod (FT-26), or another actor took it.
@@ -407,7 +408,7 @@ pub fn released(
     }
     let ownerless_pod = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
     if own {
-        let write = "release of a pod";
+        let write = Words(|f: &mut Formatter<'_>| write!(f, "release of pod {uid}"));
         match (track.shown(), after) {
             // The sync may not have seen the deletion of the Job.
             (Some(job), Some(after)) if job.deleting => {
@@ -437,5 +438,5 @@ pub fn released(
     } else {
         track.pod_changed(uid, ownerless_pod, None);
     }
-    track.tell(event.place, &format_args!("pod {} is no longer controlled by the Job", story::short(uid)));
+    track.tell(event, &format_args!("pod {} is no longer controlled by the Job", uid));
 }

@@ -6,11 +6,11 @@
 
 use jobcheck_spec::job::Text;
 use jobcheck_spec::obligations::Obligation;
-use jobcheck_traces::{Place, Verb};
+use jobcheck_traces::Verb;
 
 use super::event::Event;
 use super::setbacks::is_of_terminating_namespace;
-use super::verdict::Owed;
+use super::verdict::{Note, Owed};
 
 /// Number of equal refusals in a row after which the verdict is inconclusive, even if a later one is accepted.
 const MANY: u32 = 5;
@@ -29,7 +29,7 @@ struct Refusal {
     request: Request,
     code: u16,
     message: Option<String>,
-    place: Place,
+    at: Note,
     times: u32,
 }
 
@@ -56,7 +56,8 @@ impl Refusals {
         let before = self.last.take().filter(|it| it.request == request && it.code == event.code);
         let times = before.map_or(0, |it| it.times) + 1;
         let message = message.filter(|text| !text.is_empty()).map(str::to_owned);
-        let refusal = Refusal { request, code: event.code, message, place: event.place, times };
+        let refusal =
+            Refusal { request, code: event.code, message, at: Note::on(event, String::new()), times };
         if times >= MANY {
             self.repeated = Some(refusal.clone());
         }
@@ -78,10 +79,10 @@ impl Refusals {
 
     /// The refusal because of which something is left undone, or that came too often.
     #[must_use]
-    pub fn reason(&self, pending: &[Owed]) -> Option<(Place, String)> {
+    pub fn reason(&self, pending: &[Owed]) -> Option<Note> {
         let hinders = |it: &&Refusal| pending.iter().any(|owed| it.hinders(owed.obligation));
         let refusal = self.last.as_ref().filter(hinders).or(self.repeated.as_ref())?;
-        Some((refusal.place, refusal.to_string()))
+        Some(Note { text: refusal.to_string(), ..refusal.at.clone() })
     }
 }
 
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn many_equal_refusals_leave_the_verdict_open_and_a_few_only_while_something_is_owed() {
         assert!(after(&[422; 4]).reason(&[]).is_none());
-        let (_, reason) = after(&[422; 5]).reason(&[]).unwrap();
+        let reason = after(&[422; 5]).reason(&[]).unwrap().text;
         assert!(reason.contains("422, 5 times in a row") && reason.ends_with("denied"), "{reason}");
         assert!(after(&[403]).reason(&[owed(Obligation::Count)]).is_some());
         assert!(after(&[403]).reason(&[owed(Obligation::Create)]).is_none());

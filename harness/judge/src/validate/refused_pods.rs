@@ -62,7 +62,7 @@ pub fn refused(
         (Some(Verb::Create | Verb::Update | Verb::DeleteCollection) | None, _) => {}
     }
     let verb = event.verb.map_or("write", jobcheck_traces::Verb::name);
-    track.tell(event.place, &format_args!("{verb} of pod {} refused with {}", event.name, event.code));
+    track.tell(event, &format_args!("{verb} of pod {} refused with {}", event.name, event.code));
 }
 
 /// Judges the request as if it had been accepted.
@@ -118,5 +118,5 @@ pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, setting
     let message = it.message.as_deref().unwrap_or_default();
     track.setbacks.creation_refused(event, message);
     track.pod_write_refused(refused_creation(message));
-    track.tell(event.place, &format_args!("creation of a pod refused with {}", event.code));
+    track.tell(event, &format_args!("creation of a pod refused with {}", event.code));
 }

@@ -14,6 +14,7 @@ use super::managers::{self, judge_forbidden};
 use super::setbacks::Refused;
 use super::settings::Settings;
 use super::track::Track;
+use super::verdict::Note;
 use super::without_interim;
 
 /// The response of an overloaded API server. Clients send the same request again within the sync.
@@ -49,7 +50,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         404 if !event.injected => missing(track, event, it),
         _ => track.trouble.unexplained(event, it.message.as_deref()),
     }
-    track.tell(event.place, &format_args!("status write refused with {}", event.code));
+    track.tell(event, &format_args!("status write refused with {}", event.code));
 }
 
 /// Judges what a refused status write had asked for, if nothing but the environment refuses it. It was computed from the
@@ -80,7 +81,9 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     let message = it.message.clone().unwrap_or_default();
     let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
         let warning = format!("a status write was refused with {}: {message}", event.code);
-        track.warnings.extend((!event.injected).then_some((event.place, warning)));
+        if !event.injected {
+            track.warn(event, warning);
+        }
         track.trouble.unexplained(event, it.message.as_deref());
         return;
     };
@@ -103,10 +106,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
             return;
         }
         track.trouble.unexplained(event, it.message.as_deref());
-        track.warnings.push((
-            event.place,
-            format!("a status write was refused for a reason that no rule names: {message}"),
-        ));
+        track.warn(event, format!("a status write was refused for a reason that no rule names: {message}"));
         return;
     };
     let rules = &settings.rules;
@@ -132,7 +132,7 @@ fn missing(track: &mut Track, event: &Event, it: &JobEvent) {
         && track.gap.is_none()
     {
         let reason = format!("the API server answers 404 to a status write, but Job {} exists", track.name);
-        track.reserve(event.place, reason);
+        track.reserve(Note::on(event, reason));
     }
 }
 

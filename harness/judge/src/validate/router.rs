@@ -23,8 +23,10 @@ use super::owed::{End, owed};
 use super::relists::Departures;
 use super::sequence::Sequencer;
 use super::settings::Settings;
+use super::summary::Summary;
 use super::track::Track;
-use super::verdict::{JobVerdict, Outcome, Owed, Unreadable};
+use super::verdict::{JobVerdict, Owed, Unreadable};
+use super::wanted::{Others, Wanted};
 use super::{known_pods, refused_status};
 
 /// Number of removed Jobs, and of removed pods, that are kept.
@@ -41,6 +43,12 @@ pub struct Options {
     pub gates: Gates,
     /// The users that play a role, from `--actor ROLE=USER`.
     pub actors: Vec<(Role, String)>,
+    /// The Jobs that are reported.
+    pub wanted: Wanted,
+    /// The Jobs whose lives are reported.
+    pub explained: Wanted,
+    /// Times at which the Job controller restarted, in microseconds.
+    pub restarted: Vec<i64>,
     /// Adds the preceding lines to each violation, at a cost in time and memory for every Job.
     pub keeps_story: bool,
 }
@@ -52,6 +60,9 @@ impl Default for Options {
             constants: Constants::V1_36,
             gates: Gates::ON,
             actors: Vec::new(),
+            wanted: Wanted::default(),
+            explained: Wanted::default(),
+            restarted: Vec::new(),
             keeps_story: true,
         }
     }
@@ -63,25 +74,6 @@ pub struct Validator {
     normalizer: Normalizer,
     sequencer: Sequencer,
     judge: Judge,
-}
-
-/// The result of a validation.
-#[derive(Debug)]
-pub struct Summary {
-    /// The verdict on each Job: first the ended ones in order, then the others by name.
-    pub jobs: Vec<JobVerdict>,
-    /// The judged requirements, with the number of Jobs that met the premise.
-    pub premises: Vec<(Req, u64)>,
-    /// Number of writes on which a guard was evaluated.
-    pub judged: u64,
-    /// Number of events.
-    pub events: u64,
-    /// The trace shows actors and refusals.
-    pub has_actors: bool,
-    /// Number of requests whose response is hidden by the audit level.
-    pub hidden: u64,
-    /// Reasons why the trace as a whole is inconclusive.
-    pub doubts: Vec<String>,
 }
 
 /// A removed pod.
@@ -122,6 +114,7 @@ pub(super) struct Judge {
     pub(super) any_actors: bool,
     pub(super) doubts: Vec<String>,
     pub(super) managers: Managers,
+    others: Others,
     early_bindings: Early,
 }
 
@@ -131,6 +124,8 @@ impl Validator {
     pub fn new(options: Options) -> Validator {
         let mut settings =
             Settings::new(options.rules, options.constants, options.gates, options.keeps_story);
+        (settings.wanted, settings.explained) = (options.wanted, options.explained);
+        options.restarted.iter().for_each(|time| settings.restarted(None, *time));
         settings.named_controller = options.actors.iter().any(|(role, _)| *role == Role::JobController);
         Validator {
             normalizer: Normalizer::new(Actors::new(options.actors)),
@@ -155,6 +150,7 @@ impl Validator {
                 any_actors: false,
                 doubts: Vec::new(),
                 managers: Managers::default(),
+                others: Others::default(),
                 early_bindings: Early::default(),
             },
         }
@@ -202,7 +198,8 @@ impl Validator {
     pub fn finish(mut self) -> Summary {
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
         self.sequencer.flush(&mut |event| judge.event(event, actors));
-        self.judge.finish(self.normalizer.hidden)
+        let hidden = self.normalizer.hidden;
+        self.judge.finish(hidden, self.normalizer.actors)
     }
 }
 
@@ -416,6 +413,9 @@ impl Judge {
     }
 
     fn close(&mut self, mut track: Track) {
+        if !self.settings.wanted.has(&track.namespace, &track.name) {
+            return self.others.add(&track.namespace, &track.name);
+        }
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
         let is_overdue =
@@ -423,10 +423,10 @@ impl Judge {
         let (overdue, mut pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let (excused, overdue) = overdue.into_iter().partition(|it| track.trouble.refusal.excuses(it));
         pending.extend::<Vec<Owed>>(excused);
-        if let Some((place, reason)) = track.trouble.refusal.reason(&pending) {
-            track.reserve(place, reason);
+        if let Some(note) = track.trouble.refusal.reason(&pending) {
+            track.reserve(note);
         }
-        let place = track.story.back().map(|(place, _)| *place);
+        let place = track.story.back().map(|note| note.place);
         let overdue: Vec<Owed> = overdue;
         for debt in overdue {
             let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
@@ -438,7 +438,7 @@ impl Judge {
         self.verdicts.push(track.verdict(pending));
     }
 
-    fn finish(mut self, hidden: u64) -> Summary {
+    fn finish(mut self, hidden: u64, actors: Actors) -> Summary {
         let mut tracks: Vec<Track> = std::mem::take(&mut self.tracks).into_values().collect();
         tracks.sort_by(|a, b| (&a.namespace, &a.name, a.uid).cmp(&(&b.namespace, &b.name, b.uid)));
         for track in tracks {
@@ -454,19 +454,10 @@ impl Judge {
             has_actors: self.any_actors,
             hidden,
             doubts: self.doubts,
+            last: self.end.last,
+            others: self.others,
+            actors,
         }
-    }
-}
-
-impl Summary {
-    /// The verdict on the trace.
-    #[must_use]
-    pub fn outcome(&self) -> Outcome {
-        let worst = self.jobs.iter().map(|job| job.outcome).max().unwrap_or(Outcome::Inconclusive);
-        if worst == Outcome::Conforms && (self.judged == 0 || !self.doubts.is_empty()) {
-            return Outcome::Inconclusive;
-        }
-        worst
     }
 }
 

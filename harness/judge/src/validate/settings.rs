@@ -12,6 +12,7 @@ use super::actor::{Actor, ActorId, Role};
 use super::event::Event;
 use super::mishaps::is_called;
 use super::observed::Observations;
+use super::wanted::Wanted;
 
 /// Number of long silences of an actor that are kept.
 const SILENCES_KEPT: usize = 64;
@@ -35,6 +36,10 @@ pub struct Settings {
     pub gates: Gates,
     /// Keeps the last lines about each Job.
     pub keeps_story: bool,
+    /// The Jobs that are reported.
+    pub wanted: Wanted,
+    /// The Jobs whose lives are kept.
+    pub explained: Wanted,
     /// The form of the current event shows actors and refusals.
     pub has_actors: bool,
     /// The reason why the trace may not show every pod.
@@ -130,6 +135,8 @@ impl Settings {
             constants,
             gates,
             keeps_story,
+            wanted: Wanted::default(),
+            explained: Wanted::default(),
             has_actors: true,
             pods_missing: Some(NO_PODS),
             observations: Observations::default(),

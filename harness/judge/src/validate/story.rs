@@ -1,7 +1,8 @@
-//! Descriptions of objects and writes.
+//! Descriptions of objects and writes. They show pods by their UIDs, which [`super::names`] replaces by names.
 
 use std::fmt::{self, Display, Formatter};
 
+use jobcheck_spec::Uid;
 use jobcheck_spec::job::{ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::Pod;
 
@@ -39,7 +40,7 @@ pub fn status_fields(status: &JobStatus) -> String {
             text.push_str(&format!(", {name} {value}"));
         }
     };
-    let list = |uids: &[jobcheck_spec::Uid]| uids.iter().map(|uid| short(*uid)).collect::<Vec<_>>().join(" ");
+    let list = |uids: &[Uid]| listed(uids);
     add("uncounted succeeded", list(status.uncounted_succeeded()));
     add("uncounted failed", list(status.uncounted_failed()));
     add("completedIndexes", quoted(&status.completed_indexes));
@@ -70,7 +71,7 @@ fn conditions(status: &JobStatus) -> String {
 /// A pod in one line.
 #[must_use]
 pub fn pod(pod: &Pod) -> String {
-    let mut text = format!("pod {} {:?}", short(pod.uid), pod.phase);
+    let mut text = format!("pod {} {:?}", pod.uid, pod.phase);
     if let Some(index) = pod.index {
         text.push_str(&format!(", index {index}"));
     }
@@ -86,8 +87,12 @@ pub fn pod(pod: &Pod) -> String {
     text
 }
 
-/// The first eight digits of a UID.
-#[must_use]
-pub fn short(uid: jobcheck_spec::Uid) -> String {
-    uid.to_string().chars().take(8).collect()
+/// The first UIDs of a list, and the number of the others.
+fn listed(uids: &[Uid]) -> String {
+    const SHOWN: usize = 6;
+    let mut words: Vec<String> = uids.iter().take(SHOWN).map(ToString::to_string).collect();
+    if uids.len() > SHOWN {
+        words.push(format!("and {} more", uids.len() - SHOWN));
+    }
+    words.join(" ")
 }

@@ -24,7 +24,7 @@ pub fn advise(track: &mut Track, event: &Event, old: &JobStatus, new: &JobStatus
         .filter(|condition| is_only(condition, old) && is_only(condition, new))
         .filter_map(|condition| departure(old.condition(&condition.kind), condition, until))
         .collect();
-    track.warnings.extend(advice.into_iter().map(|text| (event.place, text)));
+    advice.into_iter().for_each(|text| track.warn(event, text));
 }
 
 /// With several conditions of one type, nothing shows which became which.

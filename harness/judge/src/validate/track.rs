@@ -14,17 +14,21 @@ use super::actor::ActorId;
 use super::backoff::BackoffRecord;
 use super::counted::CountedPods;
 use super::event::Event;
+use super::fates::Fates;
 use super::frontier::Frontier;
 use super::gaps::{Sighting, Undeleted};
 use super::history::{History, Position};
 use super::known_pods::Occasions;
 use super::late::LateRequests;
+use super::life::Life;
+use super::names::Names;
 use super::observed::{Bounds, Sight};
 use super::owed::Trouble;
 use super::own_write::OwnWrite;
+use super::primary;
 use super::setbacks::{Refused, RefusedWrite, Setbacks};
 use super::standing::Standing;
-use super::verdict::{JobVerdict, Outcome, Owed, ViewRefusal, Violation};
+use super::verdict::{Note, ViewRefusal, Violation};
 
 /// Number of history entries whose times are kept.
 const RECENT: usize = 64;
@@ -127,11 +131,19 @@ pub struct Track {
     /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
     /// Writes that only an assumption without a sign explains. They make the verdict inconclusive.
-    pub reservations: Vec<(Place, String)>,
+    pub reservations: Vec<Note>,
     /// Broken recommendations.
-    pub warnings: Vec<(Place, String)>,
+    pub warnings: Vec<Note>,
     /// The last lines about the Job.
-    pub story: VecDeque<(Place, String)>,
+    pub story: VecDeque<Note>,
+    /// Its life, if it is explained.
+    pub life: Option<Box<Life>>,
+    /// The ends of its pods.
+    pub fates: Fates,
+    /// The names of its pods.
+    pub names: Names,
+    /// Numbers of reasons and of warnings that contain names already.
+    pub named: (usize, usize),
     /// Keeps these lines.
     pub keeps_story: bool,
     /// Another actor has written the status.
@@ -199,6 +211,10 @@ impl Track {
             reservations: Vec::new(),
             warnings: Vec::new(),
             story: VecDeque::new(),
+            life: None,
+            fates: Fates::default(),
+            names: Names::default(),
+            named: (0, 0),
             keeps_story,
             foreign_status: false,
             written: None,
@@ -231,15 +247,21 @@ impl Track {
         self.versions_seen.iter().any(|(seen, _)| *seen == version)
     }
 
+    /// Adds a warning.
+    pub fn warn(&mut self, event: &Event, text: String) {
+        self.warnings.push(Note::on(event, text));
+    }
+
     /// Keeps a line about the Job.
-    pub fn tell(&mut self, place: Place, line: &dyn Display) {
+    pub fn tell(&mut self, event: &Event, line: &dyn Display) {
         if !self.keeps_story {
             return;
         }
         if self.story.len() == STORY_LINES {
             self.story.pop_front();
         }
-        self.story.push_back((place, line.to_string()));
+        let line = self.names.write(&line.to_string());
+        self.story.push_back(Note::on(event, line));
     }
 
     /// The Job in etcd, if the trace shows it.
@@ -258,10 +280,10 @@ impl Track {
     }
 
     /// Makes the verdict inconclusive for this reason, which concerns one write. The rest is judged all the same.
-    pub fn reserve(&mut self, place: Place, reason: String) {
-        let is_known = self.reservations.iter().any(|(_, known)| *known == reason);
+    pub fn reserve(&mut self, note: Note) {
+        let is_known = self.reservations.iter().any(|known| known.text == note.text);
         if self.reservations.len() < RESERVATIONS_KEPT && !is_known {
-            self.reservations.push((place, reason));
+            self.reservations.push(note);
         }
     }
 
@@ -284,6 +306,7 @@ impl Track {
     /// Records a new state of a pod in etcd. `own` is the write of the manager, if it was the manager's.
     pub fn pod_changed(&mut self, uid: Uid, after: Option<Pod>, own: Option<OwnWrite>) {
         let end = self.history.end();
+        self.note_fate(uid, after.as_ref());
         self.history.push(uid, after, own, end);
     }
 
@@ -295,6 +318,8 @@ impl Track {
         let overlapping =
             self.recent.iter().find(|(_, done)| *done > received).map_or(end, |(position, _)| *position);
         self.uncertain.remove(&uid);
+        self.live_pod_gone(event, uid);
+        self.name_leaves(uid);
         self.history.push(uid, None, None, if event.version.is_some() { end } else { overlapping });
     }
 
@@ -323,6 +348,7 @@ impl Track {
     /// Records a new state of a pod that may be the manager's doing, in a form without actors.
     pub fn pod_changed_perhaps(&mut self, uid: Uid, after: Option<Pod>, write: OwnWrite) {
         let early = self.frontier.earliest();
+        self.note_fate(uid, after.as_ref());
         self.history.push_perhaps(uid, after, write, early);
     }
 
@@ -354,7 +380,8 @@ impl Track {
     /// Adds the findings of guards on the true state.
     pub fn take(&mut self, event: &Event, write: &dyn Display, mut findings: Findings) {
         self.judged += u64::from(findings.premises().next().is_some());
-        let broken = std::mem::take(&mut findings.broken);
+        let mut broken = std::mem::take(&mut findings.broken);
+        primary::sort(&mut broken);
         self.premises.absorb(&mut findings);
         for broken in broken {
             self.report(event, write, broken, Vec::new());
@@ -370,12 +397,15 @@ impl Track {
         }
         let known = broken.known.filter(|_| self.is_built_in());
         if self.violations.len() < VIOLATIONS_KEPT {
+            let write = write.to_string();
             self.violations.push(Violation {
+                names: self.names_in(event, &write, &broken, &views),
                 broken: Broken { known, ..broken },
                 place: event.place,
                 order: event.order,
                 done: event.when.map(|when| when.done),
-                write: write.to_string(),
+                actor: event.actor,
+                write,
                 story: self.story.iter().cloned().collect(),
                 world: self.describe(),
                 views,
@@ -391,7 +421,7 @@ impl Track {
         if self.history.stored.len() > PODS_SHOWN {
             lines.push(format!("… and {} more pods", self.history.stored.len() - PODS_SHOWN));
         }
-        lines
+        lines.iter().map(|line| self.names.write(line)).collect()
     }
 
     /// Frees the memory of a finished Job whose pods have lost their finalizers, so that memory is bounded by living
@@ -414,6 +444,7 @@ impl Track {
         self.backoff.lose();
         self.uncertain.clear();
         self.pods_seen = FxHashMap::default();
+        self.forget_names();
         self.recent = VecDeque::new();
         self.story.drain(..self.story.len().saturating_sub(LINES_AT_REST));
         self.story.shrink_to_fit();
@@ -423,56 +454,16 @@ impl Track {
     pub fn overdue(&mut self, place: Option<Place>, broken: Broken) {
         let place = place.unwrap_or(Place { file: 0, line: 0 });
         self.violations.push(Violation {
+            names: self.holding(),
             broken,
             place,
             order: u64::MAX,
             done: None,
+            actor: None,
             write: "end of the trace".to_owned(),
             story: self.story.iter().cloned().collect(),
             world: self.describe(),
             views: Vec::new(),
         });
-    }
-
-    /// Partly judged is not conforms: the reason, if the Job was first seen in mid-life and counts or decisions were
-    /// left to judge.
-    fn first_seen_late(&self) -> Option<String> {
-        let runs_pods = self.executor || !self.history.stored.is_empty();
-        let is_partly_judged = self.in_mid_life && runs_pods && self.doubts.is_empty();
-        is_partly_judged.then(|| {
-            "in part: the trace does not show the creation of the Job. The rules of the API server are judged; counts \
-             and decisions are not. Record from before the Job is created"
-                .to_owned()
-        })
-    }
-
-    /// The verdict on the Job.
-    #[must_use]
-    pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
-        self.doubts.extend(self.first_seen_late());
-        let outcome = match () {
-            () if !self.violations.is_empty() => Outcome::Violates,
-            () if !self.doubts.is_empty() || !self.reservations.is_empty() => Outcome::Inconclusive,
-            () if self.judged == 0 => Outcome::Inconclusive,
-            () => Outcome::Conforms,
-        };
-        JobVerdict {
-            job: format!("{}/{}", self.namespace, self.name),
-            uid: self.uid.to_string(),
-            managed_by: self.managed_by.map(|manager| manager.to_string()),
-            profile: match (self.executor, self.in_mid_life) {
-                (true, false) => "executor",
-                (false, false) => "mirror",
-                (true, true) => "executor, from mid-life on",
-                (false, true) => "mirror, from mid-life on",
-            },
-            outcome,
-            judged: self.judged,
-            violations: self.violations,
-            doubts: self.doubts,
-            reservations: self.reservations,
-            warnings: self.warnings,
-            owed,
-        }
     }
 }

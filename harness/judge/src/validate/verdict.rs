@@ -2,11 +2,15 @@
 
 use std::fmt;
 
+use jobcheck_spec::job::Text;
 use jobcheck_spec::obligations::Obligation;
-use jobcheck_spec::{Broken, Req};
+use jobcheck_spec::{Broken, Req, Uid};
 use jobcheck_traces::Place;
 use serde::Serialize;
 
+use super::actor::ActorId;
+use super::event::Event;
+use super::life::Life;
 use jobcheck_projection::ProjectError;
 
 /// A record that the trace format accepts and the projection rejects.
@@ -48,6 +52,25 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// A line about a Job.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// The record.
+    pub place: Place,
+    /// The end of the response, in microseconds, if the trace shows it.
+    pub time: Option<i64>,
+    /// The description.
+    pub text: String,
+}
+
+impl Note {
+    /// A line about the record of an event.
+    #[must_use]
+    pub fn on(event: &Event, text: String) -> Note {
+        Note { place: event.place, time: event.when.map(|when| when.done), text }
+    }
+}
+
 /// A broken requirement with its evidence.
 #[derive(Clone, Debug)]
 pub struct Violation {
@@ -61,8 +84,12 @@ pub struct Violation {
     pub done: Option<i64>,
     /// A description of the write.
     pub write: String,
+    /// The sender of the request, if the trace shows it.
+    pub actor: Option<ActorId>,
+    /// The pods that the texts of the comparison name by their UIDs, with their names.
+    pub names: Vec<(Uid, Text)>,
     /// The preceding lines about the Job.
-    pub story: Vec<(Place, String)>,
+    pub story: Vec<Note>,
     /// The state before the write.
     pub world: Vec<String>,
     /// The closest candidate views, with their lag and their objections.
@@ -118,6 +145,14 @@ pub struct JobVerdict {
     pub profile: &'static str,
     /// The verdict.
     pub outcome: Outcome,
+    /// Counts in the last status that the pods do not justify, as sentences.
+    pub contradictions: Vec<String>,
+    /// The first pods whose finalizer must still be removed at the end, with their names.
+    pub holding: Vec<(Uid, Text)>,
+    /// Its life, if it is explained.
+    pub life: Option<Box<Life>>,
+    /// The last event, in microseconds.
+    pub last: Option<i64>,
     /// Number of writes on which a guard was evaluated.
     pub judged: u64,
     /// The violations, in order. The first one is the verdict; later ones may be consequences.
@@ -125,9 +160,9 @@ pub struct JobVerdict {
     /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
     /// Writes that only an assumption without a sign explains. `--strict` counts them as violations.
-    pub reservations: Vec<(Place, String)>,
+    pub reservations: Vec<Note>,
     /// Broken recommendations.
-    pub warnings: Vec<(Place, String)>,
+    pub warnings: Vec<Note>,
     /// The open obligations.
     pub owed: Vec<Owed>,
 }

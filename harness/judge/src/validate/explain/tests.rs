@@ -96,7 +96,7 @@ fn a_sender_that_may_have_been_replaced_in_flight_leaves_the_write_undecided() {
     let overlapped = Event { overlapped: true, ..write_at(20) };
     assert!(track.judge_by_views(&overlapped, &settings(), &"write", Versions::Any, None, &pods_seen(2)));
     assert_eq!((broken(&track), track.reservations.len()), (Vec::new(), 1));
-    assert!(track.reservations[0].1.starts_with("SY-01: write: "), "{}", track.reservations[0].1);
+    assert!(track.reservations[0].text.starts_with("SY-01: write: "), "{}", track.reservations[0].text);
 }
 
 /// A Job with a pod that failed in second 5. The manager has recorded the failure in its backoff record, and has then
@@ -157,7 +157,7 @@ fn only_a_sign_of_a_restart_empties_the_backoff_record() {
         assert_eq!(track.backoff.last_failure(), if explained { None } else { Some(Time(5)) });
         assert_eq!(track.reservations.len(), usize::from(doubt.is_some()));
         for (found, expected) in track.reservations.iter().zip(doubt) {
-            assert!(found.1.starts_with("BO-01: ") && found.1.contains(expected), "{}", found.1);
+            assert!(found.text.starts_with("BO-01: ") && found.text.contains(expected), "{}", found.text);
         }
     }
 }
