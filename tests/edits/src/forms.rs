@@ -120,6 +120,13 @@ fn is_request(line: &Value) -> bool {
         && writes.contains(&verb)
 }
 
+/// The propagation policy of a deletion, which the body or the query names.
+fn policy(line: &Value) -> Value {
+    let query = line["requestURI"].as_str().and_then(|it| it.split_once("propagationPolicy="));
+    let named = query.map(|(_, rest)| rest.split('&').next().unwrap_or_default());
+    named.map_or_else(|| line["requestObject"]["propagationPolicy"].clone(), |it| json!(it))
+}
+
 fn native_line(line: &Value, uids: &mut BTreeMap<String, Value>) -> Value {
     let reference = &line["objectRef"];
     let status = &line["responseStatus"];
@@ -135,7 +142,7 @@ fn native_line(line: &Value, uids: &mut BTreeMap<String, Value>) -> Value {
         "resource": reference["resource"], "subresource": reference["subresource"],
         "namespace": reference["namespace"], "name": name, "uid": uids.get(&name.to_string()),
         "code": status["code"], "reason": status["reason"], "message": status["message"],
-        "request": line["requestObject"], "response": line["responseObject"],
+        "propagationPolicy": policy(line), "request": line["requestObject"], "response": line["responseObject"],
     });
     if let Some(fields) = request.as_object_mut() {
         fields.retain(|_, value| !value.is_null());

@@ -134,7 +134,8 @@ fn a_form_that_does_not_show_an_edit_leaves_it_out() {
 fn a_run_does_not_depend_on_the_number_of_threads() {
     let (classes, recordings) = (classes::all(), all_recordings());
     let text = |threads| {
-        let plan = Plan { class: "startTime".to_owned(), sample: Some(3), threads, ..Plan::default() };
+        let (class, recording) = ("startTime".to_owned(), "resume".to_owned());
+        let plan = Plan { class, recording, sample: Some(3), threads, ..Plan::default() };
         let judged = run(&plan, &classes, &recordings, &|_, _| {});
         judged
             .iter()

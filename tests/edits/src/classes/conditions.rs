@@ -13,34 +13,25 @@ const TERMINAL: [&str; 2] = ["Complete", "Failed"];
 
 /// The classes of this module.
 pub fn classes(all: &mut Vec<Class>) {
-    for position in 0..2 {
-        let new = move |base: &Recording, at: usize| new_conditions(base, at).get(position).cloned();
-        all.push(Class::new("conditions dropped", format!("{position}"), move |base, at| {
-            dropped(base, at, &new(base, at)?)
+    let new = |base: &Recording, at: usize| new_conditions(base, at).first().cloned();
+    all.push(Class::new("conditions dropped", "first", move |base, at| dropped(base, at, &new(base, at)?)));
+    all.push(Class::new("conditions late", "first", move |base, at| late(base, at, &new(base, at)?)));
+    all.push(Class::new("conditions early", "first", move |base, at| early(base, at, &new(base, at)?)));
+    all.push(Class::new("conditions twice", "first", move |base, at| twice(base, at, &new(base, at)?)));
+    for text in ["true", "Unknown", "opposite", ""] {
+        all.push(Class::new("condition status", format!("{text:?}"), move |base, at| {
+            status(base, at, &new(base, at)?, text)
         }));
-        all.push(Class::new("conditions late", format!("{position}"), move |base, at| {
-            late(base, at, &new(base, at)?)
-        }));
-        all.push(Class::new("conditions early", format!("{position}"), move |base, at| {
-            early(base, at, &new(base, at)?)
-        }));
-        all.push(Class::new("conditions twice", format!("{position}"), move |base, at| {
-            twice(base, at, &new(base, at)?)
-        }));
-        for text in ["true", "Unknown", "opposite", ""] {
-            all.push(Class::new("condition status", format!("{text:?}-{position}"), move |base, at| {
-                status(base, at, &new(base, at)?, text)
-            }));
-        }
-        for field in ["reason", "message"] {
-            all.push(Class::new("condition texts", format!("{field}-{position}"), move |base, at| {
-                let kind = new(base, at)?;
-                let mut edited = change_condition(base, at, &kind, &|it| it[field] = json!("Other"))?;
-                edited.oracle = texts(base, at, &kind);
-                Some(edited)
-            }));
-        }
     }
+    for field in ["reason", "message"] {
+        all.push(Class::new("condition texts", field, move |base, at| {
+            let kind = new(base, at)?;
+            let mut edited = change_condition(base, at, &kind, &|it| it[field] = json!("Other"))?;
+            edited.oracle = texts(base, at, &kind);
+            Some(edited)
+        }));
+    }
+
     added(all);
 }
 
