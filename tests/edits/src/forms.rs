@@ -69,18 +69,16 @@ impl Shape {
     /// Rewrites an edited audit log. Returns `None` if this form does not show the edit, or hides a part of a right one.
     #[must_use]
     pub fn of(self, edited: &Edited, base: &[Value]) -> Option<Edited> {
-        let files: Vec<Vec<Value>> = edited.files.iter().map(|lines| self.rewrite(lines)).collect();
-        if !self.is_reduced() {
-            return Some(Edited { files, oracle: edited.oracle });
-        }
-        if files.len() == 1 && files[0] == self.rewrite(base) {
-            return None;
-        }
         // Right edits at lower levels are classes of their own.
         let oracle = match edited.oracle {
+            oracle if !self.is_reduced() => oracle,
             Oracle::Wrong(rule) | Oracle::Partial(rule) => Oracle::Partial(rule),
             Oracle::Legal(_) | Oracle::Undecidable(_) => return None,
         };
+        let files: Vec<Vec<Value>> = edited.files.iter().map(|lines| self.rewrite(lines)).collect();
+        if self.is_reduced() && files.len() == 1 && files[0] == self.rewrite(base) {
+            return None;
+        }
         Some(Edited { files, oracle })
     }
 }
