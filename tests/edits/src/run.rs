@@ -86,7 +86,7 @@ pub fn replay(files: &[Vec<Value>]) -> ReplayReport {
     judge(&[inputs], &Judging { allow_known: true, ..Judging::default() }, &mut |_, _| {})
 }
 
-/// What a report says, one line for each finding.
+/// The findings of a report, one line for each.
 #[must_use]
 pub fn reasons(report: &ReplayReport) -> Vec<String> {
     let mut lines = Vec::new();

@@ -107,17 +107,17 @@ fn a_moved_line_keeps_times_and_versions_in_order() {
 }
 
 #[test]
-fn a_twin_shares_no_uid_and_no_namespace_with_its_original() {
+fn a_copy_shares_no_uid_and_no_namespace_with_its_original() {
     let base = recording("fail-index-action.audit");
     let mut lines = base.lines.clone();
     merging::rename(&mut lines, "other");
-    let twin = Recording::new("twin", false, lines);
-    assert!(twin.jobs.keys().all(|uid| !base.jobs.contains_key(uid)));
+    let copy = Recording::new("copy", false, lines);
+    assert!(copy.jobs.keys().all(|uid| !base.jobs.contains_key(uid)));
     let uids: BTreeSet<&String> = base.pods.iter().map(|pod| &pod.uid).collect();
-    assert!(twin.pods.iter().all(|pod| !uids.contains(&pod.uid) && twin.jobs.contains_key(&pod.job)));
-    assert_eq!((twin.pods.len(), twin.jobs.len()), (base.pods.len(), base.jobs.len()));
+    assert!(copy.pods.iter().all(|pod| !uids.contains(&pod.uid) && copy.jobs.contains_key(&pod.job)));
+    assert_eq!((copy.pods.len(), copy.jobs.len()), (base.pods.len(), base.jobs.len()));
     let namespace = |it: &Recording| it.lines[0]["objectRef"]["namespace"].clone();
-    assert_ne!(namespace(&twin), namespace(&base));
+    assert_ne!(namespace(&copy), namespace(&base));
 }
 
 #[test]

@@ -88,8 +88,8 @@ fn own_pods(base: &Recording, at: usize) -> impl Iterator<Item = &Pod> {
     base.pods_of(&base.events[at].uid)
 }
 
-/// The bounds of `active` in any view that the controller may have: it grows only by pods that the controller creates
-/// after its last status write, and it lacks only pods that have ended, or that the write records.
+/// The bounds of `active` in any view that the controller may have. It grows only by pods that the controller creates after
+/// its last status write. It lacks only pods that have ended or are recorded.
 fn active(base: &Recording, at: usize, new: i64) -> Oracle {
     let adopts = own_pods(base, at).any(|pod| !pod.is_own) || base.pods.iter().any(|pod| pod.job.is_empty());
     if adopts {
@@ -147,7 +147,7 @@ fn ready(base: &Recording, at: usize, new: i64) -> Oracle {
         let conditions = &base.status(*line)["conditions"];
         base.precedes(*line, at) && conditions.as_array().is_some_and(|list| shows_ready(list))
     };
-    let ever = own_pods(base, at).filter(|pod| pod.lines.iter().any(|line| is_ready(line))).count();
+    let ever = own_pods(base, at).filter(|pod| pod.lines.iter().any(&is_ready)).count();
     if new > i64::try_from(ever).unwrap_or(0) {
         Oracle::Wrong("PC-03")
     } else {

@@ -1,4 +1,4 @@
-//! What the environment of a controller may do: admission, clocks, other clients, other ways to send the same write.
+//! Steps that the environment of a controller may take: admission, clocks, other clients, other ways to send a write.
 
 use serde_json::{Value, json};
 

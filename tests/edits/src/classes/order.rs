@@ -18,7 +18,7 @@ pub fn classes(all: &mut Vec<Class>) {
 }
 
 /// The pods that a status write records first: by UID, or by index.
-fn recorded<'a>(base: &'a Recording, at: usize) -> Vec<&'a Pod> {
+fn recorded(base: &Recording, at: usize) -> Vec<&Pod> {
     let before = base.previous(at).map_or(&Value::Null, |line| base.status(line));
     let status = base.status(at);
     let has = |status: &Value, pod: &Pod| {
