@@ -13,19 +13,20 @@ use jobcheck_judge::report::Exit;
 use serde_json::Value;
 
 fn all_recordings() -> Vec<Recording> {
-    conforming(recordings().unwrap(), false)
+    conforming(recordings().expect("the corpus can be read"), false)
 }
 
 fn recording(name: &str) -> Recording {
-    recordings().unwrap().into_iter().find(|it| it.name == name).unwrap()
+    all_recordings().into_iter().find(|it| it.name == name).expect("the recording is in the corpus")
 }
 
 fn class(name: &str) -> Class {
-    classes::all().into_iter().find(|it| it.name == name).unwrap()
+    classes::all().into_iter().find(|it| it.name == name).expect("the class has this name")
 }
 
 fn first(class: &Class, base: &Recording) -> (usize, Edited) {
-    (0..base.lines.len()).find_map(|at| Some((at, (class.apply)(base, at)?))).unwrap()
+    let mut places = (0..base.lines.len()).filter_map(|at| Some((at, (class.apply)(base, at)?)));
+    places.next().expect("the class applies to the recording")
 }
 
 #[test]

@@ -203,7 +203,12 @@ fn condition_times(all: &mut Vec<Class>) {
     all.push(Class::new("condition times of 1 s off", "first", move |base, at| {
         let kind = new(base, at)?;
         let mut edited = change_condition(base, at, &kind, &|it| shift_condition(it, SECOND))?;
-        edited.oracle = Oracle::Legal("whole seconds and skew");
+        let expires = stored(&base.lines[at])["spec"]["ttlSecondsAfterFinished"].is_number();
+        edited.oracle = if expires {
+            Oracle::Undecidable("the expiry moves by a second too")
+        } else {
+            Oracle::Legal("whole seconds and skew")
+        };
         Some(edited)
     }));
 
