@@ -29,6 +29,10 @@ bless:
 doc:
     RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked --open
 
+# The judge's verdicts on edited recordings, by class of edits.
+edits *ARGUMENTS:
+    cargo run -p jobcheck-edits --release -- {{ARGUMENTS}}
+
 # The benchmarks, each with the ratio that the documents claim as its gate.
 bench NAME *ARGUMENTS:
     cargo bench -p jobcheck-bench --bench {{NAME}} -- {{ARGUMENTS}}

@@ -204,8 +204,10 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Inserts a line before another one, with times just after those of the line before it. If it stores an object, the
-    /// object gets a version that no other line has, and all versions are multiplied by 10 to make room for it.
+    /// Inserts a line before another one, with times just after those of the line before it.
+    ///
+    /// If the line stores an object, the object gets a version that no other line has. All versions are multiplied by 10
+    /// to make room for it.
     pub fn insert(&mut self, at: usize, mut line: Value) {
         if stored(&line)["metadata"]["resourceVersion"].is_string() {
             self.lines.push(line);

@@ -12,9 +12,12 @@ use crate::class::{Class, Edited, Oracle};
 use crate::forms::Shape;
 use crate::recording::{Form, Recording, Resource};
 
-/// The number of lines of a recording at which a class is applied. Longer recordings have this many positions: the lines
-/// of Jobs first, then others that are evenly spread.
-pub const POSITIONS: usize = 60;
+/// A recording with more lines than this is long: judging one edit of it takes as long as judging fifty others.
+pub const LONG: usize = 100;
+/// The number of positions at which each class is applied to a long recording. A sample leaves long recordings out.
+pub const POSITIONS: usize = 12;
+/// In a sample, the number of edits in a row that a form may hide before it counts as one that hides the class.
+const HIDDEN: usize = 4;
 
 /// The edits of a run.
 #[derive(Clone, Debug)]
@@ -83,7 +86,7 @@ pub fn replay(files: &[Vec<Value>]) -> ReplayReport {
     judge(&[inputs], &Judging { allow_known: true, ..Judging::default() }, &mut |_, _| {})
 }
 
-/// What a report says, one line for each finding.
+/// The findings of a report, one line for each.
 #[must_use]
 pub fn reasons(report: &ReplayReport) -> Vec<String> {
     let mut lines = Vec::new();
@@ -110,19 +113,20 @@ pub fn reasons(report: &ReplayReport) -> Vec<String> {
     lines
 }
 
-/// The positions of a recording at which classes are applied.
+/// The positions of a recording at which classes are applied: all, or some that are evenly spread over a long one.
 #[must_use]
 pub fn positions(recording: &Recording) -> Vec<usize> {
     let all = 0..recording.lines.len();
-    if recording.lines.len() <= POSITIONS {
+    if recording.lines.len() <= LONG {
         return all.collect();
     }
     let (jobs, others): (Vec<usize>, Vec<usize>) =
         all.partition(|at| recording.events[*at].resource == Resource::Job);
-    let room = POSITIONS.saturating_sub(jobs.len()).max(1);
-    let step = others.len().div_ceil(room).max(1);
-    let mut chosen: Vec<usize> =
-        jobs.into_iter().take(POSITIONS).chain(others.into_iter().step_by(step)).collect();
+    let spread = |lines: Vec<usize>| {
+        let step = lines.len().div_ceil(POSITIONS / 2).max(1);
+        lines.into_iter().step_by(step)
+    };
+    let mut chosen: Vec<usize> = spread(jobs).chain(spread(others)).collect();
     chosen.sort_unstable();
     chosen
 }
@@ -193,12 +197,23 @@ pub fn run(
     let work = || {
         let mut found = Vec::new();
         while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let limit = plan.sample.unwrap_or(usize::MAX);
-            let judged = unit.places.iter().filter_map(|place| {
-                let (recording, at) = *place;
-                one(unit, &classes[unit.class], &recordings[recording], (recording, at), keep)
-            });
-            found.extend(judged.take(limit));
+            let (mut judged, mut hidden) = (0, 0);
+            for (recording, at) in &unit.places {
+                let base = &recordings[*recording];
+                let Some(edited) = (classes[unit.class].apply)(base, *at) else { continue };
+                let Some(edited) = shown(unit.shape, &edited, base) else {
+                    hidden += 1;
+                    if plan.sample.is_some() && hidden >= HIDDEN {
+                        break;
+                    }
+                    continue;
+                };
+                found.push(verdict(unit, &edited, (*recording, *at), keep));
+                judged += 1;
+                if plan.sample == Some(judged) {
+                    break;
+                }
+            }
         }
         found
     };
@@ -210,30 +225,33 @@ pub fn run(
     all
 }
 
-fn one(
-    unit: &Unit,
-    class: &Class,
-    recording: &Recording,
-    (number, at): (usize, usize),
-    keep: &(dyn Fn(&Judged, &Edited) + Sync),
-) -> Option<Judged> {
-    let edited = (class.apply)(recording, at)?;
-    let mut edited = unit.shape.of(&edited, &recording.lines)?;
+/// The edit in a form, with the answer of the oracle for it.
+fn shown(shape: Shape, edited: &Edited, recording: &Recording) -> Option<Edited> {
+    let mut edited = shape.of(edited, &recording.lines)?;
     if recording.is_known && edited.oracle == LESS {
         edited.oracle = Oracle::Undecidable("with less evidence the deviation has no label");
     }
+    Some(edited)
+}
+
+fn verdict(
+    unit: &Unit,
+    edited: &Edited,
+    (recording, at): (usize, usize),
+    keep: &(dyn Fn(&Judged, &Edited) + Sync),
+) -> Judged {
     let report = replay(&edited.files);
     let judged = Judged {
         class: unit.class,
-        recording: number,
+        recording,
         shape: unit.shape,
         at,
         oracle: edited.oracle,
         exit: report.exit_code,
         reasons: reasons(&report),
     };
-    keep(&judged, &edited);
-    Some(judged)
+    keep(&judged, edited);
+    judged
 }
 
 /// The recordings whose verdict is right before any edit: those that conform, their known deviations excused. Those with a

@@ -13,19 +13,20 @@ use jobcheck_judge::report::Exit;
 use serde_json::Value;
 
 fn all_recordings() -> Vec<Recording> {
-    conforming(recordings().unwrap(), false)
+    conforming(recordings().expect("the corpus can be read"), false)
 }
 
 fn recording(name: &str) -> Recording {
-    recordings().unwrap().into_iter().find(|it| it.name == name).unwrap()
+    all_recordings().into_iter().find(|it| it.name == name).expect("the recording is in the corpus")
 }
 
 fn class(name: &str) -> Class {
-    classes::all().into_iter().find(|it| it.name == name).unwrap()
+    classes::all().into_iter().find(|it| it.name == name).expect("the class has this name")
 }
 
 fn first(class: &Class, base: &Recording) -> (usize, Edited) {
-    (0..base.lines.len()).find_map(|at| Some((at, (class.apply)(base, at)?))).unwrap()
+    let mut places = (0..base.lines.len()).filter_map(|at| Some((at, (class.apply)(base, at)?)));
+    places.next().expect("the class applies to the recording")
 }
 
 #[test]
@@ -107,17 +108,17 @@ fn a_moved_line_keeps_times_and_versions_in_order() {
 }
 
 #[test]
-fn a_twin_shares_no_uid_and_no_namespace_with_its_original() {
+fn a_copy_shares_no_uid_and_no_namespace_with_its_original() {
     let base = recording("fail-index-action.audit");
     let mut lines = base.lines.clone();
     merging::rename(&mut lines, "other");
-    let twin = Recording::new("twin", false, lines);
-    assert!(twin.jobs.keys().all(|uid| !base.jobs.contains_key(uid)));
+    let copy = Recording::new("copy", false, lines);
+    assert!(copy.jobs.keys().all(|uid| !base.jobs.contains_key(uid)));
     let uids: BTreeSet<&String> = base.pods.iter().map(|pod| &pod.uid).collect();
-    assert!(twin.pods.iter().all(|pod| !uids.contains(&pod.uid) && twin.jobs.contains_key(&pod.job)));
-    assert_eq!((twin.pods.len(), twin.jobs.len()), (base.pods.len(), base.jobs.len()));
+    assert!(copy.pods.iter().all(|pod| !uids.contains(&pod.uid) && copy.jobs.contains_key(&pod.job)));
+    assert_eq!((copy.pods.len(), copy.jobs.len()), (base.pods.len(), base.jobs.len()));
     let namespace = |it: &Recording| it.lines[0]["objectRef"]["namespace"].clone();
-    assert_ne!(namespace(&twin), namespace(&base));
+    assert_ne!(namespace(&copy), namespace(&base));
 }
 
 #[test]
@@ -134,7 +135,8 @@ fn a_form_that_does_not_show_an_edit_leaves_it_out() {
 fn a_run_does_not_depend_on_the_number_of_threads() {
     let (classes, recordings) = (classes::all(), all_recordings());
     let text = |threads| {
-        let plan = Plan { class: "startTime".to_owned(), sample: Some(3), threads, ..Plan::default() };
+        let (class, recording) = ("startTime".to_owned(), "resume".to_owned());
+        let plan = Plan { class, recording, sample: Some(3), threads, ..Plan::default() };
         let judged = run(&plan, &classes, &recordings, &|_, _| {});
         judged
             .iter()

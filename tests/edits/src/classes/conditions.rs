@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::times::{change_condition, new_conditions};
 use crate::class::{Class, Edited, Oracle};
-use crate::draft::{Draft, put};
-use crate::recording::{Recording, condition, has_true, stored};
+use crate::draft::{Draft, count, put};
+use crate::recording::{Form, Recording, condition, has_true, stored};
 use crate::time;
 
 const INTERIM: [&str; 2] = ["SuccessCriteriaMet", "FailureTarget"];
@@ -13,41 +13,32 @@ const TERMINAL: [&str; 2] = ["Complete", "Failed"];
 
 /// The classes of this module.
 pub fn classes(all: &mut Vec<Class>) {
-    for position in 0..2 {
-        let new = move |base: &Recording, at: usize| new_conditions(base, at).get(position).cloned();
-        all.push(Class::new("conditions dropped", format!("{position}"), move |base, at| {
-            dropped(base, at, &new(base, at)?)
+    let new = |base: &Recording, at: usize| new_conditions(base, at).first().cloned();
+    all.push(Class::new("conditions dropped", "first", move |base, at| dropped(base, at, &new(base, at)?)));
+    all.push(Class::new("conditions late", "first", move |base, at| late(base, at, &new(base, at)?)));
+    all.push(Class::new("conditions early", "first", move |base, at| early(base, at, &new(base, at)?)));
+    all.push(Class::new("conditions twice", "first", move |base, at| twice(base, at, &new(base, at)?)));
+    for text in ["true", "Unknown", "opposite", ""] {
+        all.push(Class::new("condition status", format!("{text:?}"), move |base, at| {
+            status(base, at, &new(base, at)?, text)
         }));
-        all.push(Class::new("conditions late", format!("{position}"), move |base, at| {
-            late(base, at, &new(base, at)?)
-        }));
-        all.push(Class::new("conditions early", format!("{position}"), move |base, at| {
-            early(base, at, &new(base, at)?)
-        }));
-        all.push(Class::new("conditions twice", format!("{position}"), move |base, at| {
-            twice(base, at, &new(base, at)?)
-        }));
-        for text in ["true", "Unknown", "opposite", ""] {
-            all.push(Class::new("condition status", format!("{text:?}-{position}"), move |base, at| {
-                status(base, at, &new(base, at)?, text)
-            }));
-        }
-        for field in ["reason", "message"] {
-            all.push(Class::new("condition texts", format!("{field}-{position}"), move |base, at| {
-                let kind = new(base, at)?;
-                let mut edited = change_condition(base, at, &kind, &|it| it[field] = json!("Other"))?;
-                edited.oracle = texts(base, at, &kind);
-                Some(edited)
-            }));
-        }
     }
+    for field in ["reason", "message"] {
+        all.push(Class::new("condition texts", field, move |base, at| {
+            let kind = new(base, at)?;
+            let mut edited = change_condition(base, at, &kind, &|it| it[field] = json!("Other"))?;
+            edited.oracle = texts(base, at, &kind);
+            Some(edited)
+        }));
+    }
+
     added(all);
 }
 
 fn edit_conditions(object: &mut Value, edit: &dyn Fn(&mut Vec<Value>)) {
     let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
     edit(&mut list);
-    put(object, "/status/conditions", (!list.is_empty()).then(|| Value::Array(list)));
+    put(object, "/status/conditions", (!list.is_empty()).then_some(Value::Array(list)));
 }
 
 fn has(object: &Value, kind: &str) -> bool {
@@ -88,10 +79,11 @@ fn late(base: &Recording, at: usize, kind: &str) -> Option<Edited> {
         });
     });
     let changes = stored(&draft.lines[at])["status"] != *base.status(before);
-    let oracle = if base.is_mirror() {
-        Oracle::Undecidable("MR-07: a mirror may coalesce")
-    } else {
-        Oracle::Wrong("TC-14")
+    let by_deadline = condition(base.status(at), kind).is_some_and(|it| it["reason"] == "DeadlineExceeded");
+    let oracle = match base.form {
+        _ if base.is_mirror() => Oracle::Undecidable("MR-07: a mirror may coalesce"),
+        Form::Watch if by_deadline => Oracle::Undecidable("a watch does not show the time of the write"),
+        _ => Oracle::Wrong("TC-14"),
     };
     changes.then_some(draft)?.done(oracle)
 }
@@ -122,8 +114,8 @@ fn early(base: &Recording, at: usize, kind: &str) -> Option<Edited> {
     });
     let is_terminal = TERMINAL.contains(&kind);
     let oracle = match kind {
-        _ if is_terminal && !open(base, before) && base.is_mirror() => {
-            Oracle::Undecidable("MR-07: a mirror may coalesce")
+        _ if is_terminal && !open(base, before) && (base.is_mirror() || was_decided(base, before)) => {
+            Oracle::Undecidable("nothing was left to wait for")
         }
         _ if is_terminal => Oracle::Wrong("SS-34"),
         _ if base.is_mirror() => Oracle::Undecidable("the decision is made elsewhere"),
@@ -133,11 +125,17 @@ fn early(base: &Recording, at: usize, kind: &str) -> Option<Edited> {
     draft.done(oracle)
 }
 
-/// Returns true if the status still has active or uncounted pods.
+/// Returns true if the version before a line has an interim condition.
+fn was_decided(base: &Recording, at: usize) -> bool {
+    base.previous(at).is_some_and(|line| INTERIM.iter().any(|it| has_true(base.status(line), it)))
+}
+
+/// Returns true if the status still has active, terminating or uncounted pods.
 fn open(base: &Recording, at: usize) -> bool {
     let status = base.status(at);
     let lists = &status["uncountedTerminatedPods"];
-    status["active"].as_i64().unwrap_or(0) > 0 || lists.as_object().is_some_and(|it| !it.is_empty())
+    count(status, "active") + count(status, "terminating") > 0
+        || lists.as_object().is_some_and(|it| !it.is_empty())
 }
 
 fn suspended_early(base: &Recording, before: usize, new: &Value) -> Oracle {

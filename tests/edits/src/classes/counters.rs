@@ -74,6 +74,7 @@ fn gauge(base: &Recording, at: usize, field: &str, delta: i64, once: bool) -> Op
         _ if delta > 0 && finished => Oracle::Wrong("SS-12"),
         "ready" if new > count(status, "active") => Oracle::Wrong("SS-19"),
         _ if base.is_mirror() => Oracle::Undecidable("a mirror reports pods that the trace does not show"),
+        _ if adopts(base, at) => Oracle::Undecidable("pods join and leave the Job"),
         "active" => active(base, at, new),
         "terminating" => terminating(base, at, new),
         _ => ready(base, at, new),
@@ -84,17 +85,18 @@ fn gauge(base: &Recording, at: usize, field: &str, delta: i64, once: bool) -> Op
     if is_void { None } else { draft.done(oracle) }
 }
 
+/// Returns true if somebody else creates pods that the Job may own later.
+fn adopts(base: &Recording, at: usize) -> bool {
+    own_pods(base, at).any(|pod| !pod.is_own) || base.pods.iter().any(|pod| pod.job.is_empty())
+}
+
 fn own_pods(base: &Recording, at: usize) -> impl Iterator<Item = &Pod> {
     base.pods_of(&base.events[at].uid)
 }
 
-/// The bounds of `active` in any view that the controller may have: it grows only by pods that the controller creates
-/// after its last status write, and it lacks only pods that have ended, or that the write records.
+/// The bounds of `active` in any view that the controller may have. It grows only by pods that the controller creates after
+/// its last status write. It lacks only pods that have ended or are recorded.
 fn active(base: &Recording, at: usize, new: i64) -> Oracle {
-    let adopts = own_pods(base, at).any(|pod| !pod.is_own) || base.pods.iter().any(|pod| pod.job.is_empty());
-    if adopts {
-        return Oracle::Undecidable("pods join and leave the Job");
-    }
     let before = base.previous_status(at);
     let reported = before.map_or(0, |line| count(base.status(line), "active"));
     let is_new =
@@ -147,7 +149,7 @@ fn ready(base: &Recording, at: usize, new: i64) -> Oracle {
         let conditions = &base.status(*line)["conditions"];
         base.precedes(*line, at) && conditions.as_array().is_some_and(|list| shows_ready(list))
     };
-    let ever = own_pods(base, at).filter(|pod| pod.lines.iter().any(|line| is_ready(line))).count();
+    let ever = own_pods(base, at).filter(|pod| pod.lines.iter().any(&is_ready)).count();
     if new > i64::try_from(ever).unwrap_or(0) {
         Oracle::Wrong("PC-03")
     } else {

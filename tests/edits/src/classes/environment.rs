@@ -1,4 +1,4 @@
-//! What the environment of a controller may do: admission, clocks, other clients, other ways to send the same write.
+//! Steps that the environment of a controller may take: admission, clocks, other clients, other ways to send a write.
 
 use serde_json::{Value, json};
 
@@ -137,8 +137,15 @@ fn clocks(all: &mut Vec<Class>) {
             for pod in &base.pods {
                 draft.everywhere(&pod.uid, &|object| skew(&mut object["status"], micros));
             }
-            // Delays start when a container finished, so a second may be missing from one; the judge has that tolerance.
-            if at > 0 { None } else { draft.done(Oracle::Legal("clocks within the bounds of NTP")) }
+            // A delay runs from the time at which a container finished.
+            let fails =
+                base.pods.iter().any(|pod| pod.ended.as_ref().is_some_and(|(_, phase)| phase == "Failed"));
+            let oracle = if fails {
+                Oracle::Undecidable("delays run from the times of kubelets")
+            } else {
+                Oracle::Legal("clocks within the bounds of NTP")
+            };
+            if at > 0 { None } else { draft.done(oracle) }
         }));
     }
 }

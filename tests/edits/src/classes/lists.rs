@@ -336,15 +336,17 @@ fn forms_of_texts(all: &mut Vec<Class>) {
             let found = text(base, at, pointer).filter(|it| !it.is_empty())?;
             written(base, at, pointer, &format!("{found},"), Oracle::Wrong("SS-14"))
         }));
-        all.push(Class::new("indexes", format!("{name}-not-canonical"), move |base, at| {
-            let found = parse_indexes(text(base, at, pointer)?);
-            let plain: Vec<String> = found.iter().map(u32::to_string).collect();
-            if plain.len() < 3 || base.is_mirror() {
-                return None;
-            }
-            written(base, at, pointer, &plain.join(","), Oracle::Wrong("PC-19"))
-        }));
     }
+    all.push(Class::new("indexes", "completed-not-canonical", |base, at| {
+        let found = parse_indexes(text(base, at, COMPLETED)?);
+        let plain: Vec<String> = found.iter().map(u32::to_string).collect();
+        let neighbours = found.first().zip(found.last()).is_some_and(|(first, last)| first + 1 == *last);
+        let other = if neighbours { plain.join("-") } else { plain.join(",") };
+        if base.is_mirror() || other == canonical(&found) {
+            return None;
+        }
+        written(base, at, COMPLETED, &other, Oracle::Wrong("PC-19"))
+    }));
     all.push(Class::new("indexes", "of-a-NonIndexed-Job", |base, at| {
         if !base.is_status_write(at) || is_indexed(base, at) {
             return None;

@@ -28,7 +28,7 @@ pub fn classes(all: &mut Vec<Class>) {
             let mut other = lists.clone();
             walk(&mut other, &mut |_, value| {
                 if let Some(text) = value.as_str() {
-                    *value = json!(twin(text, "other"));
+                    *value = json!(copy(text, "other"));
                 }
             });
             put(object, "/status/uncountedTerminatedPods", Some(other));
@@ -40,13 +40,13 @@ pub fn classes(all: &mut Vec<Class>) {
         let next = base.next_status(at).filter(|_| base.is_status_write(at) && !base.is_mirror())?;
         let (first, second) = (base.status(at).clone(), base.status(next).clone());
         let mut draft = Draft::of(base);
-        // This Job gets the status that its twin has one write later.
+        // This Job gets the status that its copy has one write later.
         draft.carry(at, &|object| object["status"] == first, &|object| object["status"] = second.clone());
         let mut other = Draft::of(base);
         other.carry(next, &|object| object["status"] == second, &|object| object["status"] = first.clone());
-        let mut twin = other.lines;
-        rename(&mut twin, "other");
-        let lines = interleaved(base, draft.lines, twin)?;
+        let mut copy = other.lines;
+        rename(&mut copy, "other");
+        let lines = interleaved(base, draft.lines, copy)?;
         let same = first["uncountedTerminatedPods"] == second["uncountedTerminatedPods"]
             && first["succeeded"] == second["succeeded"]
             && first["failed"] == second["failed"]
@@ -56,29 +56,29 @@ pub fn classes(all: &mut Vec<Class>) {
     }));
 }
 
-/// The recording and its twin in another namespace, interleaved line by line.
+/// The recording and its copy in another namespace, interleaved line by line.
 fn doubled(base: &Recording) -> Option<Vec<Value>> {
     joined(base, base.lines.clone())
 }
 
-/// Some lines, and the unedited twin of the recording.
+/// Some lines, and the unedited copy of the recording.
 fn joined(base: &Recording, lines: Vec<Value>) -> Option<Vec<Value>> {
-    let mut twin = base.lines.clone();
-    rename(&mut twin, "other");
-    interleaved(base, lines, twin)
+    let mut copy = base.lines.clone();
+    rename(&mut copy, "other");
+    interleaved(base, lines, copy)
 }
 
-fn interleaved(base: &Recording, lines: Vec<Value>, twin: Vec<Value>) -> Option<Vec<Value>> {
+fn interleaved(base: &Recording, lines: Vec<Value>, copy: Vec<Value>) -> Option<Vec<Value>> {
     // A recording of several Jobs or without UIDs in its names is large enough as it is.
     if base.lines.len() > 120 {
         return None;
     }
     let mut pair = Vec::new();
-    for (mut one, mut two) in lines.into_iter().zip(twin) {
+    for (mut one, mut two) in lines.into_iter().zip(copy) {
         renumber(&mut one, &|version| version * 2);
         renumber(&mut two, &|version| version * 2 + 1);
         if base.form == Form::Audit {
-            // The twin's request follows at once.
+            // The request of the copy follows at once.
             for name in ["requestReceivedTimestamp", "stageTimestamp"] {
                 let moved = two[name].as_str().and_then(|text| crate::time::moved(text, 1));
                 two[name] = moved.map_or(Value::Null, Value::String);
@@ -98,8 +98,8 @@ fn renumber(line: &mut Value, map: &dyn Fn(u64) -> u64) {
     });
 }
 
-/// The UID of a twin: each digit of the first group moves by the same step.
-fn twin(text: &str, suffix: &str) -> String {
+/// The UID in a copy: each digit of the first group moves by the same step.
+fn copy(text: &str, suffix: &str) -> String {
     let is_uid = text.len() == 36 && text.bytes().filter(|it| *it == b'-').count() == 4;
     if !is_uid {
         return text.to_owned();
@@ -124,7 +124,7 @@ pub fn rename(lines: &mut [Value], suffix: &str) {
     for line in lines {
         walk(line, &mut |name, value| {
             let Some(text) = value.as_str() else { return };
-            let mut new = twin(text, suffix);
+            let mut new = copy(text, suffix);
             if name == "auditID" {
                 new.replace_range(..1, "f");
             }

@@ -7,6 +7,7 @@ mod environment;
 mod evidence;
 mod insert;
 pub mod lists;
+mod logs;
 pub mod merging;
 mod order;
 mod refusals;
@@ -32,5 +33,6 @@ pub fn all() -> Vec<Class> {
     refusals::classes(&mut all);
     evidence::classes(&mut all);
     environment::classes(&mut all);
+    logs::classes(&mut all);
     all
 }

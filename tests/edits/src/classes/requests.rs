@@ -32,6 +32,8 @@ pub fn classes(all: &mut Vec<Class>) {
 }
 
 type Change = fn(&mut Value);
+/// The name of a class, its effect on the object, and the body of its PATCH.
+type Row = (&'static str, Change, fn() -> Value);
 
 fn is_living_job(base: &Recording, at: usize) -> bool {
     let meta = &stored(&base.lines[at])["metadata"];
@@ -39,7 +41,7 @@ fn is_living_job(base: &Recording, at: usize) -> bool {
 }
 
 fn writes_of_jobs(all: &mut Vec<Class>) {
-    let changes: [(&'static str, Change, fn() -> Value); 8] = [
+    let changes: [Row; 8] = [
         (
             "parallelism",
             |it| put(it, "/spec/parallelism", Some(json!(7))),
@@ -106,39 +108,31 @@ fn writes_of_jobs(all: &mut Vec<Class>) {
 }
 
 fn writes_of_pods(all: &mut Vec<Class>) {
-    let changes: [(&'static str, &'static str, Change, fn() -> Value); 5] = [
+    let changes: [Row; 5] = [
         (
             "label",
-            "",
             |it| put(it, "/metadata/labels/team", Some(json!("a"))),
             || json!({"metadata": {"labels": {"team": "a"}}}),
         ),
         (
             "annotation",
-            "",
             |it| put(it, "/metadata/annotations/team", Some(json!("a"))),
             || json!({"metadata": {"annotations": {"team": "a"}}}),
         ),
         (
             "finalizer",
-            "",
             |it| put(it, "/metadata/finalizers/-", Some(json!("example.com/hold"))),
             || json!({"metadata": {"finalizers": ["example.com/hold"]}}),
         ),
         (
             "image",
-            "",
             |it| put(it, "/spec/containers/0/image", Some(json!("other"))),
             || json!({"spec": {"containers": [{"name": "main", "image": "other"}]}}),
         ),
-        (
-            "status",
-            "status",
-            |it| put(it, "/status/message", Some(json!("x"))),
-            || json!({"status": {"message": "x"}}),
-        ),
+        ("status", |it| put(it, "/status/message", Some(json!("x"))), || json!({"status": {"message": "x"}})),
     ];
-    for (name, subresource, change, patch) in changes {
+    for (name, change, patch) in changes {
+        let subresource = if name == "status" { "status" } else { "" };
         all.push(Class::new("controller writes pods", name, move |base, at| {
             let by = by_the_controller(base)?;
             let write =

@@ -180,34 +180,38 @@ pub fn new_conditions(base: &Recording, at: usize) -> Vec<String> {
 }
 
 fn condition_times(all: &mut Vec<Class>) {
-    for position in 0..2 {
-        let new = move |base: &Recording, at: usize| new_conditions(base, at).get(position).cloned();
-        for (name, micros) in [
-            ("an-hour-ahead", HOUR),
-            ("an-hour-back", -HOUR),
-            ("a-minute-ahead", 60 * SECOND),
-            ("a-day-back", -24 * HOUR),
-        ] {
-            all.push(Class::new("condition times", format!("{name}-{position}"), move |base, at| {
-                let kind = new(base, at)?;
-                let mut edited = change_condition(base, at, &kind, &|it| shift_condition(it, micros))?;
-                edited.oracle = off(base, micros);
-                Some(edited)
-            }));
-        }
-        all.push(Class::new("condition times", format!("absent-{position}"), move |base, at| {
+    let new = |base: &Recording, at: usize| new_conditions(base, at).first().cloned();
+    for (name, micros) in [
+        ("an-hour-ahead", HOUR),
+        ("an-hour-back", -HOUR),
+        ("a-minute-ahead", 60 * SECOND),
+        ("a-day-back", -24 * HOUR),
+    ] {
+        all.push(Class::new("condition times", name, move |base, at| {
             let kind = new(base, at)?;
-            let mut edited = change_condition(base, at, &kind, &|it| put(it, "/lastTransitionTime", None))?;
-            edited.oracle = off(base, HOUR);
-            Some(edited)
-        }));
-        all.push(Class::new("condition times of 1 s off", format!("{position}"), move |base, at| {
-            let kind = new(base, at)?;
-            let mut edited = change_condition(base, at, &kind, &|it| shift_condition(it, SECOND))?;
-            edited.oracle = Oracle::Legal("whole seconds and skew");
+            let mut edited = change_condition(base, at, &kind, &|it| shift_condition(it, micros))?;
+            edited.oracle = off(base, micros);
             Some(edited)
         }));
     }
+    all.push(Class::new("condition times", "absent", move |base, at| {
+        let kind = new(base, at)?;
+        let mut edited = change_condition(base, at, &kind, &|it| put(it, "/lastTransitionTime", None))?;
+        edited.oracle = off(base, HOUR);
+        Some(edited)
+    }));
+    all.push(Class::new("condition times of 1 s off", "first", move |base, at| {
+        let kind = new(base, at)?;
+        let mut edited = change_condition(base, at, &kind, &|it| shift_condition(it, SECOND))?;
+        let expires = stored(&base.lines[at])["spec"]["ttlSecondsAfterFinished"].is_number();
+        edited.oracle = if expires {
+            Oracle::Undecidable("the expiry moves by a second too")
+        } else {
+            Oracle::Legal("whole seconds and skew")
+        };
+        Some(edited)
+    }));
+
     for (name, by) in [("moved-later-to-now", None), ("moved-later-by-an-hour", Some(HOUR))] {
         all.push(Class::new("condition times", name, move |base, at| moved_later(base, at, by)));
     }
