@@ -94,8 +94,8 @@ fn a_watch_does_not_show_who_changed_a_value_of_the_template() {
     ] {
         let summary = judge("indexed-success.watch", &[edit]);
         assert_eq!(summary.outcome(), Outcome::Inconclusive, "{edit}");
-        let doubts = &summary.jobs[0].doubts;
-        assert!(doubts.len() == 1 && doubts[0].contains("admission"), "{edit}: {doubts:?}");
+        let doubts = &summary.jobs[0].reservations;
+        assert!(doubts.len() == 1 && doubts[0].text.contains("admission"), "{edit}: {doubts:?}");
     }
 }
 

@@ -194,11 +194,14 @@ fn of_several_traces_the_first_that_occurs_of_2_1_3_0_is_the_exit_code() {
     let good = recording("completions-zero.audit");
     let bad = folder.write_lines("bad.jsonl", &counted_too_much());
     let nothing = folder.write("nothing.jsonl", r#"{"type":"BOOKMARK","object":{"kind":"Job","apiVersion":"batch/v1","metadata":{"resourceVersion":"1"}}}"#);
+    let whole = std::fs::read_to_string(recording("nonindexed-success.audit")).unwrap();
+    let partly = folder.write("partly.jsonl", whole.split_once('\n').unwrap().1);
     let missing = folder.path("missing.jsonl");
     for (files, code) in [
-        (vec![&good, &nothing], 3),
-        (vec![&good, &nothing, &bad], 1),
-        (vec![&good, &nothing, &bad, &missing], 2),
+        (vec![&good, &nothing], 0),
+        (vec![&good, &partly], 3),
+        (vec![&good, &partly, &bad], 1),
+        (vec![&good, &partly, &bad, &missing], 2),
     ] {
         let run = replay(files);
         assert_eq!(run.code, code, "{run:?}");

@@ -63,7 +63,8 @@ pub struct View<'a> {
     pub gates: Gates,
     /// The interpretation of pods whose phase has changed after they were recorded.
     pub interpretation: Interpretation,
-    /// Seconds by which the clock of a node may differ from that of the API server. Exploration has one clock.
+    /// Seconds by which the clocks of a node and of the controller may differ from that of the API server. Exploration
+    /// has one clock.
     pub clock_tolerance: i64,
 }
 

@@ -93,7 +93,10 @@ impl Actors {
     #[must_use]
     pub fn is_shared(&self, id: ActorId) -> bool {
         let actor = self.get(id);
-        actor.role == Role::Other && &*actor.user == SHARED
+        // binary/version (platform) kubernetes/commit[/controller]
+        let names_controller =
+            actor.agent.split("kubernetes/").nth(1).is_some_and(|commit| commit.contains('/'));
+        actor.role == Role::Other && &*actor.user == SHARED && !names_controller
     }
 
     /// The role by the service account. If controllers share a user, the last part of the user agent decides.

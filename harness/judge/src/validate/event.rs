@@ -150,6 +150,8 @@ pub struct PodEvent {
     pub other_field: Option<String>,
     /// The audit level hides the response.
     pub hidden: bool,
+    /// A PATCH lists a finalizer of somebody else.
+    pub lists_foreign_finalizer: bool,
     /// The response is hidden, and the request only removes the tracking finalizer.
     pub removes_finalizer: bool,
     /// The message of a refusal.

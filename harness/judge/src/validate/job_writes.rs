@@ -11,6 +11,7 @@ use jobcheck_spec::apiserver::{
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::guards::contract::{judge_condition_statuses, judge_spec_after_finish};
 use jobcheck_spec::guards::counting::{added, judge_counting_truth};
+use jobcheck_spec::guards::ownership::judge_own_deletion;
 use jobcheck_spec::guards::status::{
     judge_list_size, judge_none_active, judge_status_shape, judge_terminal_truth,
 };
@@ -326,6 +327,9 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         let earlier = readable_before(track, event);
         let versions: Vec<&Job> = earlier.iter().map(AsRef::as_ref).chain([stored.as_ref()]).collect();
         judge_ttl_deletion(&versions, deletion, &mut findings);
+    }
+    if by == By::Manager && event.actor.is_some() && track.is_built_in() {
+        judge_own_deletion(&mut findings);
     }
     intrusion(track, by, "deletion of the Job", &mut findings);
     if let (Some(deletion), Some(before)) = (&it.deletion, &track.shown()) {

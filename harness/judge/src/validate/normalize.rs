@@ -308,6 +308,8 @@ impl Normalizer {
         event.names_owner = names("ownerReferences");
         event.names_finalizers = names("finalizers");
         event.other_field = patch.and_then(|object| patches::other_field(object.text()));
+        event.lists_foreign_finalizer = event.names_finalizers == Some(true)
+            && patch.is_some_and(|object| patches::lists_foreign_finalizer(object.text()));
         if request.verb == Verb::Create && (hidden || !request.is_accepted()) {
             self.pod_wish(request, &mut event);
         }
@@ -455,6 +457,7 @@ pub(super) fn no_pod() -> PodEvent {
         names_finalizers: None,
         other_field: None,
         hidden: false,
+        lists_foreign_finalizer: false,
         removes_finalizer: false,
         message: None,
     }

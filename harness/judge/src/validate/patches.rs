@@ -1,5 +1,6 @@
 //! The fields that a PATCH of a pod contains.
 
+use jobcheck_spec::pod::TRACKING_FINALIZER;
 use serde_json::Value;
 
 /// The first field that is neither a finalizer nor an owner reference; `None` if there is none, or if the text is no
@@ -19,6 +20,14 @@ pub fn other_field(patch: &str) -> Option<String> {
         Value::Array(operations) => operations.iter().find_map(other_path),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
+}
+
+/// Returns `true` if a PATCH lists a finalizer of somebody else.
+pub fn lists_foreign_finalizer(patch: &str) -> bool {
+    let Ok(patch) = serde_json::from_str::<Value>(patch) else { return false };
+    let is_foreign = |name: &Value| name.as_str().is_some_and(|name| name != TRACKING_FINALIZER);
+    let listed = patch.pointer("/metadata/finalizers").and_then(Value::as_array);
+    listed.is_some_and(|listed| listed.iter().any(is_foreign))
 }
 
 /// Returns whether the controller may patch a field of `metadata`, or only identifies the pod by it.

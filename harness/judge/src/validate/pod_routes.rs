@@ -254,6 +254,15 @@ impl Judge {
         if let Some(track) = self.tracks.get_mut(&job) {
             track.note_time(event);
             if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
+                if by == By::Manager
+                    && track.is_built_in()
+                    && it.lists_foreign_finalizer
+                    && !before.other_finalizers
+                {
+                    let mut findings = Findings::new();
+                    judge_patch(Some("a finalizer of somebody else"), &mut findings);
+                    track.take(event, &format_args!("PATCH of pod {}", event.name), findings);
+                }
                 judge_pod_deletion(track, event, &before, after);
                 judge_earlier_times(track, event, &before, after);
                 track.find_missing_pod_write(event, it, &before, pod);

@@ -12,6 +12,7 @@ use jobcheck_spec::guards::finalizer_removal::{
 };
 use jobcheck_spec::guards::ownership::judge_foreign_finalizer;
 use jobcheck_spec::guards::times::judge_by_later_event;
+use jobcheck_spec::guards::ttl::judge_ttl_write_of_pod;
 use jobcheck_spec::job::{ConditionKind, Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::{Interpretation, View};
@@ -139,6 +140,14 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     };
     track.uncertain.remove(&after.uid);
     track.occasions.unseen.pod_changed(after);
+    if !gone {
+        track.contradicts_refusal(event, after.uid);
+    }
+    if by == By::Ttl {
+        let mut findings = Findings::new();
+        judge_ttl_write_of_pod(&mut findings);
+        track.take(event, &format_args!("write of {}", story::pod(&before)), findings);
+    }
     // A pod that a watch shows as deleted has lost its finalizer, whatever its last state contains.
     let finalizer_left = after.finalizer && !gone;
     let loses_finalizer = before.finalizer && !finalizer_left;

@@ -4,12 +4,16 @@
 //! A webhook, a quota, or missing permissions may refuse a write that the rules allow. The environment does that, and not
 //! the manager, so an obligation that stays open because of it is no violation. The verdict names the refusal.
 
+use std::collections::BTreeMap;
+
+use jobcheck_spec::Uid;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::obligations::Obligation;
 use jobcheck_traces::Verb;
 
 use super::event::Event;
 use super::setbacks::is_of_terminating_namespace;
+use super::track::Track;
 use super::verdict::{Note, Owed};
 
 /// Number of equal refusals in a row after which the verdict is inconclusive, even if a later one is accepted.
@@ -19,6 +23,8 @@ const MANY: u32 = 5;
 #[derive(Clone, Debug, Default)]
 pub struct Refusals {
     last: Option<Refusal>,
+    /// Pods that the API server did not find.
+    pub missing: BTreeMap<Uid, Note>,
     /// The same request was refused [`MANY`] times.
     repeated: Option<Refusal>,
 }
@@ -102,6 +108,17 @@ impl Refusal {
             | Obligation::WriteComplete
             | Obligation::WriteInterim
             | Obligation::FailAtDeadline => *is_status,
+        }
+    }
+}
+
+impl Track {
+    /// Notes that a pod exists. An earlier 404 for it contradicts the log, unless the two requests overlap.
+    pub(super) fn contradicts_refusal(&mut self, event: &Event, pod: Uid) {
+        let Some(note) = self.trouble.refusal.missing.remove(&pod) else { return };
+        let follows = note.time.zip(event.when).is_some_and(|(answered, when)| when.received >= answered);
+        if follows {
+            self.reserve(note);
         }
     }
 }

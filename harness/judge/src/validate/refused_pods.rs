@@ -15,6 +15,7 @@ use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
+use super::verdict::Note;
 
 /// Judges a refused write to a pod of this Job.
 pub fn refused(
@@ -42,6 +43,10 @@ pub fn refused(
         // FT-26: a released pod does not matter to the Job any more.
         let releases = it.names_owner == Some(true);
         track.acknowledges(uid, if releases { OwnWrite::Release } else { OwnWrite::Miss });
+    }
+    if let Some(uid) = uid.filter(|_| event.code == 404 && !event.injected) {
+        let text = format!("the API server answers 404 to a write of pod {uid}, which exists");
+        track.trouble.refusal.missing.insert(uid, Note::on(event, text));
     }
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),

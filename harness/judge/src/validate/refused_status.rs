@@ -43,6 +43,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     judge_content(track, event, it, settings);
     let refused = track.refused;
     track.status_tried();
+    track.retried_from = (event.code >= 500).then_some(track.previous_sync);
     track.setbacks.status_refused(event);
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),

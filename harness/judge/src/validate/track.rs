@@ -109,6 +109,8 @@ pub struct Track {
     pub backoff: BackoffRecord,
     /// The position at which the sync before the current one began.
     pub previous_sync: Position,
+    /// The beginning of a sync whose status write had a server error. Its client may have sent the write again.
+    pub retried_from: Option<Position>,
     /// Number of status writes for which the refusals of their sync still count.
     pub excused_writes: u32,
     /// Refused writes to pods in the current sync.
@@ -198,6 +200,7 @@ impl Track {
             occasions: Occasions::default(),
             backoff: BackoffRecord::default(),
             previous_sync: 0,
+            retried_from: None,
             excused_writes: 0,
             refused: Refused::default(),
             uncertain: BTreeMap::new(),
@@ -298,7 +301,7 @@ impl Track {
 
     /// Ends the current sync.
     pub fn sync_ends(&mut self) {
-        self.previous_sync = self.history.sync_start();
+        self.previous_sync = self.retried_from.take().unwrap_or(self.history.sync_start());
         self.history.end_sync();
         self.setbacks.sync_ended();
     }

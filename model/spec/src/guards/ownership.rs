@@ -87,6 +87,11 @@ pub fn judge_refused_main_write(findings: &mut Findings) {
     findings.require(Req::SY11, false, what, "the status alone", "spec or metadata");
 }
 
+/// SY-11: the built-in Job controller deletes no Job.
+pub fn judge_own_deletion(findings: &mut Findings) {
+    findings.require(Req::SY11, false, "a Job", "no deletion by the Job controller", "a DELETE");
+}
+
 /// SY-11: a PATCH of the built-in controller to a pod contains finalizers and owners, and nothing else.
 ///
 /// `other` is the first other field that the PATCH contains.

@@ -137,9 +137,12 @@ fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &
         findings.equal(Req::SU04, "startTime", old, start);
         return;
     }
+    // The time of the controller is compared with times of the API server.
+    let tolerance = view.clock_tolerance;
     findings.require(
         Req::SU04,
-        start >= view.job.created && view.latest.is_none_or(|latest| start <= latest),
+        start.plus(tolerance) >= view.job.created
+            && view.latest.is_none_or(|latest| start <= latest.plus(tolerance)),
         "startTime",
         between(view.job.created, view.latest),
         start,

@@ -71,6 +71,11 @@ pub fn judge_ttl_deletion(readable: &[&Job], deletion: &JobDeletion, findings: &
     judge_request(stored, deletion, findings);
 }
 
+/// TT-11: the TTL controller writes no pods.
+pub fn judge_ttl_write_of_pod(findings: &mut Findings) {
+    findings.require(Req::TT11, false, "write of a pod", "none by the TTL controller", "a write");
+}
+
 /// TT-11: the TTL controller deletes Jobs and writes none. `deletes` is true for a DELETE.
 pub fn judge_ttl_write(deletes: bool, findings: &mut Findings) {
     if !deletes {
