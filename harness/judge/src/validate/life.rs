@@ -205,7 +205,6 @@ impl Life {
     }
 
     fn spec_changes(&mut self, before: &Job, after: &Job) {
-        let number = |value: Option<i32>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
         let (old, new) = (&before.spec, &after.spec);
         if old.is_suspended() != new.is_suspended() {
             self.add(format!("spec.suspend is {}", new.is_suspended()));
@@ -225,13 +224,16 @@ impl Life {
     }
 }
 
+fn number(value: Option<i32>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
+}
+
 impl Track {
     /// Begins to keep the life of the Job.
     pub fn keep_life(&mut self, event: &Event) {
         self.life = Some(Box::default());
         self.lives(event);
         let Some((life, job)) = self.life.as_mut().zip(self.stored.as_ref()) else { return };
-        let number = |value: Option<i32>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
         let how = if self.complete { "created" } else { "first seen" };
         life.add(format!(
             "the Job is {how}: completions {}, parallelism {}",

@@ -24,9 +24,8 @@ use serde_json::value::RawValue;
 
 use super::actor::{ActorId, Actors, Role};
 use super::event::{Body, Event, JobEvent, PodEvent};
-use super::hidden::removes_finalizer_alone;
 use super::mishaps::Mishaps;
-use super::patches;
+use super::patches::PatchFacts;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
 use super::verdict::Unreadable;
@@ -307,15 +306,15 @@ impl Normalizer {
         let names = |field: &str| patch.map(|object| object.text().contains(field));
         event.names_owner = names("ownerReferences");
         event.names_finalizers = names("finalizers");
-        event.other_field = patch.and_then(|object| patches::other_field(object.text()));
-        event.lists_foreign_finalizer = event.names_finalizers == Some(true)
-            && patch.is_some_and(|object| patches::lists_foreign_finalizer(object.text()));
+        let facts = patch.map(|object| PatchFacts::of(object.text())).unwrap_or_default();
+        event.other_field = facts.other_field;
+        event.lists_foreign_finalizer = facts.lists_foreign_finalizer;
         if request.verb == Verb::Create && (hidden || !request.is_accepted()) {
             self.pod_wish(request, &mut event);
         }
         event.hidden = hidden;
         event.removes_finalizer =
-            hidden && request.subresource == Subresource::None && patch.is_some_and(removes_finalizer_alone);
+            hidden && request.subresource == Subresource::None && facts.removes_finalizer_alone;
         event.message = request.message.map(str::to_owned);
         Ok(event)
     }

@@ -41,11 +41,6 @@ impl Trouble {
         self.server_error = event.code >= 500;
     }
 
-    /// Notes a refusal, for which a rule may be the reason.
-    pub fn unexplained(&mut self, event: &Event, message: Option<&str>) {
-        self.refusal.refused(event, message);
-    }
-
     /// Notes that a status write was refused, perhaps because of a known deviation.
     pub fn status_refused(&mut self, known: Option<Req>) {
         self.refused_for = known.map(|known| {
@@ -58,11 +53,6 @@ impl Trouble {
     #[must_use]
     pub fn wedged(&self) -> Option<Req> {
         self.refused_for.filter(|(_, times)| *times > 1).map(|(known, _)| known)
-    }
-
-    /// Notes an accepted request of the manager.
-    pub fn accepted(&mut self, event: &Event) {
-        self.refusal.accepted(event);
     }
 
     /// The requirement of an obligation: EN-07 if the work never continued after a server error.

@@ -1,15 +1,40 @@
 //! The fields that a PATCH of a pod contains.
 
 use jobcheck_spec::pod::TRACKING_FINALIZER;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// The first field that is neither a finalizer nor an owner reference; `None` if there is none, or if the text is no
-/// patch.
+/// The fields of a PATCH that the judge asks for.
+#[derive(Debug, Default)]
+pub struct PatchFacts {
+    /// The first field beside finalizers and owners.
+    pub other_field: Option<String>,
+    /// The PATCH lists a finalizer of somebody else.
+    pub lists_foreign_finalizer: bool,
+    /// The PATCH only removes the tracking finalizer.
+    pub removes_finalizer_alone: bool,
+}
+
+impl PatchFacts {
+    /// Reads the text of a PATCH. Nothing is known of a text that is no patch.
+    #[must_use]
+    pub fn of(text: &str) -> PatchFacts {
+        let Ok(patch) = serde_json::from_str::<Value>(text) else { return PatchFacts::default() };
+        PatchFacts {
+            other_field: other_field(&patch),
+            lists_foreign_finalizer: lists_foreign_finalizer(&patch),
+            removes_finalizer_alone: removes_finalizer_alone(&patch),
+        }
+    }
+}
+
+/// The first field that is neither a finalizer nor an owner reference.
 ///
 /// Fields that only identify the pod count as absent. So do the directives of a strategic merge patch, such as
 /// `$setElementOrder/finalizers`, and tests in a JSON patch.
-pub fn other_field(patch: &str) -> Option<String> {
-    match serde_json::from_str(patch).ok()? {
+fn other_field(patch: &Value) -> Option<String> {
+    match patch {
         Value::Object(members) => members.iter().find_map(|(key, value)| match (key.as_str(), value) {
             ("apiVersion" | "kind", _) => None,
             ("metadata", Value::Object(metadata)) => {
@@ -23,8 +48,7 @@ pub fn other_field(patch: &str) -> Option<String> {
 }
 
 /// Returns `true` if a PATCH lists a finalizer of somebody else.
-pub fn lists_foreign_finalizer(patch: &str) -> bool {
-    let Ok(patch) = serde_json::from_str::<Value>(patch) else { return false };
+fn lists_foreign_finalizer(patch: &Value) -> bool {
     let is_foreign = |name: &Value| name.as_str().is_some_and(|name| name != TRACKING_FINALIZER);
     let listed = patch.pointer("/metadata/finalizers").and_then(Value::as_array);
     listed.is_some_and(|listed| listed.iter().any(is_foreign))
@@ -45,6 +69,45 @@ fn other_path(operation: &Value) -> Option<String> {
     (!fits).then(|| path.trim_start_matches('/').replace('/', "."))
 }
 
+/// A merge patch, or a strategic merge patch, of a pod.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Patch {
+    metadata: MetadataPatch,
+    #[serde(rename = "apiVersion")]
+    _api_version: Option<IgnoredAny>,
+    #[serde(rename = "kind")]
+    _kind: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MetadataPatch {
+    #[serde(default, deserialize_with = "stated")]
+    finalizers: Option<Vec<String>>,
+    #[serde(default, rename = "$deleteFromPrimitiveList/finalizers")]
+    deleted: Vec<String>,
+    #[serde(default, rename = "$setElementOrder/finalizers")]
+    _order: Vec<String>,
+    #[serde(rename = "uid")]
+    _uid: Option<String>,
+    #[serde(rename = "resourceVersion")]
+    _version: Option<String>,
+}
+
+/// An absent field is `None`; `null` empties the list.
+fn stated<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
+    Option::<Vec<String>>::deserialize(from).map(|list| Some(list.unwrap_or_default()))
+}
+
+/// Returns `true` if this PATCH removes the tracking finalizer and does nothing else.
+fn removes_finalizer_alone(patch: &Value) -> bool {
+    let Ok(Patch { metadata, .. }) = Patch::deserialize(patch) else { return false };
+    let is_tracking = |name: &String| name == TRACKING_FINALIZER;
+    metadata.deleted.iter().any(is_tracking)
+        || metadata.finalizers.is_some_and(|left| !left.iter().any(is_tracking))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,7 +126,40 @@ mod tests {
             ),
             ("no patch", None),
         ] {
-            assert_eq!(other_field(patch).as_deref(), expected, "{patch}");
+            assert_eq!(PatchFacts::of(patch).other_field.as_deref(), expected, "{patch}");
+        }
+    }
+
+    fn removes(patch: &str) -> bool {
+        PatchFacts::of(patch).removes_finalizer_alone
+    }
+
+    #[test]
+    fn a_removal_is_read_from_the_patches_that_controllers_send() {
+        let tracking = TRACKING_FINALIZER;
+        for patch in [
+            format!(r#"{{"metadata":{{"$deleteFromPrimitiveList/finalizers":["{tracking}"],"uid":"a"}}}}"#),
+            r#"{"metadata":{"finalizers":null}}"#.to_owned(),
+            r#"{"metadata":{"resourceVersion":"5","finalizers":["example.com/other"]}}"#.to_owned(),
+        ] {
+            assert!(removes(&patch), "{patch}");
+        }
+    }
+
+    #[test]
+    fn what_does_something_else_or_cannot_be_read_is_unknown() {
+        let tracking = TRACKING_FINALIZER;
+        for patch in [
+            format!(r#"{{"metadata":{{"finalizers":["{tracking}"]}}}}"#),
+            format!(
+                r#"{{"metadata":{{"$deleteFromPrimitiveList/finalizers":["{tracking}"],"ownerReferences":[]}}}}"#
+            ),
+            r#"{"metadata":{"finalizers":null},"spec":{}}"#.to_owned(),
+            r#"[{"op":"remove","path":"/metadata/finalizers/0"}]"#.to_owned(),
+            r#"{"metadata":{}}"#.to_owned(),
+            "null".to_owned(),
+        ] {
+            assert!(!removes(&patch), "{patch}");
         }
     }
 }

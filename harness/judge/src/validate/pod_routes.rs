@@ -18,6 +18,7 @@ use super::job_writes::By;
 use super::pod_api::{judge_earlier_times, judge_pod_deletion};
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
+use super::track::Track;
 use super::{pod_writes, refused_pods};
 use jobcheck_projection::PodObject;
 
@@ -87,9 +88,7 @@ impl Judge {
     fn judge_patched_field(&mut self, event: &Event, it: &PodEvent, job: Option<Uid>) {
         let track = job.and_then(|job| self.tracks.get_mut(&job)).filter(|track| track.is_built_in());
         if let Some(track) = track {
-            let mut findings = Findings::new();
-            judge_patch(it.other_field.as_deref(), &mut findings);
-            track.take(event, &format_args!("PATCH of pod {}", event.name), findings);
+            judge_patch_of(track, event, it.other_field.as_deref());
         }
     }
 
@@ -259,9 +258,7 @@ impl Judge {
                     && it.lists_foreign_finalizer
                     && !before.other_finalizers
                 {
-                    let mut findings = Findings::new();
-                    judge_patch(Some("a finalizer of somebody else"), &mut findings);
-                    track.take(event, &format_args!("PATCH of pod {}", event.name), findings);
+                    judge_patch_of(track, event, Some("a finalizer of somebody else"));
                 }
                 judge_pod_deletion(track, event, &before, after);
                 judge_earlier_times(track, event, &before, after);
@@ -418,8 +415,13 @@ impl Judge {
         }
     }
 
-    pub(super) fn named_pod(&mut self, event: &Event) -> Option<(Uid, Pod)> {
-        let uid = *self.pod_names.get(&(event.namespace.clone(), event.name.clone()))?;
+    /// The Job and the state of the pod that this event names.
+    pub(super) fn named_pod(&self, event: &Event) -> Option<(Uid, Pod)> {
+        self.owned_pod(*self.pod_names.get(&(event.namespace.clone(), event.name.clone()))?)
+    }
+
+    /// The Job and the state of a pod.
+    pub(super) fn owned_pod(&self, uid: Uid) -> Option<(Uid, Pod)> {
         let job = *self.owners.get(&uid)?;
         self.tracks.get(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
     }
@@ -462,4 +464,11 @@ impl Judge {
         self.departs(event, uid, job);
         self.close_if_over(job);
     }
+}
+
+/// SY-11: judges a PATCH of the built-in controller that contains this other field, if any.
+fn judge_patch_of(track: &mut Track, event: &Event, other: Option<&str>) {
+    let mut findings = Findings::new();
+    judge_patch(other, &mut findings);
+    track.take(event, &format_args!("PATCH of pod {}", event.name), findings);
 }

@@ -32,7 +32,7 @@ pub fn refused(
     judge_forbidden(track, event, it.message.as_deref(), by);
     judge_wish(track, event, it, uid, settings);
     track.trouble.refused(event);
-    track.trouble.unexplained(event, it.message.as_deref());
+    track.trouble.refusal.refused(event, it.message.as_deref());
     track.came_to_nothing(event);
     if let Some(uid) =
         uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404)
@@ -112,7 +112,7 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
 pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), By::Manager);
     track.trouble.refused(event);
-    track.trouble.unexplained(event, it.message.as_deref());
+    track.trouble.refusal.refused(event, it.message.as_deref());
     track.occasions.unseen.creates(None);
     if let Some(asked) = &it.attempted {
         // The pod would have been created at this time (BO-09).

@@ -49,7 +49,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         422 | 400 => invalid(track, event, it, refused, settings),
         409 if !event.injected => conflict(track, event, it),
         404 if !event.injected => missing(track, event, it),
-        _ => track.trouble.unexplained(event, it.message.as_deref()),
+        _ => track.trouble.refusal.refused(event, it.message.as_deref()),
     }
     track.tell(event, &format_args!("status write refused with {}", event.code));
 }
@@ -85,7 +85,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         if !event.injected {
             track.warn(event, warning);
         }
-        track.trouble.unexplained(event, it.message.as_deref());
+        track.trouble.refusal.refused(event, it.message.as_deref());
         return;
     };
     if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
@@ -106,7 +106,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
             track.report(event, &write, broken, Vec::new());
             return;
         }
-        track.trouble.unexplained(event, it.message.as_deref());
+        track.trouble.refusal.refused(event, it.message.as_deref());
         track.warn(event, format!("a status write was refused for a reason that no rule names: {message}"));
         return;
     };

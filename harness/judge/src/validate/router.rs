@@ -289,7 +289,7 @@ impl Judge {
         }
         if is_manager && event.is_accepted() {
             track.trouble.server_error = false;
-            track.trouble.accepted(event);
+            track.trouble.refusal.accepted(event);
         }
         job_writes::by(role, is_manager, built_in)
     }

@@ -121,20 +121,12 @@ fn deadlines(all: &mut Vec<Class>) {
     }));
     all.push(Class::new("TTL", "deleted-too-early", |base, at| {
         let uid = created(base, at)?;
-        let by_ttl = base
-            .events
-            .iter()
-            .any(|it| it.actor == Actor::Ttl && it.uid == uid && it.verb == "delete" && it.code < 300);
-        by_ttl.then_some(())?;
+        is_deleted_by_ttl(base, uid).then_some(())?;
         respecified(base, uid, "/spec/ttlSecondsAfterFinished", &json!(3600), Oracle::Wrong("TT-03"))
     }));
     all.push(Class::new("TTL", "deleted-without-a-ttl", |base, at| {
         let uid = created(base, at)?;
-        let by_ttl = base
-            .events
-            .iter()
-            .any(|it| it.actor == Actor::Ttl && it.uid == uid && it.verb == "delete" && it.code < 300);
-        by_ttl.then_some(())?;
+        is_deleted_by_ttl(base, uid).then_some(())?;
         let mut draft = Draft::of(base);
         draft.everywhere(uid, &|object| put(object, "/spec/ttlSecondsAfterFinished", None));
         draft.done(Oracle::Wrong("TT-13"))
@@ -191,4 +183,11 @@ fn limits(all: &mut Vec<Class>) {
         goes_on.then_some(())?;
         respecified(base, uid, "/spec/maxFailedIndexes", &json!(0), Oracle::Wrong("BI-06"))
     }));
+}
+
+/// The TTL controller deletes this Job.
+fn is_deleted_by_ttl(base: &Recording, uid: &str) -> bool {
+    base.events
+        .iter()
+        .any(|it| it.actor == Actor::Ttl && it.uid == uid && it.verb == "delete" && it.code < 300)
 }
