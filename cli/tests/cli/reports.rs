@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Folder, Run, binary, counted_too_much, finish, lines, with_refused_write};
+use crate::support::{Folder, Run, at_metadata, binary, counted_too_much, finish, lines, with_refused_write};
 
 const CORPUS: &str = "traces/corpus";
 
@@ -108,16 +108,7 @@ fn what_is_not_excused_comes_before_what_is() {
 #[test]
 fn a_level_that_shows_too_little() {
     let folder = Folder::new();
-    let cut = |line: &String| {
-        let mut event: Value = serde_json::from_str(line).unwrap();
-        event["level"] = "Metadata".into();
-        let fields = event.as_object_mut().unwrap();
-        fields.remove("requestObject");
-        fields.remove("responseObject");
-        event.to_string()
-    };
-    let cut: Vec<String> = lines("nonindexed-success.audit").iter().map(cut).collect();
-    folder.write_lines("metadata.jsonl", &cut);
+    folder.write_lines("metadata.jsonl", &at_metadata("nonindexed-success.audit"));
     check("inconclusive", &["metadata.jsonl"], Some(&folder));
 }
 

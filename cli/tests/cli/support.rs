@@ -86,6 +86,19 @@ pub fn lines(name: &str) -> Vec<String> {
     fs::read_to_string(recording(name)).unwrap().lines().map(str::to_owned).collect()
 }
 
+/// The lines of an audit recording as a policy with level Metadata would have logged them.
+pub fn at_metadata(name: &str) -> Vec<String> {
+    let cut = |line: &String| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        event["level"] = "Metadata".into();
+        let fields = event.as_object_mut().unwrap();
+        fields.remove("requestObject");
+        fields.remove("responseObject");
+        event.to_string()
+    };
+    lines(name).iter().map(cut).collect()
+}
+
 /// A folder that is removed at the end of the test.
 pub struct Folder(TempDir);
 

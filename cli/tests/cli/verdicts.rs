@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::{
-    Folder, active_miscounted, counted_too_much, known_deviation, lines, recording, replay,
+    Folder, active_miscounted, at_metadata, counted_too_much, known_deviation, lines, recording, replay,
     with_refused_write,
 };
 
@@ -122,18 +122,7 @@ fn a_warning_is_a_violation_only_if_strict() {
 #[test]
 fn a_trace_of_a_level_that_shows_too_little_is_inconclusive() {
     let folder = Folder::new();
-    let cut: Vec<String> = lines("nonindexed-success.audit")
-        .iter()
-        .map(|line| {
-            let mut event: Value = serde_json::from_str(line).unwrap();
-            event["level"] = "Metadata".into();
-            let fields = event.as_object_mut().unwrap();
-            fields.remove("requestObject");
-            fields.remove("responseObject");
-            event.to_string()
-        })
-        .collect();
-    let run = replay([folder.write_lines("metadata.jsonl", &cut)]);
+    let run = replay([folder.write_lines("metadata.jsonl", &at_metadata("nonindexed-success.audit"))]);
     assert_eq!(run.code, 3, "{run:?}");
     assert!(run.out.contains("level RequestResponse"), "{}", run.out);
 }
