@@ -20,9 +20,9 @@ impl Judge {
         let key = (job.namespace.clone(), job.name.clone());
         self.names.insert(key, uid);
         let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
-        track.changed = event.when.map(|when| when.done);
-        track.written = event.when.map(|when| when.received);
-        track.namesake = self.departures.has(&job.namespace, &job.name);
+        track.times.changed = event.when.map(|when| when.done);
+        track.times.written = event.when.map(|when| when.received);
+        track.id.namesake = self.departures.has(&job.namespace, &job.name);
         track.occasions.unseen.version = event.version.unwrap_or(0);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);

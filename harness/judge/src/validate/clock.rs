@@ -92,7 +92,7 @@ impl Track {
     /// Notes a status write without a `resourceVersion`, which may rest on an older Job version (SY-04).
     pub(super) fn note_base(&mut self, it: &JobEvent, by: By) {
         if by == By::Manager && it.base.is_none() {
-            self.frontier.is_written_blindly();
+            self.process.frontier.is_written_blindly();
         }
     }
 
@@ -104,17 +104,21 @@ impl Track {
         settings: &Settings,
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) {
-        let is_unclear =
-            self.late.possible || event.posthumous || self.unheard(event) || !self.uncertain.is_empty();
-        let Some(deadline) = self.frontier.unseen_deadline().filter(|_| self.complete && !is_unclear) else {
+        let is_unclear = self.process.late.possible
+            || event.posthumous
+            || self.unheard(event)
+            || !self.process.uncertain.is_empty();
+        let Some(deadline) =
+            self.process.frontier.unseen_deadline().filter(|_| self.coverage.complete && !is_unclear)
+        else {
             return;
         };
-        let kept = self.frontier.clone();
+        let kept = self.process.frontier.clone();
         let question = Question { latest: Some(deadline.plus(-1)), ..of_pod(event, settings, judge) };
         let has_another_reason = self.has_a_reason(&question);
-        self.frontier = kept;
+        self.process.frontier = kept;
         if !has_another_reason {
-            self.frontier.clock_shows(deadline);
+            self.process.frontier.clock_shows(deadline);
         }
     }
 }

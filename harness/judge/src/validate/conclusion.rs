@@ -7,8 +7,8 @@ impl Track {
     /// Partly judged is not conforms: the reason, if the Job was first seen in mid-life and counts or decisions were
     /// left to judge.
     fn first_seen_late(&self) -> Option<String> {
-        let runs_pods = self.executor || !self.history.stored.is_empty();
-        let is_partly_judged = self.in_mid_life && runs_pods && self.doubts.is_empty();
+        let runs_pods = self.manager.executor || !self.history.stored.is_empty();
+        let is_partly_judged = self.coverage.in_mid_life && runs_pods && self.results.doubts.is_empty();
         is_partly_judged.then(|| {
             "in part: the trace does not show the creation of the Job. The rules of the API server are judged; counts \
              and decisions are not. Record from before the Job is created"
@@ -19,21 +19,23 @@ impl Track {
     /// The verdict on the Job.
     #[must_use]
     pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
-        self.doubts.extend(self.first_seen_late());
+        self.results.doubts.extend(self.first_seen_late());
         self.name_texts();
         let contradictions = self.contradicted_counts();
-        let (last, holding) = (self.last_event(), self.holding());
+        let (last, holding) = (self.times.last_event(), self.holding());
         let outcome = match () {
-            () if !self.violations.is_empty() => Outcome::Violates,
-            () if !self.doubts.is_empty() || !self.reservations.is_empty() => Outcome::Inconclusive,
-            () if self.judged == 0 => Outcome::Inconclusive,
+            () if !self.results.violations.is_empty() => Outcome::Violates,
+            () if !self.results.doubts.is_empty() || !self.results.reservations.is_empty() => {
+                Outcome::Inconclusive
+            }
+            () if self.results.judged == 0 => Outcome::Inconclusive,
             () => Outcome::Conforms,
         };
         JobVerdict {
-            job: format!("{}/{}", self.namespace, self.name),
-            uid: self.uid.to_string(),
-            managed_by: self.managed_by.map(|manager| manager.to_string()),
-            profile: match (self.executor, self.in_mid_life) {
+            job: format!("{}/{}", self.id.namespace, self.id.name),
+            uid: self.id.uid.to_string(),
+            managed_by: self.id.managed_by.map(|manager| manager.to_string()),
+            profile: match (self.manager.executor, self.coverage.in_mid_life) {
                 (true, false) => "executor",
                 (false, false) => "mirror",
                 (true, true) => "executor, from mid-life on",
@@ -42,13 +44,13 @@ impl Track {
             outcome,
             contradictions,
             holding,
-            life: self.life.take(),
+            life: self.account.life.take(),
             last,
-            judged: self.judged,
-            violations: self.violations,
-            doubts: self.doubts,
-            reservations: self.reservations,
-            warnings: self.warnings,
+            judged: self.results.judged,
+            violations: self.results.violations,
+            doubts: self.results.doubts,
+            reservations: self.results.reservations,
+            warnings: self.results.warnings,
             owed,
         }
     }

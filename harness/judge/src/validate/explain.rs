@@ -42,15 +42,15 @@ impl Track {
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> bool {
         // A terminated process decided from views older than those of its successor.
-        if !self.complete || event.posthumous {
+        if !self.coverage.complete || event.posthumous {
             return true;
         }
-        self.judged += 1;
-        self.late.possible |= event.overlapped;
+        self.results.judged += 1;
+        self.process.late.possible |= event.overlapped;
         let question = Question { event, settings, write, versions, latest, judge };
         match self.explain(&question, Interpretation::Ideal) {
             Explained::Yes(mut findings) => {
-                self.premises.absorb(&mut findings);
+                self.results.premises.absorb(&mut findings);
                 true
             }
             Explained::Capped => self.conclude(&question, capped(write), Vec::new()),
@@ -104,28 +104,35 @@ impl Track {
         let let_go = self.history.finalizers_removed_in_sync();
         let setting = Setting {
             latest,
-            deletes_failed: match (settings.has_actors, self.refused.deletions + self.refused.unheard > 0) {
+            deletes_failed: match (
+                settings.has_actors,
+                self.process.refused.deletions + self.process.refused.unheard > 0,
+            ) {
                 (false, _) => DeletesFailed::Unknown,
                 (true, true) => DeletesFailed::Yes,
                 (true, false) => DeletesFailed::No,
             },
             namespace_goes: self.namespace_goes(settings),
             finalizers_removed: self.history.new_successes_removed(lists),
-            backoff: &self.backoff,
+            backoff: &self.process.backoff,
             let_go: &let_go,
             constants: &settings.constants,
             reading,
             gates: settings.gates,
-            bounds: if self.late.possible { self.bounds.of_any_sync() } else { self.bounds },
+            bounds: if self.process.late.possible {
+                self.process.bounds.of_any_sync()
+            } else {
+                self.process.bounds
+            },
         };
-        let explained = self.frontier.explain(&mut self.history, versions, setting, judge);
-        if !matches!(explained, Explained::No(_)) || self.sight.sync().is_some() {
+        let explained = self.process.frontier.explain(&mut self.history, versions, setting, judge);
+        if !matches!(explained, Explained::No(_)) || self.process.sight.sync().is_some() {
             return explained;
         }
         // Writes behind the first status write of a sync may rest on the same caches as that write.
         let sync_start = self.history.sync_start();
-        self.history.set_sync_start(self.previous_sync);
-        let second = self.frontier.explain(&mut self.history, versions, setting, judge);
+        self.history.set_sync_start(self.process.previous_sync);
+        let second = self.process.frontier.explain(&mut self.history, versions, setting, judge);
         self.history.set_sync_start(sync_start);
         if matches!(second, Explained::Yes(_)) { second } else { explained }
     }
@@ -133,10 +140,10 @@ impl Track {
     /// Returns `true` if some view explains a write that need not be the manager's. The write then gives no bound for
     /// the views of the manager.
     pub(super) fn might(&mut self, question: &Question<'_>) -> bool {
-        let bounds = self.bounds;
-        self.bounds = bounds.of_any_sync();
+        let bounds = self.process.bounds;
+        self.process.bounds = bounds.of_any_sync();
         let possible = self.has_a_reason(question);
-        self.bounds = bounds;
+        self.process.bounds = bounds;
         possible
     }
 
@@ -153,12 +160,12 @@ impl Track {
     /// is assumed as soon as every pod is being deleted.
     fn namespace_goes(&self, settings: &Settings) -> bool {
         let unseen = !settings.has_actors && self.history.stored.iter().all(|pod| pod.deleting);
-        unseen || self.setbacks.has_no_namespace()
+        unseen || self.process.setbacks.has_no_namespace()
     }
 
     /// Keeps the backoff record of the view that explains a status write.
     pub fn keep_backoff(&mut self, heard: bool, settings: &Settings) {
-        let before = self.backoff.clone();
+        let before = self.process.backoff.clone();
         let let_go = self.history.finalizers_removed_in_sync();
         let setting = Setting {
             latest: None,
@@ -170,10 +177,10 @@ impl Track {
             constants: &settings.constants,
             reading: Interpretation::Ideal,
             gates: settings.gates,
-            bounds: self.bounds,
+            bounds: self.process.bounds,
         };
-        let record = &mut self.backoff;
-        self.frontier.with_earliest(&mut self.history, setting, &mut |view| match heard {
+        let record = &mut self.process.backoff;
+        self.process.frontier.with_earliest(&mut self.history, setting, &mut |view| match heard {
             true => record.keep(view, &let_go),
             false => record.keep_perhaps(view, &let_go),
         });

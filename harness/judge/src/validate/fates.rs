@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::track::Track;
 
 /// Numbers of pods by their end, and the counts of the last status.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Fates {
     succeeded: i64,
     /// Pods that failed, or were deleted before they terminated. Both count as failures.
@@ -113,26 +113,26 @@ impl Track {
         let before = self.history.known(uid);
         let (old, new) = (Fate::of(before), Fate::of(after));
         if before.is_some() && after.is_none_or(|pod| !pod.controlled) && old != Fate::None {
-            self.fates.left.insert(uid);
+            self.account.fates.left.insert(uid);
         } else if before.is_some() {
-            self.fates.add(old, -1);
-            self.fates.add(new, 1);
-        } else if !self.fates.left.remove(&uid) && !self.counted.counted.contains(&uid) {
-            self.fates.add(new, 1);
+            self.account.fates.add(old, -1);
+            self.account.fates.add(new, 1);
+        } else if !self.account.fates.left.remove(&uid) && !self.counted.counted.contains(&uid) {
+            self.account.fates.add(new, 1);
         }
     }
 
     /// Keeps the last counts of a Job that is gone.
     pub fn note_last_counts(&mut self) {
-        self.fates.last = self.stored.as_deref().map(Counts::of).or(self.fates.last);
+        self.account.fates.last = self.stored.as_deref().map(Counts::of).or(self.account.fates.last);
     }
 
     /// The counts at the end that the pods do not justify, as far as the trace shows all pods.
     #[must_use]
     pub fn contradicted_counts(&mut self) -> Vec<String> {
         self.note_last_counts();
-        match self.fates.last.filter(|_| self.complete && self.executor) {
-            Some(counts) => self.fates.contradictions(&counts),
+        match self.account.fates.last.filter(|_| self.coverage.complete && self.manager.executor) {
+            Some(counts) => self.account.fates.contradictions(&counts),
             None => Vec::new(),
         }
     }

@@ -54,13 +54,13 @@ pub struct Undeleted {
 impl Track {
     /// Notes that a write is missing, and withdraws the violations that it may explain.
     pub fn lacks(&mut self, event: &Event, reason: &str, since: Since) {
-        let before = self.violations.len();
-        self.violations.retain(|it| match since {
+        let before = self.results.violations.len();
+        self.results.violations.retain(|it| match since {
             Since::Order(order) => it.order <= order,
             Since::Time(time) => it.done.is_some_and(|done| done < time),
         });
-        let lost = before - self.violations.len();
-        self.gap = Some(event.order);
+        let lost = before - self.results.violations.len();
+        self.coverage.gap = Some(event.order);
         let reason = match lost {
             0 => reason.to_owned(),
             1 => format!("{reason}, which may explain an earlier violation"),
@@ -73,20 +73,23 @@ impl Track {
     /// Returns `true` if the last known state of a pod is older than a gap.
     #[must_use]
     pub fn is_unsure(&self, pod: Uid) -> bool {
-        self.gap.is_some_and(|gap| self.pods_seen.get(&pod).is_none_or(|seen| seen.order < gap))
+        self.coverage
+            .gap
+            .is_some_and(|gap| self.coverage.pods_seen.get(&pod).is_none_or(|seen| seen.order < gap))
     }
 
     /// Notes an event of this Job or of one of its pods.
     pub fn saw(&mut self, event: &Event, pod: Option<Uid>) {
-        self.latest_version = self.latest_version.max(event.version.unwrap_or(0));
-        self.latest_answer = self.latest_answer.max(event.when.map_or(i64::MIN, |when| when.done));
+        self.coverage.latest_version = self.coverage.latest_version.max(event.version.unwrap_or(0));
+        self.coverage.latest_answer =
+            self.coverage.latest_answer.max(event.when.map_or(i64::MIN, |when| when.done));
         let Some(uid) = pod else { return };
         if self.history.stored.get(uid).is_some() {
             let version = event.answered.unwrap_or(0);
-            let seen = self.pods_seen.entry(uid).or_default();
+            let seen = self.coverage.pods_seen.entry(uid).or_default();
             *seen = Sighting { order: event.order, version: seen.version.max(version) };
         } else {
-            self.pods_seen.remove(&uid);
+            self.coverage.pods_seen.remove(&uid);
         }
     }
 
@@ -94,16 +97,16 @@ impl Track {
     /// the window. A version that was seen before is a repetition.
     pub fn comes_late(&mut self, event: &Event) -> bool {
         // Its version alone may come from a response that repeats an old version.
-        let late = event.version.map_or(event.late, |version| version < self.latest_version)
-            && event.when.is_none_or(|when| when.done < self.latest_answer);
+        let late = event.version.map_or(event.late, |version| version < self.coverage.latest_version)
+            && event.when.is_none_or(|when| when.done < self.coverage.latest_answer);
         if !late || event.form == Form::Watch {
             return false;
         }
-        let again = |version| self.versions_seen.iter().any(|(seen, _)| *seen == version);
+        let again = |version| self.coverage.versions_seen.iter().any(|(seen, _)| *seen == version);
         if !event.version.is_some_and(again) {
             let since = event.when.map_or(Since::Order(0), |when| Since::Time(when.done));
             self.lacks(event, "the log is out of order by more than the reorder window", since);
-            self.stale = true;
+            self.coverage.stale = true;
         }
         true
     }
@@ -111,80 +114,80 @@ impl Track {
     /// Finds a missing write of the Job: an accepted write was made on another state than the known one.
     pub fn find_missing_write(&mut self, event: &Event, it: &JobEvent) {
         let (Some(after), Some(before)) = (&it.after, self.shown()) else { return };
-        let missing = match (it.base, self.version) {
+        let missing = match (it.base, self.coverage.version) {
             (Some(base), Some(stored)) if base == stored => None,
-            (Some(base), Some(_)) if !self.has_seen(base) => {
+            (Some(base), Some(_)) if !self.coverage.has_seen(base) => {
                 Some(format!("a write of the Job is missing: resourceVersion {base} was never recorded"))
             }
             _ => two_writes(event, &before, after).map(|why| format!("a write of the Job is missing: {why}")),
         };
         let Some(reason) = missing else { return };
         let older = |seen: &&(u64, u64)| it.base.is_none_or(|base| seen.0 < base);
-        let since = self.versions_seen.iter().rev().find(older).map_or(0, |(_, order)| *order);
+        let since = self.coverage.versions_seen.iter().rev().find(older).map_or(0, |(_, order)| *order);
         self.lacks(event, &reason, Since::Order(since));
-        self.stale = true;
+        self.coverage.stale = true;
     }
 
     /// Finds a missing deletion of the Job: the garbage collector deletes or orphans its pods.
     pub fn find_missing_deletion(&mut self, event: &Event, role: Role, it: &PodEvent) {
         let collects = event.verb == Some(Verb::Delete) || it.names_owner == Some(true);
         let lives = self.shown().is_some_and(|job| !job.deleting);
-        if role == Role::GarbageCollector && collects && lives && self.complete {
-            let since = self.versions_seen.back().map_or(0, |(_, order)| *order);
+        if role == Role::GarbageCollector && collects && lives && self.coverage.complete {
+            let since = self.coverage.versions_seen.back().map_or(0, |(_, order)| *order);
             self.lacks(
                 event,
                 "a write of the Job is missing: the garbage collector deletes or orphans its pods",
                 Since::Order(since),
             );
-            self.stale = true;
+            self.coverage.stale = true;
         }
     }
 
     /// Notes the response to a DELETE of a pod, which may come after requests that saw its effect.
     pub fn explain_deletion(&mut self, event: &Event, pod: Uid) {
         let received = event.when.map_or(i64::MIN, |when| when.received);
-        if self.undeleted.get(&pod).is_some_and(|found| received <= found.when) {
-            self.undeleted.remove(&pod);
+        if self.coverage.undeleted.get(&pod).is_some_and(|found| received <= found.when) {
+            self.coverage.undeleted.remove(&pod);
         }
     }
 
     /// The gap that may be the reason why no view explains a write.
     pub(super) fn gap_before(&self, views: &[ViewRefusal]) -> Option<(&'static str, Since)> {
-        let read = self.bounds.positions.and_then(|reach| reach.to)?;
+        let read = self.process.bounds.positions.and_then(|reach| reach.to)?;
         let readier = views.iter().flat_map(|view| &view.broken).any(says_more_ready);
-        let (since, _) = self.skipped.filter(|(_, position)| read < *position && readier)?;
+        let (since, _) = self.coverage.skipped.filter(|(_, position)| read < *position && readier)?;
         Some((ENDED_UNSEEN, Since::Order(since)))
     }
 
     /// Notes that this write was judged. A deletion without a DELETE may explain it.
     pub(super) fn unexplained_after_gaps(&mut self, event: &Event) {
-        let Some(read) = self.bounds.positions.and_then(|reach| reach.to) else { return };
-        for found in self.undeleted.values_mut().filter(|found| read < found.position) {
+        let Some(read) = self.process.bounds.positions.and_then(|reach| reach.to) else { return };
+        for found in self.coverage.undeleted.values_mut().filter(|found| read < found.position) {
             found.until = found.until.max(event.order);
         }
     }
 
     /// Notes a refused write on a version that the trace has not shown yet. The write of that version may follow.
     pub fn find_unseen_base(&mut self, it: &JobEvent) {
-        let (Some(base), Some(stored)) = (it.base, self.version) else { return };
-        let own = it.attempted.as_ref().is_some_and(|job| job.uid == self.uid);
-        if own && base > stored && self.unseen_bases.len() < UNSEEN_KEPT {
-            let since = self.versions_seen.back().map_or(0, |(_, order)| *order);
-            self.unseen_bases.entry(base).or_insert(since);
+        let (Some(base), Some(stored)) = (it.base, self.coverage.version) else { return };
+        let own = it.attempted.as_ref().is_some_and(|job| job.uid == self.id.uid);
+        if own && base > stored && self.coverage.unseen_bases.len() < UNSEEN_KEPT {
+            let since = self.coverage.versions_seen.back().map_or(0, |(_, order)| *order);
+            self.coverage.unseen_bases.entry(base).or_insert(since);
         }
     }
 
     /// Reports the writes that the trace should have shown before its end.
     pub fn find_never_shown(&mut self) {
-        for (base, since) in std::mem::take(&mut self.unseen_bases) {
-            self.violations.retain(|it| it.order <= since);
+        for (base, since) in std::mem::take(&mut self.coverage.unseen_bases) {
+            self.results.violations.retain(|it| it.order <= since);
             self.doubt(format!("a write of the Job is missing: resourceVersion {base} was never recorded"));
         }
-        for (_, found) in std::mem::take(&mut self.undeleted) {
+        for (_, found) in std::mem::take(&mut self.coverage.undeleted) {
             // If the gap explains a violation, later violations may be consequences.
             let explains = |it: &Violation| it.order > found.since && it.order <= found.until;
-            if self.violations.iter().any(explains) {
-                self.violations.retain(|it| it.order <= found.since);
+            if self.results.violations.iter().any(explains) {
+                self.results.violations.retain(|it| it.order <= found.since);
             }
             self.doubt("a write of a pod is missing: it was deleted without a DELETE".to_owned());
         }
@@ -193,12 +196,12 @@ impl Track {
     /// Returns `true` if a violation reports more ready pods than exist. A kubelet may write only the end of a pod, so
     /// this alone proves no gap.
     fn reported_readier(&self, since: u64) -> bool {
-        self.violations.iter().filter(|it| it.order > since).any(|it| says_more_ready(&it.broken))
+        self.results.violations.iter().filter(|it| it.order > since).any(|it| says_more_ready(&it.broken))
     }
 
     /// Finds a missing write of a pod.
     pub fn find_missing_pod_write(&mut self, event: &Event, it: &PodEvent, before: &Pod, after: &Pod) {
-        let seen = self.pods_seen.get(&before.uid).copied().unwrap_or_default();
+        let seen = self.coverage.pods_seen.get(&before.uid).copied().unwrap_or_default();
         // A response with an old version still shows the state at that version.
         if event.form == Form::Watch || event.answered.is_none_or(|version| version <= seen.version) {
             return;
@@ -207,10 +210,10 @@ impl Track {
             let when = event.when.map_or(i64::MAX, |when| when.done);
             let position = self.history.end() + 1;
             let (since, until) = (seen.order, event.order);
-            self.undeleted.insert(before.uid, Undeleted { since, until, when, position });
+            self.coverage.undeleted.insert(before.uid, Undeleted { since, until, when, position });
         }
         if is_skip(event, before, after) {
-            self.skipped = Some((seen.order, self.history.end() + 1));
+            self.coverage.skipped = Some((seen.order, self.history.end() + 1));
             if self.reported_readier(seen.order) {
                 self.lacks(event, ENDED_UNSEEN, Since::Order(seen.order));
             }

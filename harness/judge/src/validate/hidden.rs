@@ -50,7 +50,7 @@ impl Judge {
         let jobs: Vec<Uid> = self
             .tracks
             .iter()
-            .filter(|(job, track)| is_concerned(job, &track.namespace))
+            .filter(|(job, track)| is_concerned(job, &track.id.namespace))
             .filter(|(_, track)| track.stored.as_ref().is_some_and(|job| !job.status.is_finished()))
             .map(|(job, _)| *job)
             .collect();
@@ -62,7 +62,7 @@ impl Judge {
     fn hides(&mut self, event: &Event, job: Uid, reason: &str) {
         if let Some(track) = self.tracks.get_mut(&job) {
             track.doubt(reason.to_owned());
-            track.gap = Some(event.order);
+            track.coverage.gap = Some(event.order);
         }
     }
 }

@@ -32,7 +32,7 @@ impl Track {
         attempted: &Job,
     ) -> bool {
         let (active, ready) = (attempted.status.active, attempted.status.ready.unwrap_or(0));
-        if !is_possible(settings) || !self.is_built_in() || active != 0 || !self.complete {
+        if !is_possible(settings) || !self.is_built_in() || active != 0 || !self.coverage.complete {
             return false;
         }
         let fits = |view: &View<'_>, findings: &mut Findings| {
@@ -40,12 +40,12 @@ impl Track {
             findings.require(Req::BO02, is_ready && awaits_delay(view), "active", "what runs", active);
         };
         // A refused write gives no bound for the views of the next write.
-        let kept = self.frontier.clone();
+        let kept = self.process.frontier.clone();
         let (versions, latest) = (Versions::Stored, event.latest());
         let write = &"refused status write";
         let question = Question { event, settings, write, versions, latest, judge: &fits };
         let explained = self.explain(&question, Interpretation::Ideal);
-        self.frontier = kept;
+        self.process.frontier = kept;
         matches!(explained, Explained::Yes(_))
     }
 }

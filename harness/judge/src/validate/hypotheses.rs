@@ -26,14 +26,16 @@ use super::backoff::BackoffRecord;
 use super::clock::Written;
 use super::event::{Body, Event};
 use super::explain::Question;
-use super::frontier::{Explained, Frontier, Versions};
+use super::fates::Fates;
+use super::frontier::{Explained, Versions};
 use super::gaps::Since;
 use super::hidden_active;
 use super::history::History;
 use super::known_pods::is_no_surplus;
-use super::late::LateRequests;
+use super::life::Life;
 use super::primary::primary;
-use super::track::{Track, Uncertain};
+use super::process::Process;
+use super::track::Track;
 use super::verdict::ViewRefusal;
 
 /// An assumption about what the trace does not show.
@@ -110,31 +112,22 @@ pub(super) enum Consequence {
 
 /// The state of a [`Track`] that an assumption may change.
 pub(super) struct Checkpoint {
-    frontier: Frontier,
-    backoff: BackoffRecord,
-    late: LateRequests,
-    uncertain: Uncertain,
-    history: Option<History>,
+    process: Process,
+    pods: Option<(History, Fates, Option<Box<Life>>)>,
 }
 
 impl Track {
-    /// The state before an assumption. The history is large, so it is kept only for assumptions that change it.
+    /// The state before an assumption. The pods are many, so they are kept only for assumptions that change them.
     fn checkpoint(&self, assumption: Assumption) -> Checkpoint {
         let rewrites = matches!(assumption, Assumption::Committed | Assumption::FromPredecessor);
-        Checkpoint {
-            frontier: self.frontier.clone(),
-            backoff: self.backoff.clone(),
-            late: self.late.clone(),
-            uncertain: self.uncertain.clone(),
-            history: rewrites.then(|| self.history.clone()),
-        }
+        let pods = || (self.history.clone(), self.account.fates.clone(), self.account.life.clone());
+        Checkpoint { process: self.process.clone(), pods: rewrites.then(pods) }
     }
 
     fn restore(&mut self, before: Checkpoint) {
-        let Checkpoint { frontier, backoff, late, uncertain, history } = before;
-        (self.frontier, self.backoff, self.late, self.uncertain) = (frontier, backoff, late, uncertain);
-        if let Some(history) = history {
-            self.history = history;
+        self.process = before.process;
+        if let Some(pods) = before.pods {
+            (self.history, self.account.fates, self.account.life) = pods;
         }
     }
 
@@ -151,7 +144,7 @@ impl Track {
             let before = self.checkpoint(assumption);
             match assumption.explains(self, question) {
                 Explained::Yes(mut findings) => {
-                    self.premises.absorb(&mut findings);
+                    self.results.premises.absorb(&mut findings);
                     return Ok(consequence);
                 }
                 Explained::Capped => is_capped = true,
@@ -177,8 +170,8 @@ impl Assumption {
         match self {
             Assumption::SenderReplaced => question.event.overlapped.then(|| replaced(question)),
             Assumption::Restarted => restarted(track, question, views),
-            Assumption::Committed => (!track.uncertain.is_empty()).then_some(Consequence::Nothing),
-            Assumption::FromPredecessor => track.late.has_writes().then(|| replaced(question)),
+            Assumption::Committed => (!track.process.uncertain.is_empty()).then_some(Consequence::Nothing),
+            Assumption::FromPredecessor => track.process.late.has_writes().then(|| replaced(question)),
             Assumption::UnshownVersion => track.read_unseen(question.settings).map(|version| {
                 Consequence::Doubt(format!(
                     "a write of a pod is missing: resourceVersion {version} was read and never recorded"
@@ -205,7 +198,7 @@ impl Assumption {
             // Among the closest views, the first in which refused requests of the sync explain every error.
             Assumption::CountsRefused if question.settings.has_actors => {
                 let label = |view: &ViewRefusal| {
-                    Some(labelled(primary(&view.broken)?, track.refused.misreport(&view.broken)?))
+                    Some(labelled(primary(&view.broken)?, track.process.refused.misreport(&view.broken)?))
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
@@ -228,7 +221,7 @@ impl Assumption {
     fn explains(self, track: &mut Track, question: &Question<'_>) -> Explained {
         match self {
             Assumption::SenderReplaced => {
-                track.late.is_by_predecessor(question.event);
+                track.process.late.is_by_predecessor(question.event);
                 Explained::Yes(Findings::new())
             }
             Assumption::UnshownVersion
@@ -236,7 +229,7 @@ impl Assumption {
             | Assumption::MissingWrite
             | Assumption::CountsRefused => Explained::Yes(Findings::new()),
             Assumption::Restarted => {
-                track.backoff = BackoffRecord::default();
+                track.process.backoff = BackoffRecord::default();
                 track.explain(question, Interpretation::Ideal)
             }
             Assumption::Committed => {
@@ -354,7 +347,7 @@ fn replaced(question: &Question<'_>) -> Consequence {
 fn restarted(track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Consequence> {
     let is_delay = |req: Req| matches!(req, Req::BO01 | Req::BO04 | Req::BO07 | Req::RP10);
     let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
-    let sign = question.settings.restart_sign(question.event, track.backoff.last_failure());
+    let sign = question.settings.restart_sign(question.event, track.process.backoff.last_failure());
     let admits = only_delay && sign.admits();
     let reason = |lack: &str| {
         let write = question.write;
@@ -389,7 +382,7 @@ fn reports_unseen_pods(track: &Track, views: &[ViewRefusal]) -> bool {
         matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03 | Req::FT06 | Req::FT12 | Req::BI01 | Req::H2)
     };
     let closest = views.first().map_or(&[][..], |view| &view.broken);
-    track.refused.creations == 0 && track.history.stored.is_empty() && closest.iter().any(reported)
+    track.process.refused.creations == 0 && track.history.stored.is_empty() && closest.iter().any(reported)
 }
 
 /// The sync of this view deletes every active pod, since the Job is decided.
@@ -416,7 +409,7 @@ impl Track {
     /// Counts earlier writes with a server error as committed.
     fn commit_uncertain(&mut self) {
         let written = self.history.date(Written::default());
-        for (uid, (after, write)) in std::mem::take(&mut self.uncertain) {
+        for (uid, (after, write)) in std::mem::take(&mut self.process.uncertain) {
             self.pod_changed(uid, after, Some(write));
         }
         self.history.date(written);

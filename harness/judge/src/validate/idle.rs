@@ -51,7 +51,7 @@ impl Track {
             return;
         };
         let request = (verb, event.name.clone(), event.code);
-        if !self.trouble.idle.is_loop(request, self.latest_version, when.done) {
+        if !self.trouble.idle.is_loop(request, self.coverage.latest_version, when.done) {
             return;
         }
         let (verb, name, code) = (verb.name(), &event.name, event.code);

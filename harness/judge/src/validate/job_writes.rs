@@ -68,11 +68,11 @@ pub fn created(track: &mut Track, event: &Event, job: &Job, settings: &Settings)
 /// Judges an accepted write that gave the Job a new state.
 pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let (Some(after), Some(before)) = (it.after.clone(), track.stored.clone()) else { return };
-    if track.stale {
+    if track.coverage.stale {
         // The old state is not known, so the change cannot be judged.
         store(track, event, after, false);
         track.resync();
-        track.stale = false;
+        track.coverage.stale = false;
         return;
     }
     track.counted.note_completions(&before);
@@ -85,7 +85,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     managers::judge_spec(track, event, it.base, &before, &after);
     if status_changed && !is_main_write(event) {
         track.note_base(it, by);
-        let since = times::written(track).filter(|_| it.base.is_some() && it.base == track.version);
+        let since = times::written(track).filter(|_| it.base.is_some() && it.base == track.coverage.version);
         status_written(track, event, (&before, &after), since, by, settings);
     } else {
         let mut findings = Findings::new();
@@ -99,7 +99,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         }
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, by, what, &mut findings);
-        if by == By::Manager && track.executor && event.actor.is_some() {
+        if by == By::Manager && track.manager.executor && event.actor.is_some() {
             judge_spec_after_finish(&before, &after, &mut findings);
         }
         track.take(event, &what, findings);
@@ -121,34 +121,34 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     // A change of the metadata alone concerns no obligation.
     let is_idle = before.as_ref().is_some_and(|before| track.standing.job_changed(before, &after));
     if let (Some(before), Some(when)) = (before, event.when) {
-        track.replaced = Some((before, when.done));
+        track.times.replaced = Some((before, when.done));
     }
     track.stored = Some(after.clone());
-    if after.deleting && track.deleting_since.is_none() {
-        track.deleting_since = event.when.map(|when| when.done);
+    if after.deleting && track.times.deleting_since.is_none() {
+        track.times.deleting_since = event.when.map(|when| when.done);
     }
     if let Some(version) = event.version {
-        track.has_version(version, event.order);
+        track.coverage.has_version(version, event.order);
     }
     // J-06: an event of the finished Job triggers its clean-up.
     track.occasions.late.clear();
     if !is_idle {
-        track.changed = event.when.map(|when| when.done).or(track.changed);
+        track.times.changed = event.when.map(|when| when.done).or(track.times.changed);
     }
-    track.written = event.when.map(|when| when.received);
-    let is_read = track.bounds.is_read();
-    track.frontier.push(after, (event.version, Written::by(event)), own_status, is_read);
-    track.history.forget_before(track.frontier.earliest());
+    track.times.written = event.when.map(|when| when.received);
+    let is_read = track.process.bounds.is_read();
+    track.process.frontier.push(after, (event.version, Written::by(event)), own_status, is_read);
+    track.history.forget_before(track.process.frontier.earliest());
 }
 
 /// Judges the version on which a write was made.
 fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
-    let (Some(base), Some(stored)) = (it.base, track.version) else { return };
+    let (Some(base), Some(stored)) = (it.base, track.coverage.version) else { return };
     let mut findings = Findings::new();
     validate_base(event.verb == Some(Verb::Update), base, stored, &mut findings);
-    let judged = track.judged;
+    let judged = track.results.judged;
     track.take(event, &"write of the Job", findings);
-    track.judged = judged;
+    track.results.judged = judged;
 }
 
 fn status_written(
@@ -175,9 +175,9 @@ fn status_written(
             without_interim::judge_truth(track, gates, &read, &after.status, &truth, &mut findings);
             let cap = settings.constants.max_uncounted_pods;
             judge_list_size(&after.status, cap, &mut findings);
-            if track.executor {
+            if track.manager.executor {
                 let until = event.latest();
-                let bounds = Bounds { read: since, until, are_own: !track.foreign_status };
+                let bounds = Bounds { read: since, until, are_own: !track.manager.foreign_status };
                 let is_named = event.actor.is_some();
                 judge_times(before, &after.status, bounds, is_named, &mut findings);
                 judge_condition_statuses(&before.status, &after.status, is_named, &mut findings);
@@ -191,14 +191,14 @@ fn status_written(
     }
     rank(&mut findings);
     // A known deviation excuses nothing else in the write.
-    if by == By::Manager && !track.executor {
+    if by == By::Manager && !track.manager.executor {
         times::advise(track, event, &before.status, &after.status);
     }
     let excuses = track.is_built_in();
     let broken = findings.broken.iter().any(|broken| broken.known.is_none() || !excuses);
     track.take(event, &write, findings);
     match by {
-        By::Manager if track.executor => {
+        By::Manager if track.manager.executor => {
             track.trouble.refused_for = None;
             track.standing.status_changed(&before.status, &after.status);
             executor_decision(track, event, after, &write, broken, settings);
@@ -230,13 +230,13 @@ pub(super) fn executor_truth(
     }
     let pods = &track.history.stored;
     let gone = |uid: Uid| match track.history.known(uid) {
-        Some(_) if track.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
+        Some(_) if track.process.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
         Some(pod) => Some(!pod.finalizer),
-        None => track.complete.then_some(!track.counted.became_ownerless.contains(&uid)),
+        None => track.coverage.complete.then_some(!track.counted.became_ownerless.contains(&uid)),
     };
     judge_counting_truth(old, new, before.spec.is_indexed(), &track.counted, &gone, findings);
     let made = |uid| track.counted.made.contains(&uid);
-    match track.complete {
+    match track.coverage.complete {
         true if gates.delays_terminal_condition() => judge_terminal_truth(old, new, pods, &made, findings),
         true => judge_none_active(old, new, pods, &made, findings),
         false => {}
@@ -252,7 +252,7 @@ fn executor_decision(
     broken: bool,
     settings: &Settings,
 ) {
-    if broken || after.deleting && !track.complete {
+    if broken || after.deleting && !track.coverage.complete {
         track.resync();
         return;
     }
@@ -271,10 +271,10 @@ fn executor_decision(
             without_interim::judge_decision(&View { cache: &cache, ..*view }, &new, findings);
         });
     if explained && !event.overlapped {
-        track.late.settle();
+        track.process.late.settle();
     }
     // A terminated process has no backoff record.
-    if explained && track.complete && !event.posthumous {
+    if explained && track.coverage.complete && !event.posthumous {
         let heard = !track.unheard(event);
         track.keep_backoff(heard, settings);
     }
@@ -312,7 +312,7 @@ fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
 
 /// Notes a status write by another actor. The counters are then not the manager's.
 fn foreign(track: &mut Track, before: &Job, after: &Job) {
-    track.foreign_status = true;
+    track.manager.foreign_status = true;
     let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
     if counts(&before.status) != counts(&after.status) {
         track.doubt("another actor wrote counters of this Job's status".to_owned());
@@ -354,7 +354,7 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.stored = Some(after);
         if by == By::Ttl {
             // TT-09: a read after the own DELETE shows the deletion.
-            track.replaced = None;
+            track.times.replaced = None;
         }
     }
     if it.gone {
@@ -365,7 +365,7 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
 /// The versions that a GET just before this request may have returned (TT-06).
 fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
     const WINDOW: i64 = 1_000_000;
-    match (&track.replaced, event.when) {
+    match (&track.times.replaced, event.when) {
         (Some((job, until)), Some(when)) if *until >= when.received - WINDOW => vec![job.clone()],
         _ => Vec::new(),
     }
@@ -375,7 +375,7 @@ fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
 pub fn gone(track: &mut Track, event: &Event) {
     track.note_last_counts();
     track.stored = None;
-    track.changed = event.when.map(|when| when.done).or(track.changed);
+    track.times.changed = event.when.map(|when| when.done).or(track.times.changed);
     track.tell(event, &"the Job is gone");
 }
 

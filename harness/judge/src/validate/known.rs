@@ -65,7 +65,7 @@ pub fn check_labels(track: &Track, after: &Job, findings: &mut Findings) {
         let has_occasion = match broken.known {
             Some(Req::S01) => lacks_only_flips(track, after),
             Some(Req::S08) => {
-                let late = |pod: &Pod| track.history.gains_after(track.frontier.earliest(), pod.uid);
+                let late = |pod: &Pod| track.history.gains_after(track.process.frontier.earliest(), pod.uid);
                 track.history.stored.iter().filter(|pod| pod.is_active()).all(late)
             }
             Some(Req::TC09) => !track.occasions.denied_itself,
@@ -95,13 +95,13 @@ pub fn check_full_lists(track: &mut Track, before: &Job, after: &Job, cap: usize
     let enter = added(old.uncounted_succeeded(), new.uncounted_succeeded()).count()
         + added(old.uncounted_failed(), new.uncounted_failed()).count();
     let was_full = old.recorded() >= cap && track.is_built_in();
-    let has_occasion = was_full && track.setbacks.listed_at_refusal >= cap && enter <= 1;
+    let has_occasion = was_full && track.process.setbacks.listed_at_refusal >= cap && enter <= 1;
     for broken in findings.broken.iter_mut().filter(|it| it.req == Req::SC05 && has_occasion) {
         broken.req = Req::J02;
         broken.known = Some(Req::J02);
     }
     if new.recorded() < cap {
-        track.setbacks.listed_at_refusal = 0;
+        track.process.setbacks.listed_at_refusal = 0;
     }
 }
 
@@ -115,7 +115,7 @@ fn lacks_only_flips(track: &Track, after: &Job) -> bool {
 /// (S-03). A watch shows neither refusals nor senders; there another active pod is a sign of the refused deletion.
 pub fn drops_fail_job(track: &Track, event: &Event, status: &JobStatus, pod: &Pod) -> bool {
     let others_left = || track.history.stored.iter().any(|other| other.is_active() && other.uid != pod.uid);
-    let refused = if event.actor.is_none() { others_left() } else { track.refused.deletions > 0 };
+    let refused = if event.actor.is_none() { others_left() } else { track.process.refused.deletions > 0 };
     status.is_recorded(pod.uid) && (refused || track.awaits_pods())
 }
 
@@ -177,7 +177,7 @@ fn overlaps_by_both(track: &Track, stored: &Job, new: &JobStatus) -> bool {
     let was_failed = stored.status.failed_set(completions);
     let replaces = stored.spec.replaces_only_failed();
     let has = |index: Index, holds: &dyn Fn(&Pod) -> bool| {
-        let from = track.frontier.earliest();
+        let from = track.process.frontier.earliest();
         track.history.states_since(from).any(|pod| pod.index == Some(index) && holds(pod))
     };
     completed.iter().filter(|index| failed.contains(*index)).all(|index| {

@@ -40,7 +40,7 @@ pub fn of_release(track: &mut Track, event: &Event, pod: &Pod) {
         relabel(track, event, Req::FT14, Req::S25);
     }
     let by_count = |it: &Violation| it.order == event.order && it.known() == Some(Req::H1);
-    if track.violations.iter().any(by_count) {
+    if track.results.violations.iter().any(by_count) {
         track.occasions.displaced.insert(pod.uid);
     }
 }
@@ -75,7 +75,9 @@ pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
         Req::BO06 if track.occasions.inherits => known(Req::J07),
         Req::BO06 if track.occasions.unseen.inherits_delay(now) => known(Req::J08),
         Req::FT20 if track.occasions.unseen.hides_the_end(held().map(|pod| pod.uid)) => known(Req::J08),
-        Req::PC04 | Req::RP04 | Req::BO11 if track.occasions.unseen.awaits_creation(track.last_event()) => {
+        Req::PC04 | Req::RP04 | Req::BO11
+            if track.occasions.unseen.awaits_creation(track.times.last_event()) =>
+        {
             known(Req::J09)
         }
         _ => broken,
@@ -103,7 +105,8 @@ fn relabel(track: &mut Track, event: &Event, from: Req, known: Req) {
     if !track.is_built_in() {
         return;
     }
-    let of_event = track.violations.iter_mut().filter(|it| it.order == event.order && it.known().is_none());
+    let of_event =
+        track.results.violations.iter_mut().filter(|it| it.order == event.order && it.known().is_none());
     for violation in of_event.filter(|it| it.broken.req == from) {
         violation.broken.req = known;
         violation.broken.known = Some(known);

@@ -49,7 +49,7 @@ impl Track {
     #[must_use]
     pub fn heard(&mut self, event: &Event, uid: Uid, write: OwnWrite) -> Option<OwnWrite> {
         if event.overlapped {
-            self.late.writes.push((uid, self.history.end()));
+            self.process.late.writes.push((uid, self.history.end()));
         }
         if !self.unheard(event) {
             return Some(write);
@@ -70,12 +70,12 @@ impl Track {
     /// Returns `true` if the current process does not know about this request.
     #[must_use]
     pub fn unheard(&self, event: &Event) -> bool {
-        event.unheard || self.late.last == Some(event.order)
+        event.unheard || self.process.late.last == Some(event.order)
     }
 
     /// Treats the writes that may come from a replaced process as such. Returns their pods.
     pub(super) fn unhear_late_writes(&mut self) -> Vec<Uid> {
-        let writes = std::mem::take(&mut self.late.writes);
+        let writes = std::mem::take(&mut self.process.late.writes);
         for (uid, position) in &writes {
             self.history.unhear(*uid, *position);
         }

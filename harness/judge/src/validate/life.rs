@@ -231,10 +231,10 @@ fn number(value: Option<i32>) -> String {
 impl Track {
     /// Begins to keep the life of the Job.
     pub fn keep_life(&mut self, event: &Event) {
-        self.life = Some(Box::default());
+        self.account.life = Some(Box::default());
         self.lives(event);
-        let Some((life, job)) = self.life.as_mut().zip(self.stored.as_ref()) else { return };
-        let how = if self.complete { "created" } else { "first seen" };
+        let Some((life, job)) = self.account.life.as_mut().zip(self.stored.as_ref()) else { return };
+        let how = if self.coverage.complete { "created" } else { "first seen" };
         life.add(format!(
             "the Job is {how}: completions {}, parallelism {}",
             number(job.spec.completions),
@@ -244,7 +244,7 @@ impl Track {
 
     /// Notes the record that is judged next.
     pub fn lives(&mut self, event: &Event) {
-        if let Some(life) = &mut self.life {
+        if let Some(life) = &mut self.account.life {
             life.now = Now { place: Some(event.place), time: event.when.map(|when| when.done) };
         }
     }
@@ -252,22 +252,22 @@ impl Track {
     /// Notes a new state of the Job, before it is stored.
     pub fn live_job(&mut self, event: &Event, after: &Job) {
         self.lives(event);
-        if let Some((life, before)) = self.life.as_mut().zip(self.stored.as_ref()) {
+        if let Some((life, before)) = self.account.life.as_mut().zip(self.stored.as_ref()) {
             life.job_changes(before, after);
         }
     }
 
     /// Notes a new state of a pod, before it is stored.
     pub fn live_pod(&mut self, uid: Uid, after: Option<&Pod>) {
-        if let Some(life) = &mut self.life {
-            life.pod_changes(uid, self.names.get(uid), self.history.known(uid), after);
+        if let Some(life) = &mut self.account.life {
+            life.pod_changes(uid, self.account.names.get(uid), self.history.known(uid), after);
         }
     }
 
     /// Notes that a pod is gone.
     pub fn live_pod_gone(&mut self, event: &Event, uid: Uid) {
         self.lives(event);
-        if let Some(life) = &mut self.life {
+        if let Some(life) = &mut self.account.life {
             life.pod_goes(uid);
         }
     }

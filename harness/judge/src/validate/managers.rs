@@ -16,6 +16,17 @@ use super::job_writes::By;
 use super::settings::Settings;
 use super::track::Track;
 
+/// What is known about the manager of a Job.
+#[derive(Debug, Default)]
+pub struct Manager {
+    /// The manager, if it is not the built-in controller.
+    pub actor: Option<ActorId>,
+    /// It creates pods (`docs/reference/judging.md`, *Identifying the controller*).
+    pub executor: bool,
+    /// Another actor has written the status.
+    pub foreign_status: bool,
+}
+
 /// Actors that manage Jobs with `managedBy`.
 #[derive(Debug, Default)]
 pub struct Managers {
@@ -33,7 +44,7 @@ impl Managers {
     pub fn judge(&self, track: &mut Track, event: &Event) {
         let Some(value) = event.actor.and_then(|actor| self.values.get(&actor)) else { return };
         let mut findings = Findings::new();
-        judge_status_writer(track.managed_by.as_ref(), value, &mut findings);
+        judge_status_writer(track.id.managed_by.as_ref(), value, &mut findings);
         track.take(event, &"status write", findings);
     }
 }
@@ -54,7 +65,7 @@ pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, 
 /// Judges the spec after a write to the status subresource. Only a PUT on the stored version proves that no other write
 /// came between.
 pub fn judge_spec(track: &mut Track, event: &Event, base: Option<u64>, before: &Job, after: &Job) {
-    if event.is_status && base.is_some() && base == track.version {
+    if event.is_status && base.is_some() && base == track.coverage.version {
         let mut findings = Findings::new();
         judge_spec_of_status_write(before, after, &mut findings);
         track.take(event, &"status write", findings);
@@ -82,7 +93,7 @@ pub fn judge_own_metadata(
     settings: &Settings,
 ) {
     let direct = if event.is_status { it.base.is_some() } else { true };
-    let is_newest = it.base.is_none() || it.base == track.version;
+    let is_newest = it.base.is_none() || it.base == track.coverage.version;
     let changes = before.spec != after.spec
         || before.metadata_digest != after.metadata_digest
         || before.finalizers != after.finalizers;

@@ -18,6 +18,7 @@
 //!
 //! Memory is bounded. The validator keeps the living objects, 16 bytes for each pod UID of a living Job, the reorder window, and ids of recent events.
 
+mod account;
 pub mod actor;
 mod backoff;
 mod bindings;
@@ -25,6 +26,7 @@ mod births;
 mod clock;
 mod conclusion;
 pub mod counted;
+mod coverage;
 mod entry;
 pub mod event;
 mod explain;
@@ -58,11 +60,13 @@ mod pod_routes;
 mod pod_writes;
 mod point;
 mod primary;
+mod process;
 mod refusal;
 mod refused_pods;
 mod refused_status;
 mod relists;
 mod repetitions;
+mod results;
 pub mod router;
 pub mod sequence;
 pub mod setbacks;
@@ -70,6 +74,7 @@ mod settings;
 mod standing;
 mod story;
 mod summary;
+mod timeline;
 mod times;
 pub mod track;
 pub mod verdict;

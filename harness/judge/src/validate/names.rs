@@ -124,7 +124,7 @@ impl Judge {
         let jobs = [self.owners.get(&uid).or_else(|| self.former.get(&uid)).copied(), controller];
         for job in jobs.into_iter().flatten() {
             if let Some(track) = self.tracks.get_mut(&job) {
-                track.names.learn(uid, &event.name);
+                track.account.names.learn(uid, &event.name);
                 track.lives(event);
             }
         }
@@ -134,17 +134,17 @@ impl Judge {
 impl Track {
     /// Writes names into the warnings and reasons since the last call, while the names are known.
     pub fn name_texts(&mut self) {
-        let (doubts, warnings) = self.named;
-        for reservation in &mut self.reservations {
-            reservation.text = self.names.write(&reservation.text);
+        let (doubts, warnings) = self.account.named;
+        for reservation in &mut self.results.reservations {
+            reservation.text = self.account.names.write(&reservation.text);
         }
-        for doubt in self.doubts.iter_mut().skip(doubts) {
-            *doubt = self.names.write(doubt);
+        for doubt in self.results.doubts.iter_mut().skip(doubts) {
+            *doubt = self.account.names.write(doubt);
         }
-        for warning in self.warnings.iter_mut().skip(warnings) {
-            warning.text = self.names.write(&warning.text);
+        for warning in self.results.warnings.iter_mut().skip(warnings) {
+            warning.text = self.account.names.write(&warning.text);
         }
-        self.named = (self.doubts.len(), self.warnings.len());
+        self.account.named = (self.results.doubts.len(), self.results.warnings.len());
     }
 
     /// The pods that a violation mentions, with their names.
@@ -160,9 +160,9 @@ impl Track {
         if let (Body::Pod(it), false) = (&event.body, event.name.is_empty()) {
             pods.extend(it.uid.map(|uid| (uid, event.name.clone())));
         }
-        self.names.mentioned(write, &mut pods);
+        self.account.names.mentioned(write, &mut pods);
         for guard in iter::once(broken).chain(views.iter().flat_map(|view| &view.broken)) {
-            self.names.mentioned(&guard.to_string(), &mut pods);
+            self.account.names.mentioned(&guard.to_string(), &mut pods);
         }
         pods
     }
@@ -174,19 +174,19 @@ impl Track {
         let pods = self.history.stored.iter().chain(self.history.ownerless.iter());
         let is_over = self.stored.as_ref().is_none_or(|job| job.status.is_finished());
         let held = pods.filter(|pod| pod.finalizer && (is_over || pod.is_terminated()));
-        held.filter_map(|pod| Some((pod.uid, self.names.get(pod.uid)?.clone()))).take(SHOWN).collect()
+        held.filter_map(|pod| Some((pod.uid, self.account.names.get(pod.uid)?.clone()))).take(SHOWN).collect()
     }
 
     /// Notes that a pod is gone.
     pub fn name_leaves(&mut self, uid: Uid) {
         self.name_texts();
-        self.names.leaves(uid);
+        self.account.names.leaves(uid);
     }
 
     /// Forgets the names of a finished Job. Later events of a pod show its name again.
     pub fn forget_names(&mut self) {
         self.name_texts();
-        self.names = Names::default();
+        self.account.names = Names::default();
     }
 }
 

@@ -260,8 +260,9 @@ impl Track {
     /// are excluded, since the trace shows them without a version.
     #[must_use]
     pub fn read_unseen(&self, settings: &Settings) -> Option<u64> {
-        let read = self.sight.pods.filter(|seen| seen.sync.is_some() && self.bounds.is_read())?;
-        let reach = self.bounds.positions?;
+        let read =
+            self.process.sight.pods.filter(|seen| seen.sync.is_some() && self.process.bounds.is_read())?;
+        let reach = self.process.bounds.positions?;
         let removal = reach.to.is_some_and(|to| to > reach.from);
         (!removal && !settings.observations.has_shown(read.version)).then_some(read.version)
     }
@@ -270,18 +271,18 @@ impl Track {
     /// sync.
     pub fn enter_sync(&mut self, event: &Event, settings: &Settings) {
         let (Some(observer), Some(when)) = (event.observer, event.when) else { return };
-        let sight = settings.observations.sight(observer, &self.namespace, &self.name, when.received);
-        if event.posthumous || sight == self.sight || sight.sync() < self.sight.sync() {
+        let sight = settings.observations.sight(observer, &self.id.namespace, &self.id.name, when.received);
+        if event.posthumous || sight == self.process.sight || sight.sync() < self.process.sight.sync() {
             return;
         }
-        if sight.sync() > self.sight.sync() {
+        if sight.sync() > self.process.sight.sync() {
             self.sync_ends();
-            self.frontier.sync_begins();
-            (self.excused_writes, self.refused) = (0, Refused::default());
+            self.process.frontier.sync_begins();
+            (self.process.excused_writes, self.process.refused) = (0, Refused::default());
         }
-        self.sight = sight;
-        self.bounds = Bounds {
-            versions: sight.jobs.map(|seen| self.frontier.reach(seen)),
+        self.process.sight = sight;
+        self.process.bounds = Bounds {
+            versions: sight.jobs.map(|seen| self.process.frontier.reach(seen)),
             positions: sight.pods.map(|seen| self.history.reach(seen)),
             began: sight.began(),
             beside: false,
@@ -293,7 +294,7 @@ impl Track {
     #[must_use]
     pub fn reach_of_sender(&self, event: &Event, settings: &Settings) -> Option<Position> {
         let (observer, when) = event.observer.zip(event.when)?;
-        let sight = settings.observations.sight(observer, &self.namespace, &self.name, when.received);
+        let sight = settings.observations.sight(observer, &self.id.namespace, &self.id.name, when.received);
         let seen =
             sight.pods.filter(|seen| seen.sync.is_some() && Some(seen.version) >= self.history.forgotten)?;
         Some(self.history.reach(seen).from)
@@ -302,14 +303,14 @@ impl Track {
     /// Returns `true` if the trace shows that the current sync began after the deletion of the Job.
     #[must_use]
     pub fn began_after_deletion(&self) -> bool {
-        let began = self.sight.sync();
-        began.zip(self.deleting_since).is_some_and(|(began, since)| since < began)
+        let began = self.process.sight.sync();
+        began.zip(self.times.deleting_since).is_some_and(|(began, since)| since < began)
     }
 
     /// Notes a write of the manager to a pod that changed nothing, if the trace shows what the sync had read. Otherwise
     /// a view may contain the effect in any case.
     pub fn acknowledges(&mut self, uid: Uid, write: OwnWrite) {
-        if self.sight.sync().is_some() {
+        if self.process.sight.sync().is_some() {
             self.history.acknowledge(uid, write);
         }
     }

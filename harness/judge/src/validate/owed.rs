@@ -109,7 +109,7 @@ impl Owed {
 #[must_use]
 pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     // An obligation follows from the state of the Job and its pods, so it is as old as their last change.
-    let since = track.changed.max(track.pods_changed);
+    let since = track.times.changed.max(track.times.pods_changed);
     let mut list = Vec::new();
     let mut owe =
         |req: Req, obligation: Obligation, since: Option<i64>| list.push(Owed { req, obligation, since });
@@ -128,7 +128,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         };
         owe(req, Obligation::DeleteExpiredJob, Some(expiry.0.saturating_mul(1_000_000)));
     }
-    if !track.executor && !job.is_managed_by_built_in() || !track.complete {
+    if !track.manager.executor && !job.is_managed_by_built_in() || !track.coverage.complete {
         return list;
     }
     if job.status.is_finished() {
@@ -147,16 +147,16 @@ fn unfinished(
     settings: &Settings,
     owe: &mut impl FnMut(Req, Obligation, Option<i64>),
 ) {
-    let since = track.changed.max(track.pods_changed);
+    let since = track.times.changed.max(track.times.pods_changed);
     let pods = &track.history.stored;
     let mut view = View {
         ownerless: Some(&track.history.ownerless),
-        namespace_terminating: track.setbacks.has_no_namespace(),
+        namespace_terminating: track.process.setbacks.has_no_namespace(),
         constants: &settings.constants,
         gates: settings.gates,
         ..View::of(job, pods)
     };
-    view.backoff = track.backoff.in_view(&view, &[]);
+    view.backoff = track.process.backoff.in_view(&view, &[]);
     for (req, obligation, since) in owed_work(track, &view) {
         owe(req, obligation, since);
     }
@@ -168,7 +168,7 @@ fn unfinished(
     }
     if let Some(deadline) = obligations::deadline(job) {
         let due = deadline.0.saturating_mul(1_000_000);
-        owe(Req::SU10, Obligation::FailAtDeadline, Some(due).max(track.setbacks.status));
+        owe(Req::SU10, Obligation::FailAtDeadline, Some(due).max(track.process.setbacks.status));
     }
     if obligations::must_suspend(job, &pods.sums()) {
         owe(Req::SU01, Obligation::DeleteSuspended, since);

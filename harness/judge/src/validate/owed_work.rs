@@ -32,12 +32,12 @@ pub fn owed_work(track: &Track, view: &View<'_>) -> Vec<Debt> {
 
 /// The last event, or the last refused status write: until then the work of a status write was attempted.
 pub(super) fn last_try(track: &Track) -> Option<i64> {
-    track.last_setback().max(track.setbacks.status)
+    track.last_setback().max(track.process.setbacks.status)
 }
 
 /// The requirement of an obligation: EN-07 if a server error was the last event.
 fn after_outage(track: &Track, otherwise: Req) -> Req {
-    if track.setbacks.server_error > track.last_event() { Req::EN07 } else { otherwise }
+    if track.process.setbacks.server_error > track.times.last_event() { Req::EN07 } else { otherwise }
 }
 
 /// FT-02: terminated pods are recorded, lose their finalizer, and are counted. PC-13: other failures do not stop that.
@@ -48,8 +48,8 @@ fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     }
     let since = last_try(track);
     let req = match () {
-        () if track.setbacks.pod_write > track.setbacks.server_error => Req::EN06,
-        () if track.setbacks.creation > track.last_event() => Req::PC13,
+        () if track.process.setbacks.pod_write > track.process.setbacks.server_error => Req::EN06,
+        () if track.process.setbacks.creation > track.times.last_event() => Req::PC13,
         () => after_outage(track, Req::FT02),
     };
     Some((req, Obligation::Count, since))
@@ -57,18 +57,18 @@ fn accounting(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
 
 /// Missing pods are created once no delay runs.
 fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
-    if !obligations::must_create(view, tally) || track.setbacks.has_no_namespace() {
+    if !obligations::must_create(view, tally) || track.process.setbacks.has_no_namespace() {
         return None;
     }
     let req = match () {
-        () if track.namesake && track.counted.made.is_empty() => Req::BO06,
+        () if track.id.namesake && track.counted.made.is_empty() => Req::BO06,
         () if view.spec().backoff_limit_per_index.is_some() => Req::BO11,
         () if view.cache.sums().terminating > 0 => Req::RP04,
         () => Req::PC04,
     };
     let req = after_outage(track, req);
     let micros = |time: Time| time.0.saturating_mul(1_000_000);
-    let since = track.last_setback().max(track.setbacks.creation);
+    let since = track.last_setback().max(track.process.setbacks.creation);
     since.map(|since| (req, Obligation::Create, Some(since.max(delay_end(view).map_or(0, micros)))))
 }
 

@@ -55,7 +55,8 @@ impl Judge {
         }
         let label = labels.iter().find(|(name, _)| &**name == CONTROLLER_UID_LABEL);
         let Some((_, uid)) = label else { return };
-        let Some(track) = self.tracks.get_mut(&Uid::parse(uid)).filter(|track| track.complete) else {
+        let Some(track) = self.tracks.get_mut(&Uid::parse(uid)).filter(|track| track.coverage.complete)
+        else {
             return;
         };
         let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
@@ -106,7 +107,7 @@ impl Track {
         }
         let Some(before) = self.history.ownerless.get(pod.uid).cloned() else {
             if releases || deletes {
-                self.note_time(event);
+                self.times.note(self.history.end(), event);
             }
             if releases {
                 let own = self.heard(event, pod.uid, OwnWrite::Release);
@@ -116,7 +117,7 @@ impl Track {
             }
             return;
         };
-        self.note_time(event);
+        self.times.note(self.history.end(), event);
         let after = Some(Pod { controlled: false, ..pod.clone() }).filter(|pod| pod.finalizer && !it.gone);
         let leaves_history = after.is_none();
         if releases {
@@ -141,8 +142,8 @@ impl Track {
     fn judge_removal_from_ownerless(&mut self, event: &Event, pod: &Pod, settings: &Settings) {
         let counted = &self.counted.counted;
         if may_remove_finalizer_by_truth(self.stored.as_deref(), pod, &|uid| counted.contains(&uid)) {
-            self.premises.premise(Req::FT21);
-            self.judged += 1;
+            self.results.premises.premise(Req::FT21);
+            self.results.judged += 1;
             return;
         }
         let write = Words(|f: &mut Formatter<'_>| {
@@ -150,8 +151,8 @@ impl Track {
         });
         let chosen = self.history.finalizers_removed_in_sync();
         // The orphan path is part of no sync (FT-22).
-        let read = self.bounds;
-        self.bounds = read.beside();
+        let read = self.process.bounds;
+        self.process.bounds = read.beside();
         self.judge_by_views(event, settings, &write, Versions::Any, event.latest(), &|view, findings| {
             if view.ownerless.is_some_and(|ownerless| ownerless.get(pod.uid).is_some()) {
                 findings.premise(Req::FT21);
@@ -159,7 +160,7 @@ impl Track {
                 judge_finalizer_removal(view, pod, &|uid| chosen.contains(&uid), findings);
             }
         });
-        self.bounds = read;
+        self.process.bounds = read;
     }
 }
 

@@ -15,9 +15,9 @@ pub fn judge_pod_deletion(track: &mut Track, event: &Event, before: &Pod, after:
     let mut findings = Findings::new();
     let grace = after.metadata.deletion_grace_period_seconds.unwrap_or(0);
     validate_pod_deletion(before, &after.pod, grace, &mut findings);
-    let judged = track.judged;
+    let judged = track.results.judged;
     track.take(event, &format_args!("deletion of {}", story::pod(before)), findings);
-    track.judged = judged;
+    track.results.judged = judged;
 }
 
 /// Judges the times of the stored status by the deletion of a pod in a watch. The API server marks a pod no later than
@@ -25,12 +25,12 @@ pub fn judge_pod_deletion(track: &mut Track, event: &Event, before: &Pod, after:
 pub fn judge_earlier_times(track: &mut Track, event: &Event, before: &Pod, after: &PodObject) {
     let is_marked = after.pod.deleting && !before.deleting && event.when.is_none();
     let marked = after.metadata.deletion_timestamp.filter(|_| is_marked);
-    let stored = track.stored.clone().filter(|_| track.executor && !track.foreign_status);
+    let stored = track.stored.clone().filter(|_| track.manager.executor && !track.manager.foreign_status);
     if let (Some(marked), Some(job)) = (marked, stored) {
         let mut findings = Findings::new();
         judge_by_later_event(&job.status, marked, &mut findings);
-        let judged = track.judged;
+        let judged = track.results.judged;
         track.take(event, &format_args!("deletion of {}", story::pod(before)), findings);
-        track.judged = judged;
+        track.results.judged = judged;
     }
 }

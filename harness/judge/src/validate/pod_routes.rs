@@ -251,7 +251,7 @@ impl Judge {
         let without_finalizer = !pod.finalizer || it.gone;
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.note_time(event);
+            track.times.note(track.history.end(), event);
             if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
                 if by == By::Manager
                     && track.is_built_in()
@@ -265,7 +265,7 @@ impl Judge {
                 track.find_missing_pod_write(event, it, &before, pod);
             }
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
-            track.history.forget_before(track.frontier.earliest());
+            track.history.forget_before(track.process.frontier.earliest());
             if without_finalizer {
                 track.rest();
             }
@@ -304,7 +304,7 @@ impl Judge {
                 track.find_missing_pod_write(event, it, &before, pod);
             }
             if keeps_owner(event, it) {
-                let since = track.pods_seen.get(&pod.uid).map_or(0, |seen| seen.order);
+                let since = track.coverage.pods_seen.get(&pod.uid).map_or(0, |seen| seen.order);
                 track.lacks(event, "a write of a pod is missing: it lost its owner", Since::Order(since));
                 by = By::Other;
             }
@@ -364,8 +364,8 @@ impl Judge {
         self.owners.insert(pod.uid, job);
         let Some(track) = self.tracks.get_mut(&job) else { return };
         // A creation with a server error may have been committed.
-        if !created && keeps_owner(event, it) && track.setbacks.lost_creations == 0 {
-            if track.complete {
+        if !created && keeps_owner(event, it) && track.process.setbacks.lost_creations == 0 {
+            if track.coverage.complete {
                 let since = Since::Time(pod.created.0.saturating_mul(1_000_000));
                 track.lacks(event, "a write of a pod is missing: the Job became its owner", since);
             }
@@ -373,7 +373,7 @@ impl Judge {
             return;
         }
         // A pod of a Job that was first seen in mid-life may be older than the watch.
-        if created && (event.actor.is_some() || track.complete) {
+        if created && (event.actor.is_some() || track.coverage.complete) {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
             pod_writes::adopted(track, event, ownerless_pod.as_ref(), pod, labels, by, &self.settings);

@@ -41,7 +41,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
     match by {
         By::Manager => {
             judge_new_pod(track, event, it.birth.as_deref(), pod, &write, settings);
-            track.executor = true;
+            track.manager.executor = true;
             // S-08: a sender without a response does not wait for the pod.
             if !track.unheard(event) {
                 track.counted.made.insert(pod.uid);
@@ -77,11 +77,11 @@ pub fn judge_new_pod(
     }
     // Only times within objects show the order of a watch.
     let is_shown_alone = event.when.is_none() && birth.is_some();
-    let has_own_times = track.executor && !track.foreign_status;
+    let has_own_times = track.manager.executor && !track.manager.foreign_status;
     if let Some(job) = track.stored.as_ref().filter(|_| is_shown_alone && has_own_times) {
         judge_by_later_event(&job.status, pod.created, &mut findings);
     }
-    let warning = track.setbacks.judge_retry(event, settings, &mut findings);
+    let warning = track.process.setbacks.judge_retry(event, settings, &mut findings);
     warning.into_iter().for_each(|warning| track.warn(event, warning));
     track.take(event, write, findings);
     let idle_until = settings.idle_until(event, pod.created);
@@ -138,7 +138,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         track.pod_changed(after.uid, (!gone).then(|| after.clone()), own);
         return;
     };
-    track.uncertain.remove(&after.uid);
+    track.process.uncertain.remove(&after.uid);
     track.occasions.unseen.pod_changed(after);
     if !gone {
         track.contradicts_refusal(event, after.uid);
@@ -222,7 +222,7 @@ pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By,
     let read = |job: std::sync::Arc<Job>| settings.gates.read(&job);
     let stored = track.stored.clone().map(read);
     // The basis of decisions is not known for a Job that was first seen in mid-life (S-03 depends on earlier refusals).
-    let had_failed = track.complete
+    let had_failed = track.coverage.complete
         && match event.posthumous {
             true => had_seen_it_fail(track, event, before, settings),
             false => !chosen_before_it_failed(track, event, before, settings),
@@ -233,9 +233,9 @@ pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By,
     let counted = &track.counted.counted;
     if may_remove_finalizer_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
         for req in [Req::FT03, Req::FT14] {
-            track.premises.premise(req);
+            track.results.premises.premise(req);
         }
-        track.judged += 1;
+        track.results.judged += 1;
         return;
     }
     let pod = before.clone();
@@ -326,13 +326,13 @@ pub(super) fn of_pod<'a>(
 fn may_be_the_managers(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) -> bool {
     let chosen_before = !pod.finalizer;
     let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
-    !track.complete || track.might(&of_pod(event, settings, &judge))
+    !track.coverage.complete || track.might(&of_pod(event, settings, &judge))
 }
 
 /// Judges the manager's decision to delete a pod, whether it was accepted or not. `pod` is the state in etcd.
 pub fn judge_deleted(track: &mut Track, event: &Event, pod: &Pod, write: &dyn Display, settings: &Settings) {
     // A pod without a finalizer because of a user's write was not chosen by a sync (S-11).
-    let was_let_go = !track.complete || track.counted.let_go.contains(&pod.uid);
+    let was_let_go = !track.coverage.complete || track.counted.let_go.contains(&pod.uid);
     let chosen_before =
         !pod.finalizer && was_let_go && !track.history.finalizers_removed_in_sync().contains(&pod.uid);
     let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
@@ -361,7 +361,7 @@ pub fn adopted(
         let mut findings = Findings::new();
         let write = Words(|f: &mut Formatter<'_>| write!(f, "adoption of {}", story::pod(after)));
         // A watch of a Job that was first seen in mid-life does not show who adopted a pod, and when.
-        let told = event.actor.is_some() || track.complete;
+        let told = event.actor.is_some() || track.coverage.complete;
         match (track.shown(), before.filter(|_| told)) {
             // The Job may have been deleted between the GET and the PATCH.
             (Some(job), Some(before)) if job.deleting && !track.began_after_deletion() => {
@@ -386,14 +386,14 @@ pub fn adopted(
             track.counted.readopted.insert(after.uid);
         }
         track.take(event, &write, findings);
-        track.executor = true;
+        track.manager.executor = true;
         track.counted.made.insert(after.uid);
         let gain = track.heard(event, after.uid, OwnWrite::Adopt(Box::new(after.clone())));
         track.pod_changed(after.uid, Some(after.clone()), gain);
     } else {
         // S-08: the pod may come from a creation whose response was lost.
-        if track.setbacks.lost_creations > 0 && by == By::Other {
-            track.setbacks.lost_creations -= 1;
+        if track.process.setbacks.lost_creations > 0 && by == By::Other {
+            track.process.setbacks.lost_creations -= 1;
             track.counted.made.insert(after.uid);
         }
         track.pod_changed(after.uid, Some(after.clone()), None);

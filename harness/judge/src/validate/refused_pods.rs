@@ -51,7 +51,7 @@ pub fn refused(
     match (event.verb, event.code) {
         (Some(Verb::Delete), 404) => track.pod_write_refused(RefusedWrite::DeletionOfNothing),
         (Some(Verb::Patch), 404) => {
-            track.refused.add(RefusedWrite::RemovalWithoutEffect);
+            track.process.refused.add(RefusedWrite::RemovalWithoutEffect);
             let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.is_recorded(*uid));
             track.counted.vanished.extend(uid.filter(listed));
         }
@@ -59,7 +59,7 @@ pub fn refused(
         (Some(Verb::Delete | Verb::Patch), code) => {
             track.pod_write_refused(RefusedWrite::Deletion);
             let listed = track.stored.as_ref().map_or(0, |job| job.status.recorded());
-            track.setbacks.pod_write_refused(event, listed);
+            track.process.setbacks.pod_write_refused(event, listed);
             if code >= 500 {
                 uncertain(track, event, it, uid);
             }
@@ -105,7 +105,7 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
         _ if it.names_owner == Some(true) => (None, OwnWrite::Release),
         _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::RemoveFinalizer),
     };
-    track.uncertain.insert(pod.uid, committed);
+    track.process.uncertain.insert(pod.uid, committed);
 }
 
 /// Judges a refused creation, which adds no pod (PC-12, PC-13).
@@ -121,7 +121,7 @@ pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, setting
         pod_writes::judge_new_pod(track, event, it.birth.as_deref(), &pod, &write, settings);
     }
     let message = it.message.as_deref().unwrap_or_default();
-    track.setbacks.creation_refused(event, message);
+    track.process.setbacks.creation_refused(event, message);
     track.pod_write_refused(refused_creation(message));
     track.tell(event, &format_args!("creation of a pod refused with {}", event.code));
 }

@@ -31,7 +31,11 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     track.find_unseen_base(it);
     track.trouble.refused(event);
     track.came_to_nothing(event);
-    if track.complete && track.executor && !event.posthumous && track.sight.sync().is_some() {
+    if track.coverage.complete
+        && track.manager.executor
+        && !event.posthumous
+        && track.process.sight.sync().is_some()
+    {
         // BO-05: 1.36 keeps the record of a sync only after its status write; other controllers may keep it when they
         // decide. The trace shows the basis of the record if it shows what the sync had read.
         let (versions, latest) = (Versions::Any, event.latest());
@@ -41,10 +45,10 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.keep_backoff(false, settings);
     }
     judge_content(track, event, it, settings);
-    let refused = track.refused;
+    let refused = track.process.refused;
     track.status_tried();
-    track.retried_from = (event.code >= 500).then_some(track.previous_sync);
-    track.setbacks.status_refused(event);
+    track.process.retried_from = (event.code >= 500).then_some(track.process.previous_sync);
+    track.process.setbacks.status_refused(event);
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),
         409 if !event.injected => conflict(track, event, it),
@@ -58,8 +62,9 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
 /// stored version.
 fn judge_content(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
     let (Some(stored), Some(attempted)) = (track.shown(), it.attempted.as_deref()) else { return };
-    let is_judged = track.executor && track.complete && !event.posthumous && !event.injected;
-    let is_of_stored = it.base.is_some() && it.base == track.version && attempted.uid == track.uid;
+    let is_judged = track.manager.executor && track.coverage.complete && !event.posthumous && !event.injected;
+    let is_of_stored =
+        it.base.is_some() && it.base == track.coverage.version && attempted.uid == track.id.uid;
     let by_environment = matches!(event.code, 400 | 403 | 422);
     let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
     let is_allowed = || would_refuse_status(&settings.rules, &stored, &proposed).is_none();
@@ -88,7 +93,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         track.trouble.refusal.refused(event, it.message.as_deref());
         return;
     };
-    if it.base.zip(track.version).is_some_and(|(base, version)| base != version) {
+    if it.base.zip(track.coverage.version).is_some_and(|(base, version)| base != version) {
         // The server validated the write against another version.
         return;
     }
@@ -98,8 +103,8 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         if event.injected {
             return;
         }
-        if track.executor && message.contains(" is invalid: ") {
-            track.judged += 1;
+        if track.manager.executor && message.contains(" is invalid: ") {
+            track.results.judged += 1;
             let (expected, found) = ("a status that validation accepts".into(), Operand::Text(message));
             let broken =
                 Broken { req: Req::SS37, what: "response to the status write", expected, found, known: None };
@@ -117,41 +122,42 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         hides.then_some(Req::BO02)
     });
     track.trouble.status_refused(known.filter(|_| track.is_built_in()));
-    let req = known.unwrap_or(if track.executor { Req::SS37 } else { broken.req });
+    let req = known.unwrap_or(if track.manager.executor { Req::SS37 } else { broken.req });
     let found = Operand::Text(format!("{}: {}", broken.req, message));
-    track.judged += 1;
+    track.results.judged += 1;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());
 }
 
 /// The API server answers 404 only for an object that is gone. The trace shows the Job, so something is missing.
 fn missing(track: &mut Track, event: &Event, it: &JobEvent) {
-    let is_of_it = it.attempted.as_ref().is_some_and(|job| job.uid == track.uid);
+    let is_of_it = it.attempted.as_ref().is_some_and(|job| job.uid == track.id.uid);
     if is_of_it
-        && event.name == track.name
+        && event.name == track.id.name
         && track.shown().is_some_and(|job| !job.deleting)
-        && track.gap.is_none()
+        && track.coverage.gap.is_none()
     {
-        let reason = format!("the API server answers 404 to a status write, but Job {} exists", track.name);
+        let reason =
+            format!("the API server answers 404 to a status write, but Job {} exists", track.id.name);
         track.reserve(Note::on(event, reason));
     }
 }
 
 /// SS-32: a conflict needs a concurrent write.
 fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
-    let (Some(base), Some(stored)) = (it.base, track.version) else { return };
-    let recent = match (&track.replaced, event.when, track.changed) {
+    let (Some(base), Some(stored)) = (it.base, track.coverage.version) else { return };
+    let recent = match (&track.times.replaced, event.when, track.times.changed) {
         (_, Some(when), Some(changed)) => changed >= when.received,
         _ => true,
     };
-    let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.uid);
+    let uid_differs = it.attempted.as_ref().is_some_and(|job| job.uid != track.id.uid);
     // A conflict of UIDs: the request was meant for another Job of this name.
     let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
-    let explained = base != stored || recent || uid_differs || precondition || track.gap.is_some();
+    let explained = base != stored || recent || uid_differs || precondition || track.coverage.gap.is_some();
     let mut findings = Findings::new();
     let expected = "accepted, since the request has the stored resourceVersion";
     findings.require(Req::SS32, explained, "response to the status write", expected, "409 Conflict");
-    let judged = track.judged;
+    let judged = track.results.judged;
     track.take(event, &"refused status write", findings);
-    track.judged = judged;
+    track.results.judged = judged;
 }

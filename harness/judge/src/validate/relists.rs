@@ -106,10 +106,10 @@ impl Departures {
         if self.0.len() == DEPARTED {
             self.0.pop_front();
         }
-        let delay = track.backoff.ends(constants).filter(|_| track.is_built_in());
-        let key = (track.namespace.clone(), track.name.clone());
+        let delay = track.process.backoff.ends(constants).filter(|_| track.is_built_in());
+        let key = (track.id.namespace.clone(), track.id.name.clone());
         let version = version.unwrap_or(latest.saturating_add(1));
-        self.0.push_back(Departure { key, uid: track.uid, version, delay });
+        self.0.push_back(Departure { key, uid: track.id.uid, version, delay });
     }
 
     /// Returns `true` if a Job with this name is gone.
@@ -139,11 +139,12 @@ impl Judge {
         let at = event.when.map(|when| when.done).or(self.end.last);
         self.settings.restarted(Some(name), at.unwrap_or(i64::MIN));
         let settings = &self.settings;
-        let is_meant = |track: &&mut Track| settings.means_manager(name, track.is_built_in(), track.manager);
+        let is_meant =
+            |track: &&mut Track| settings.means_manager(name, track.is_built_in(), track.manager.actor);
         for track in self.tracks.values_mut().filter(is_meant) {
-            track.backoff.lose();
+            track.process.backoff.lose();
             track.history.forget_misses();
-            track.frontier.forget_clock();
+            track.process.frontier.forget_clock();
             track.occasions.inherits = false;
             track.occasions.unseen.restarted();
         }

@@ -254,8 +254,8 @@ impl Judge {
             if track.stored.as_ref().is_none_or(|job| !job.status.is_finished()) {
                 track.doubt(reason.to_owned());
             }
-            track.gap = Some(self.events);
-            track.stale = true;
+            track.coverage.gap = Some(self.events);
+            track.coverage.stale = true;
         }
     }
 
@@ -269,13 +269,13 @@ impl Judge {
             // UG-14: without the gate the field does not exist.
             Role::JobController => built_in || !self.settings.gates.job_managed_by,
             Role::Other if !built_in || !named => {
-                if manages && track.manager.is_none() {
-                    track.manager = Some(actor);
-                    if let Some(value) = track.managed_by.as_ref().filter(|_| !built_in) {
+                if manages && track.manager.actor.is_none() {
+                    track.manager.actor = Some(actor);
+                    if let Some(value) = track.id.managed_by.as_ref().filter(|_| !built_in) {
                         self.managers.note(actor, value);
                     }
                 }
-                track.manager == Some(actor)
+                track.manager.actor == Some(actor)
             }
             Role::Other | Role::TtlController | Role::GarbageCollector | Role::PodGc | Role::Kubelet => false,
         };
@@ -283,7 +283,7 @@ impl Judge {
             if let (Role::Other, Some(when)) = (role, event.when) {
                 self.end.managers.insert(actor, when.done);
             }
-            track.executor |= built_in;
+            track.manager.executor |= built_in;
             track.enter_sync(event, &self.settings);
             track.note_work(event, &self.settings);
         }
@@ -301,8 +301,8 @@ impl Judge {
         if event.is_accepted() && it.hidden && it.after.is_none() && !it.gone {
             if let Some(track) = self.tracks.get_mut(&uid) {
                 track.doubt("the audit level hides a write of the Job".to_owned());
-                track.gap = Some(event.order);
-                track.stale = true;
+                track.coverage.gap = Some(event.order);
+                track.coverage.stale = true;
             }
             return;
         }
@@ -330,7 +330,7 @@ impl Judge {
         let Some(track) = self.tracks.get_mut(&uid) else { return };
         track.counted.strange = strange;
         if event.actor.is_none() && track.is_built_in() {
-            track.executor = true;
+            track.manager.executor = true;
         }
         if by == By::Other && role == Role::Other && event.is_status && event.is_accepted() {
             self.managers.judge(track, event);
@@ -370,7 +370,7 @@ impl Judge {
         if track.stored.is_some() {
             job_writes::gone(track, event);
         }
-        let key = (track.namespace.clone(), track.name.clone());
+        let key = (track.id.namespace.clone(), track.id.name.clone());
         if self.names.get(&key) == Some(&uid) {
             self.names.remove(&key);
         }
@@ -406,33 +406,34 @@ impl Judge {
         let it = JobEvent::state(after);
         job_writes::updated(track, event, &it, by, &self.settings);
         // The version after the deletion is not shown.
-        track.version = None;
+        track.coverage.version = None;
         if !held {
             self.job_gone(event, job.uid);
         }
     }
 
     fn close(&mut self, mut track: Track) {
-        if !self.settings.wanted.has(&track.namespace, &track.name) {
-            return self.others.add(&track.namespace, &track.name);
+        if !self.settings.wanted.has(&track.id.namespace, &track.id.name) {
+            return self.others.add(&track.id.namespace, &track.id.name);
         }
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
-        let is_overdue =
-            |it: &Owed| it.is_overdue(&self.end, track.manager) || track.standing.is_overdue(it.obligation);
+        let is_overdue = |it: &Owed| {
+            it.is_overdue(&self.end, track.manager.actor) || track.standing.is_overdue(it.obligation)
+        };
         let (overdue, mut pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let (excused, overdue) = overdue.into_iter().partition(|it| track.trouble.refusal.excuses(it));
         pending.extend::<Vec<Owed>>(excused);
         if let Some(note) = track.trouble.refusal.reason(&pending) {
             track.reserve(note);
         }
-        let place = track.story.back().map(|note| note.place);
+        let place = track.account.story.back().map(|note| note.place);
         let overdue: Vec<Owed> = overdue;
         for debt in overdue {
             let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
             track.overdue(place, broken);
         }
-        for req in track.premises.premises() {
+        for req in track.results.premises.premises() {
             *self.premises.entry(req).or_default() += 1;
         }
         self.verdicts.push(track.verdict(pending));
@@ -440,7 +441,9 @@ impl Judge {
 
     fn finish(mut self, hidden: u64, actors: Actors) -> Summary {
         let mut tracks: Vec<Track> = std::mem::take(&mut self.tracks).into_values().collect();
-        tracks.sort_by(|a, b| (&a.namespace, &a.name, a.uid).cmp(&(&b.namespace, &b.name, b.uid)));
+        tracks.sort_by(|a, b| {
+            (&a.id.namespace, &a.id.name, a.id.uid).cmp(&(&b.id.namespace, &b.id.name, b.id.uid))
+        });
         for track in tracks {
             self.close(track);
         }
@@ -474,8 +477,8 @@ fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
         ..(*stored).clone()
     };
     if let Some(version) = metadata.resource_version {
-        track.has_version(version, event.order);
+        track.coverage.has_version(version, event.order);
     }
     track.stored = Some(Arc::new(job.clone()));
-    track.frontier.push(Arc::new(job), (metadata.resource_version, Written::default()), false, false);
+    track.process.frontier.push(Arc::new(job), (metadata.resource_version, Written::default()), false, false);
 }

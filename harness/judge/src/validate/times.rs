@@ -12,7 +12,7 @@ use super::track::Track;
 
 /// Lower bound for the time of the stored version of the Job.
 pub fn written(track: &Track) -> Option<Time> {
-    track.written.map(|micros| Time(micros.div_euclid(1_000_000)))
+    track.times.written.map(|micros| Time(micros.div_euclid(1_000_000)))
 }
 
 /// Warns of a time that changes without a transition, and of a transition that is later than the write.

@@ -49,12 +49,12 @@ pub fn judge_truth(
     findings: &mut Findings,
 ) {
     let every = |job: &Job, new: &JobStatus, findings: &mut Findings| {
-        judge_contract(&job.status, new, track.executor, findings);
-        if track.executor {
+        judge_contract(&job.status, new, track.manager.executor, findings);
+        if track.manager.executor {
             truth(job, new, findings);
         }
     };
-    if gates.delays_terminal_condition() || !track.executor {
+    if gates.delays_terminal_condition() || !track.manager.executor {
         return every(before, new, findings);
     }
     let guards = WithoutInterim { with_interim: &every, truth: &every, unwritten_decision: &|| None };

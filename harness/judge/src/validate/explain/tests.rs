@@ -54,7 +54,7 @@ fn pods_seen(count: usize) -> impl Fn(&View<'_>, &mut Findings) {
 }
 
 fn broken(track: &Track) -> Vec<Req> {
-    track.violations.iter().map(|it| it.broken.req).collect()
+    track.results.violations.iter().map(|it| it.broken.req).collect()
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn a_write_that_a_view_explains_is_judged_and_its_premises_are_kept() {
     let mut track = track();
     track.pod_changed(Uid(1), Some(pod(1)), None);
     assert!(judge(&mut track, &settings(), &pods_seen(1)));
-    assert_eq!((track.judged, broken(&track), track.doubts.len()), (1, Vec::new(), 0));
-    assert_eq!(track.premises.premises().collect::<Vec<_>>(), [Req::PC01]);
+    assert_eq!((track.results.judged, broken(&track), track.results.doubts.len()), (1, Vec::new(), 0));
+    assert_eq!(track.results.premises.premises().collect::<Vec<_>>(), [Req::PC01]);
 }
 
 #[test]
@@ -72,22 +72,22 @@ fn a_write_that_no_view_explains_is_a_violation_with_the_closest_views() {
     track.pod_changed(Uid(1), Some(pod(1)), None);
     assert!(!judge(&mut track, &settings(), &pods_seen(2)));
     assert_eq!(broken(&track), [Req::PC01]);
-    let violation = &track.violations[0];
+    let violation = &track.results.violations[0];
     assert_eq!((violation.write.as_str(), violation.broken.known), ("write", None));
     assert_eq!(violation.views.len(), 2);
     // Later writes are judged against the state of etcd.
-    assert_eq!(track.frontier.earliest(), track.history.end());
+    assert_eq!(track.process.frontier.earliest(), track.history.end());
 }
 
 #[test]
 fn a_job_with_unknown_pods_and_a_write_of_a_terminated_process_are_not_judged() {
     let mut incomplete = track();
-    incomplete.complete = false;
+    incomplete.coverage.complete = false;
     assert!(judge(&mut incomplete, &settings(), &pods_seen(2)));
     let mut complete = track();
     let posthumous = Event { posthumous: true, ..write_at(20) };
     assert!(complete.judge_by_views(&posthumous, &settings(), &"write", Versions::Any, None, &pods_seen(2)));
-    assert_eq!((incomplete.judged, complete.judged), (0, 0));
+    assert_eq!((incomplete.results.judged, complete.results.judged), (0, 0));
 }
 
 #[test]
@@ -95,8 +95,12 @@ fn a_sender_that_may_have_been_replaced_in_flight_leaves_the_write_undecided() {
     let mut track = track();
     let overlapped = Event { overlapped: true, ..write_at(20) };
     assert!(track.judge_by_views(&overlapped, &settings(), &"write", Versions::Any, None, &pods_seen(2)));
-    assert_eq!((broken(&track), track.reservations.len()), (Vec::new(), 1));
-    assert!(track.reservations[0].text.starts_with("SY-01: write: "), "{}", track.reservations[0].text);
+    assert_eq!((broken(&track), track.results.reservations.len()), (Vec::new(), 1));
+    assert!(
+        track.results.reservations[0].text.starts_with("SY-01: write: "),
+        "{}",
+        track.results.reservations[0].text
+    );
 }
 
 /// A Job with a pod that failed in second 5. The manager has recorded the failure in its backoff record, and has then
@@ -107,7 +111,7 @@ fn track_with_failure(settings: &Settings) -> Track {
     track.pod_changed(Uid(1), Some(failed.clone()), None);
     assert!(judge(&mut track, settings, &pods_seen(1)));
     track.keep_backoff(true, settings);
-    assert_eq!(track.backoff.last_failure(), Some(Time(5)));
+    assert_eq!(track.process.backoff.last_failure(), Some(Time(5)));
     track.pod_changed(Uid(1), Some(Pod { finalizer: false, ..failed }), None);
     track
 }
@@ -154,9 +158,9 @@ fn only_a_sign_of_a_restart_empties_the_backoff_record() {
         let mut track = track_with_failure(&settings);
         assert_eq!(judge(&mut track, &settings, &no_delay), explained);
         assert_eq!(broken(&track), if explained { vec![] } else { vec![Req::BO01] });
-        assert_eq!(track.backoff.last_failure(), if explained { None } else { Some(Time(5)) });
-        assert_eq!(track.reservations.len(), usize::from(doubt.is_some()));
-        for (found, expected) in track.reservations.iter().zip(doubt) {
+        assert_eq!(track.process.backoff.last_failure(), if explained { None } else { Some(Time(5)) });
+        assert_eq!(track.results.reservations.len(), usize::from(doubt.is_some()));
+        for (found, expected) in track.results.reservations.iter().zip(doubt) {
             assert!(found.text.starts_with("BO-01: ") && found.text.contains(expected), "{}", found.text);
         }
     }
@@ -168,7 +172,7 @@ fn a_restart_excuses_nothing_but_a_delay() {
     settings.restarted(None, 6 * SECOND);
     let mut track = track_with_failure(&settings);
     assert!(!judge(&mut track, &settings, &pods_seen(2)));
-    assert_eq!((broken(&track), track.backoff.last_failure()), (vec![Req::PC01], Some(Time(5))));
+    assert_eq!((broken(&track), track.process.backoff.last_failure()), (vec![Req::PC01], Some(Time(5))));
 }
 
 #[test]
@@ -178,17 +182,17 @@ fn a_write_with_a_server_error_counts_as_committed_if_that_explains_a_later_one(
     for (seen, explained) in [(1, true), (2, false)] {
         let mut track = track();
         let gain = OwnWrite::Create(Box::new(pod(1)));
-        track.uncertain.insert(Uid(1), (Some(pod(1)), gain));
+        track.process.uncertain.insert(Uid(1), (Some(pod(1)), gain));
         assert_eq!(judge(&mut track, &settings, &pods_seen(seen)), explained);
         // An assumption that explains nothing leaves nothing behind.
-        assert_eq!((track.uncertain.is_empty(), track.warnings.len()), (explained, 0));
+        assert_eq!((track.process.uncertain.is_empty(), track.results.warnings.len()), (explained, 0));
         assert_eq!(broken(&track), if explained { vec![] } else { vec![Req::PC01] });
     }
     // A write that a view explains leaves the question open.
     let mut open = track();
-    open.uncertain.insert(Uid(1), (Some(pod(1)), OwnWrite::Create(Box::new(pod(1)))));
+    open.process.uncertain.insert(Uid(1), (Some(pod(1)), OwnWrite::Create(Box::new(pod(1)))));
     assert!(judge(&mut open, &settings, &pods_seen(0)));
-    assert_eq!(open.uncertain.len(), 1);
+    assert_eq!(open.process.uncertain.len(), 1);
 }
 
 #[test]
@@ -197,8 +201,8 @@ fn reported_pods_of_which_the_trace_shows_none_make_the_verdict_inconclusive() {
     assert!(unknown.pods_missing.is_some());
     let mut track = track();
     assert!(judge(&mut track, &unknown, &pods_seen(1)));
-    assert_eq!((broken(&track), track.complete), (Vec::new(), false));
-    assert_eq!(track.doubts, ["the trace shows no pods"]);
+    assert_eq!((broken(&track), track.coverage.complete), (Vec::new(), false));
+    assert_eq!(track.results.doubts, ["the trace shows no pods"]);
 }
 
 #[test]
@@ -208,6 +212,6 @@ fn a_search_that_reaches_its_limit_makes_the_verdict_inconclusive() {
         track.pod_changed(Uid(1), Some(Pod { ready: position % 2 == 0, ..pod(1) }), None);
     }
     assert!(judge(&mut track, &settings(), &pods_seen(2)));
-    assert_eq!((broken(&track), track.complete), (Vec::new(), false));
-    assert_eq!(track.doubts, ["write: the search for an explaining view reached its limit"]);
+    assert_eq!((broken(&track), track.coverage.complete), (Vec::new(), false));
+    assert_eq!(track.results.doubts, ["write: the search for an explaining view reached its limit"]);
 }

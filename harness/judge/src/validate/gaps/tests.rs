@@ -27,7 +27,7 @@ fn violate(track: &mut Track, order: u64, done: i64) {
 }
 
 fn orders(track: &Track) -> Vec<u64> {
-    track.violations.iter().map(|it| it.order).collect()
+    track.results.violations.iter().map(|it| it.order).collect()
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn a_gap_withdraws_the_violations_behind_its_beginning() {
             violate(&mut track, order, i64::try_from(order).unwrap() * 10);
         }
         track.lacks(&Event { order: 4, ..job_write("job", (50, 60), 9) }, "gap", since);
-        assert_eq!((orders(&track), track.complete, track.gap), (left, false, Some(4)));
-        assert_eq!(track.doubts, [doubt]);
+        assert_eq!((orders(&track), track.coverage.complete, track.coverage.gap), (left, false, Some(4)));
+        assert_eq!(track.results.doubts, [doubt]);
     }
 }
 
@@ -53,8 +53,8 @@ fn doubts_after(base: Option<u64>, write: Event, after: Job) -> Vec<String> {
     let mut track = track();
     let after = JobEvent { base, ..JobEvent::state(Arc::new(after)) };
     track.find_missing_write(&write, &after);
-    assert_eq!(track.stale, !track.doubts.is_empty());
-    track.doubts
+    assert_eq!(track.coverage.stale, !track.results.doubts.is_empty());
+    track.results.doubts
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn doubts_of_pod(verb: Verb, is_status: bool, names_finalizers: Option<bool>, af
     let body = PodEvent { names_finalizers, ..*body };
     track.find_missing_pod_write(&event, &body, &before, &after);
     track.find_never_shown();
-    track.doubts
+    track.results.doubts
 }
 
 #[test]
@@ -128,10 +128,10 @@ fn a_base_that_the_trace_shows_later_is_no_gap() {
         let refused = JobEvent { base: Some(5), attempted: Some(Box::new(job())), ..JobEvent::nothing() };
         track.find_unseen_base(&refused);
         if shown {
-            track.has_version(5, 2);
+            track.coverage.has_version(5, 2);
         }
         track.find_never_shown();
-        assert_eq!(track.doubts.len(), doubts);
+        assert_eq!(track.results.doubts.len(), doubts);
     }
 }
 
@@ -144,7 +144,7 @@ fn a_late_line_is_a_gap_unless_its_version_was_seen() {
         let mut track = track();
         track.saw(&job_write("job", (10, 50), 7), None);
         assert_eq!(track.comes_late(&late(version, done)), is_late, "{version} at {done}");
-        assert_eq!(track.doubts.len(), doubts);
+        assert_eq!(track.results.doubts.len(), doubts);
     }
 }
 

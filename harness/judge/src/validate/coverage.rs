@@ -1,0 +1,82 @@
+//! The part of a Job that the trace shows.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jobcheck_spec::Uid;
+use rustc_hash::FxHashMap;
+
+use super::event::Event;
+use super::gaps::{Sighting, Undeleted};
+use super::history::Position;
+
+/// Number of versions of the Job that are kept.
+const VERSIONS_KEPT: usize = 64;
+
+/// What the trace has shown of a Job and its pods, and what it lacks ([`super::gaps`]).
+#[derive(Debug, Default)]
+pub struct Coverage {
+    /// All pods of the Job are known: its creation was seen, without a gap since.
+    pub complete: bool,
+    /// The Job was first seen after its creation.
+    pub in_mid_life: bool,
+    /// The `resourceVersion` of the Job.
+    pub version: Option<u64>,
+    /// Its latest versions, with the numbers of the events that showed them.
+    pub versions_seen: VecDeque<(u64, u64)>,
+    /// The highest `resourceVersion` of the Job and its pods.
+    pub latest_version: u64,
+    /// The latest response to a request for the Job or its pods, in microseconds.
+    pub latest_answer: i64,
+    /// The last event of each pod.
+    pub pods_seen: FxHashMap<Uid, Sighting>,
+    /// Pods that are being deleted without a DELETE in the trace so far.
+    pub undeleted: BTreeMap<Uid, Undeleted>,
+    /// A pod that terminated without having been ready: the number of its last event before, and the position from
+    /// which the history is complete again.
+    pub skipped: Option<(u64, Position)>,
+    /// Versions that refused writes were made on and that the trace has not shown, with the numbers of preceding
+    /// events.
+    pub unseen_bases: BTreeMap<u64, u64>,
+    /// The number of the last event before which a write is missing.
+    pub gap: Option<u64>,
+    /// A write is missing, so etcd may hold a newer version than the trace has shown.
+    pub stale: bool,
+}
+
+impl Coverage {
+    /// Begins with the first event of a Job. `complete`: this event is its creation.
+    pub fn begins(event: &Event, complete: bool) -> Coverage {
+        let version = event.version;
+        Coverage {
+            complete,
+            in_mid_life: !complete,
+            version,
+            versions_seen: version.into_iter().map(|version| (version, event.order)).collect(),
+            latest_version: version.unwrap_or(0),
+            latest_answer: event.when.map_or(i64::MIN, |when| when.done),
+            ..Coverage::default()
+        }
+    }
+
+    /// Notes a new version of the Job.
+    pub fn has_version(&mut self, version: u64, order: u64) {
+        if self.versions_seen.len() == VERSIONS_KEPT {
+            self.versions_seen.pop_front();
+        }
+        self.versions_seen.push_back((version, order));
+        self.unseen_bases.remove(&version);
+        self.version = Some(version);
+    }
+
+    /// Returns `true` if the Job had this version.
+    #[must_use]
+    pub fn has_seen(&self, version: u64) -> bool {
+        self.versions_seen.iter().any(|(seen, _)| *seen == version)
+    }
+
+    /// Notes that a write before this event is missing, so that the stored Job is not known.
+    pub fn lacks_write(&mut self, order: u64) {
+        self.gap = Some(order);
+        self.stale = true;
+    }
+}
