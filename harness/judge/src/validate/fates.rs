@@ -3,8 +3,8 @@
 use jobcheck_spec::Uid;
 use jobcheck_spec::job::{ConditionKind, Job};
 use jobcheck_spec::pod::{Phase, Pod};
-use rustc_hash::FxHashSet;
 
+use super::pod_records::Fact;
 use super::track::Track;
 
 /// Numbers of pods by their end, and the counts of the last status.
@@ -13,8 +13,6 @@ pub struct Fates {
     succeeded: i64,
     /// Pods that failed, or were deleted before they terminated. Both count as failures.
     failed: i64,
-    /// Pods that left the Job after their end. They may be adopted again.
-    left: FxHashSet<Uid>,
     last: Option<Counts>,
 }
 
@@ -113,11 +111,11 @@ impl Track {
         let before = self.history.known(uid);
         let (old, new) = (Fate::of(before), Fate::of(after));
         if before.is_some() && after.is_none_or(|pod| !pod.controlled) && old != Fate::None {
-            self.account.fates.left.insert(uid);
+            self.pods.note(uid, Fact::Left);
         } else if before.is_some() {
             self.account.fates.add(old, -1);
             self.account.fates.add(new, 1);
-        } else if !self.account.fates.left.remove(&uid) && !self.counted.counted.contains(&uid) {
+        } else if !self.pods.forget(uid, Fact::Left) && !self.pods.has(uid, Fact::Counted) {
             self.account.fates.add(new, 1);
         }
     }

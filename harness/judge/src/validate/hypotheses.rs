@@ -33,6 +33,7 @@ use super::hidden_active;
 use super::history::History;
 use super::known_pods::is_no_surplus;
 use super::life::Life;
+use super::pod_records::Fact;
 use super::primary::primary;
 use super::process::Process;
 use super::track::Track;
@@ -241,7 +242,7 @@ impl Assumption {
                 let explained = track.explain(question, Interpretation::Ideal);
                 if matches!(explained, Explained::Yes(_)) {
                     for uid in &writers {
-                        track.counted.made.remove(uid);
+                        track.pods.forget(*uid, Fact::Made);
                     }
                 }
                 explained

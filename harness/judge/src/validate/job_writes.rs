@@ -32,6 +32,7 @@ use super::event::{Event, JobEvent};
 use super::frontier::Versions;
 use super::known;
 use super::managers::{self, intrusion};
+use super::pod_records::Fact;
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::times;
@@ -75,12 +76,12 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.coverage.stale = false;
         return;
     }
-    track.counted.note_completions(&before);
+    track.pods.note_completions(&before);
     let status_changed = before.status != after.status;
     let by = managers::whose_status(event, by, &before.status, &after.status);
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
-    track.counted.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
+    track.pods.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
     managers::judge_ttl(track, event, by);
     managers::judge_spec(track, event, it.base, &before, &after);
     if status_changed && !is_main_write(event) {
@@ -131,7 +132,7 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
         track.coverage.has_version(version, event.order);
     }
     // J-06: an event of the finished Job triggers its clean-up.
-    track.occasions.late.clear();
+    track.pods.forget_all(Fact::Late);
     if !is_idle {
         track.times.changed = event.when.map(|when| when.done).or(track.times.changed);
     }
@@ -224,7 +225,7 @@ pub(super) fn executor_truth(
     findings: &mut Findings,
 ) {
     let old = &before.status;
-    judge_status_shape(&before.spec, old, new, &track.counted, findings);
+    judge_status_shape(&before.spec, old, new, &track.pods, findings);
     if !before.spec.is_suspended() {
         judge_resumption_time(old, new, times::written(track), findings);
     }
@@ -232,10 +233,10 @@ pub(super) fn executor_truth(
     let gone = |uid: Uid| match track.history.known(uid) {
         Some(_) if track.process.uncertain.contains_key(&uid) || track.is_unsure(uid) => None,
         Some(pod) => Some(!pod.finalizer),
-        None => track.coverage.complete.then_some(!track.counted.became_ownerless.contains(&uid)),
+        None => track.coverage.complete.then_some(!track.pods.has(uid, Fact::BecameOwnerless)),
     };
-    judge_counting_truth(old, new, before.spec.is_indexed(), &track.counted, &gone, findings);
-    let made = |uid| track.counted.made.contains(&uid);
+    judge_counting_truth(old, new, before.spec.is_indexed(), &track.pods, &gone, findings);
+    let made = |uid| track.pods.has(uid, Fact::Made);
     match track.coverage.complete {
         true if gates.delays_terminal_condition() => judge_terminal_truth(old, new, pods, &made, findings),
         true => judge_none_active(old, new, pods, &made, findings),
@@ -264,7 +265,7 @@ fn executor_decision(
     let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
     // A pod that is recorded again was reported as S-05; the rest of the write is judged as the manager saw it.
     let readopted: FxHashSet<Uid> =
-        track.counted.readopted.iter().filter(|uid| !new.is_recorded(**uid)).copied().collect();
+        track.pods.with(Fact::Readopted).filter(|uid| !new.is_recorded(*uid)).collect();
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
             let cache = without_finalizer(view.cache, &readopted);
@@ -307,7 +308,7 @@ fn latest_of(event: &Event, old: Option<&JobStatus>, new: &JobStatus) -> Option<
 fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
     let left = added(new.uncounted_succeeded(), old.uncounted_succeeded())
         .chain(added(new.uncounted_failed(), old.uncounted_failed()));
-    track.counted.counted.extend(left);
+    left.for_each(|uid| track.pods.note(uid, Fact::Counted));
 }
 
 /// Notes a status write by another actor. The counters are then not the manager's.

@@ -39,6 +39,7 @@ use jobcheck_spec::pod::{Phase, Pod};
 use jobcheck_spec::{Broken, Findings, Req, Uid};
 
 use super::event::Event;
+use super::pod_records::Fact;
 use super::setbacks::Refused;
 use super::track::Track;
 
@@ -47,7 +48,7 @@ pub fn note_flips(track: &mut Track, listed: &JobStatus) {
     let pods = &track.history.stored;
     let ended_well = |uid: &&_| pods.get(**uid).is_some_and(|pod| pod.phase == Phase::Succeeded);
     let flipped: Vec<_> = listed.uncounted_failed().iter().filter(ended_well).copied().collect();
-    track.counted.flipped.extend(flipped);
+    flipped.into_iter().for_each(|uid| track.pods.note(uid, Fact::Flipped));
 }
 
 /// Returns `true` if a write sets a terminal condition to another status than True (TC-09).
@@ -81,7 +82,7 @@ pub fn unhear_counted_twice(track: &mut Track, listed: &JobStatus, findings: &Fi
     if !findings.broken.iter().any(|broken| broken.known == Some(Req::J03)) {
         return;
     }
-    let twice = |uid: &&Uid| track.counted.counted.contains(*uid) && track.counted.vanished.contains(*uid);
+    let twice = |uid: &&Uid| track.pods.has(**uid, Fact::Counted) && track.pods.has(**uid, Fact::Vanished);
     let twice: Vec<Uid> =
         listed.uncounted_failed().iter().chain(listed.uncounted_succeeded()).filter(twice).copied().collect();
     for uid in twice {
@@ -108,7 +109,7 @@ pub fn check_full_lists(track: &mut Track, before: &Job, after: &Job, cap: usize
 fn lacks_only_flips(track: &Track, after: &Job) -> bool {
     let wanted = i64::from(after.spec.completions.unwrap_or(1));
     let missing = wanted - i64::from(after.status.succeeded);
-    missing <= i64::try_from(track.counted.flipped.len()).unwrap_or(i64::MAX)
+    missing <= i64::from(track.pods.number(Fact::Flipped))
 }
 
 /// Returns `true` if the built-in controller has its occasion to remove the finalizer of a FailJob match undecided

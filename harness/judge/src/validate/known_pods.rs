@@ -5,26 +5,19 @@ use std::sync::Arc;
 use jobcheck_spec::failure_policy::{FailureEvidence, evaluate};
 use jobcheck_spec::job::{FailureAction, Job};
 use jobcheck_spec::pod::{Pod, PolicyMatch};
-use jobcheck_spec::{Broken, Req, Uid};
-use rustc_hash::FxHashSet;
+use jobcheck_spec::{Broken, Req};
 
 use super::event::Event;
-use super::relists::Unseen;
+use super::pod_records::Fact;
+use super::relists::{Unseen, hides_the_end};
 use super::track::Track;
 use super::verdict::{ViewRefusal, Violation};
 
 /// Occasions that lead the built-in controller to deviations later. They are dropped with the counts of the Job.
 #[derive(Debug, Default)]
 pub struct Occasions {
-    /// Ownerless pods that held the finalizer when the manager adopted them; the removal of the finalizer also triggered the orphan
-    /// path (S-25).
-    pub adopted_ownerless: FxHashSet<Uid>,
-    /// Pods that appeared after the finished Job had changed for the last time (J-06).
-    pub late: FxHashSet<Uid>,
     /// The manager created a pod of the previous Job when this Job had the name already (J-07).
     pub inherits: bool,
-    /// Pods whose finalizer was removed in place of a pod whose deletion was counted, but not visible (H1).
-    pub displaced: FxHashSet<Uid>,
     /// Changes that the manager has missed between two lists (J-08, J-09).
     pub unseen: Unseen,
     /// The manager itself has set a terminal condition to another status than True (TC-09).
@@ -36,18 +29,18 @@ pub fn of_release(track: &mut Track, event: &Event, pod: &Pod) {
     if passes_over(track, pod) {
         relabel(track, event, Req::FT15, Req::J04);
     }
-    if track.occasions.adopted_ownerless.contains(&pod.uid) {
+    if track.pods.has(pod.uid, Fact::AdoptedOwnerless) {
         relabel(track, event, Req::FT14, Req::S25);
     }
     let by_count = |it: &Violation| it.order == event.order && it.known() == Some(Req::H1);
     if track.results.violations.iter().any(by_count) {
-        track.occasions.displaced.insert(pod.uid);
+        track.pods.note(pod.uid, Fact::Displaced);
     }
 }
 
 /// Labels the deletion that follows a labelled finalizer removal (FT-16).
 pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
-    if track.occasions.displaced.contains(&pod.uid) {
+    if track.pods.has(pod.uid, Fact::Displaced) {
         relabel(track, event, Req::PC04, Req::H1);
     }
 }
@@ -63,7 +56,7 @@ pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
 /// | J-09 | the manager waits for a pod that it created, and creates no other |
 pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
     let held = || track.history.stored.iter().filter(|pod| pod.finalizer);
-    let unnoticed = held().all(|pod| track.occasions.late.contains(&pod.uid) && !pod.deleting);
+    let unnoticed = held().all(|pod| track.pods.has(pod.uid, Fact::Late) && !pod.deleting);
     let known = |req: Req| Broken { req, known: Some(req), ..broken.clone() };
     let is_wedged = |job: &Arc<Job>| !job.status.is_finished() && !job.deleting;
     if let Some(wedged) = track.trouble.wedged().filter(|_| track.stored.as_ref().is_some_and(is_wedged)) {
@@ -74,7 +67,7 @@ pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
         Req::FT23 if unnoticed => known(Req::J06),
         Req::BO06 if track.occasions.inherits => known(Req::J07),
         Req::BO06 if track.occasions.unseen.inherits_delay(now) => known(Req::J08),
-        Req::FT20 if track.occasions.unseen.hides_the_end(held().map(|pod| pod.uid)) => known(Req::J08),
+        Req::FT20 if hides_the_end(track) => known(Req::J08),
         Req::PC04 | Req::RP04 | Req::BO11
             if track.occasions.unseen.awaits_creation(track.times.last_event()) =>
         {

@@ -8,7 +8,7 @@
 //! | normalise | [`normalize`], [`actor`], [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
 //! | order | [`sequence`], `bindings` | the order in which etcd accepted the writes |
 //! | route | [`router`], `pod_routes`, `hidden`, `births`, `ownerless`, `relists` | the Job of each event |
-//! | record | [`track`], [`history`], [`counted`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
+//! | record | [`track`], [`history`], [`pod_records`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
 //! | judge | `job_writes`, `pod_writes`, `refused_pods`, `refused_status`, `refusal`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
 //! | explain | [`frontier`], `explain`, `hypotheses`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
@@ -25,7 +25,6 @@ mod bindings;
 mod births;
 mod clock;
 mod conclusion;
-pub mod counted;
 mod coverage;
 mod entry;
 pub mod event;
@@ -56,6 +55,7 @@ pub mod own_write;
 mod ownerless;
 mod patches;
 mod pod_api;
+pub mod pod_records;
 mod pod_routes;
 mod pod_writes;
 mod point;

@@ -3,8 +3,8 @@
 use jobcheck_spec::guards::ttl::expiry;
 use jobcheck_spec::obligations::{self, Obligation};
 use jobcheck_spec::view::View;
-use jobcheck_spec::{Broken, Operand, Req, Uid};
-use rustc_hash::{FxHashMap, FxHashSet};
+use jobcheck_spec::{Broken, Operand, Req};
+use rustc_hash::FxHashMap;
 
 use super::actor::ActorId;
 use super::event::Event;
@@ -21,8 +21,6 @@ pub const PATIENCE: i64 = 120_000_000;
 /// Refused requests of a Job's controllers whose work may still have to be done.
 #[derive(Clone, Debug, Default)]
 pub struct Trouble {
-    /// Pods whose finalizer the manager could not remove (EN-06).
-    pub unreleased: FxHashSet<Uid>,
     /// The last response to the manager was a server error (EN-07).
     pub server_error: bool,
     /// A DELETE of the Job by the TTL controller was refused (TT-07).

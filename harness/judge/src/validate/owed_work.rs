@@ -7,6 +7,7 @@ use jobcheck_spec::obligations::{self, Obligation};
 use jobcheck_spec::view::View;
 use jobcheck_spec::{Req, Time};
 
+use super::pod_records::Fact;
 use super::track::Track;
 
 /// An obligation: the requirement, the kind, and the time since which it is open, in microseconds.
@@ -61,7 +62,7 @@ fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
         return None;
     }
     let req = match () {
-        () if track.id.namesake && track.counted.made.is_empty() => Req::BO06,
+        () if track.id.namesake && !track.pods.any(Fact::Made) => Req::BO06,
         () if view.spec().backoff_limit_per_index.is_some() => Req::BO11,
         () if view.cache.sums().terminating > 0 => Req::RP04,
         () => Req::PC04,

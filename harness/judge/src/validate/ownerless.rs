@@ -17,6 +17,7 @@ use super::frontier::Versions;
 use super::gaps::Since;
 use super::job_writes::By;
 use super::own_write::OwnWrite;
+use super::pod_records::Fact;
 use super::router::Judge;
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -26,7 +27,7 @@ impl Judge {
     /// Notes a pod of this Job that lost its controller and holds the finalizer.
     pub(super) fn ownerless_appears(&mut self, uid: Uid, job: Uid) {
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.counted.became_ownerless.insert(uid);
+            track.pods.note(uid, Fact::BecameOwnerless);
         }
     }
 
@@ -75,7 +76,7 @@ impl Judge {
 
     fn ownerless_is_free(&mut self, uid: Uid, job: Uid) {
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.counted.became_ownerless.remove(&uid);
+            track.pods.forget(uid, Fact::BecameOwnerless);
             track.rest();
         }
         self.close_if_over(job);
@@ -85,7 +86,7 @@ impl Judge {
     pub(super) fn ownerless_adopted(&mut self, uid: Uid, by: Uid) {
         let Some(job) = self.former.remove(&uid) else { return };
         if let Some(track) = self.tracks.get_mut(&job) {
-            track.counted.became_ownerless.remove(&uid);
+            track.pods.forget(uid, Fact::BecameOwnerless);
             if job != by {
                 track.pod_changed(uid, None, None);
             }
@@ -140,8 +141,8 @@ impl Track {
 
     /// FT-21: nobody counts ownerless pods. A manager that has not seen the loss of the owner needs another reason.
     fn judge_removal_from_ownerless(&mut self, event: &Event, pod: &Pod, settings: &Settings) {
-        let counted = &self.counted.counted;
-        if may_remove_finalizer_by_truth(self.stored.as_deref(), pod, &|uid| counted.contains(&uid)) {
+        let pods = &self.pods;
+        if may_remove_finalizer_by_truth(self.stored.as_deref(), pod, &|uid| pods.has(uid, Fact::Counted)) {
             self.results.premises.premise(Req::FT21);
             self.results.judged += 1;
             return;

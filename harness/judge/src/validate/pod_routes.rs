@@ -16,6 +16,7 @@ use super::event::{Event, PodEvent};
 use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
 use super::pod_api::{judge_earlier_times, judge_pod_deletion};
+use super::pod_records::Fact;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
 use super::track::Track;
@@ -122,7 +123,8 @@ impl Judge {
             }
             track.find_missing_deletion(event, role, it);
             if by == By::Manager {
-                track.occasions.unseen.pod_attended();
+                // Status writes do not count, since they are possible until the list arrives (J-08).
+                track.pods.forget_all(Fact::Held);
             }
         }
         let Some(track) = self.tracks.get_mut(&job) else { return };

@@ -25,6 +25,7 @@ use super::frontier::{Explained, Versions};
 use super::job_writes::By;
 use super::managers::intrusion;
 use super::own_write::OwnWrite;
+use super::pod_records::Fact;
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::track::Track;
@@ -36,7 +37,7 @@ use super::{known, known_pods};
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
     let write = Words(|f: &mut Formatter<'_>| write!(f, "creation of {}", story::pod(pod)));
     if track.stored.as_ref().is_some_and(|job| job.status.is_finished()) {
-        track.occasions.late.insert(pod.uid);
+        track.pods.note(pod.uid, Fact::Late);
     }
     match by {
         By::Manager => {
@@ -44,7 +45,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
             track.manager.executor = true;
             // S-08: a sender without a response does not wait for the pod.
             if !track.unheard(event) {
-                track.counted.made.insert(pod.uid);
+                track.pods.note(pod.uid, Fact::Made);
             }
             track.occasions.unseen.creates(Some((pod.uid, event.version.unwrap_or(u64::MAX))));
             let gain = track.heard(event, pod.uid, OwnWrite::Create(Box::new(pod.clone())));
@@ -139,7 +140,10 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         return;
     };
     track.process.uncertain.remove(&after.uid);
-    track.occasions.unseen.pod_changed(after);
+    if after.deleting {
+        // The manager removes the finalizer only from a pod that is being deleted (J-08).
+        track.pods.forget(after.uid, Fact::Held);
+    }
     if !gone {
         track.contradicts_refusal(event, after.uid);
     }
@@ -158,7 +162,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         // The removal is a write of its own. A change by another actor came before it.
         let mut own_write = None;
         if own {
-            track.counted.let_go.insert(after.uid);
+            track.pods.note(after.uid, Fact::LetGo);
         }
         if own || by == By::Intruder {
             finalizer_removed(track, event, &before, by, settings);
@@ -230,8 +234,8 @@ pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By,
     if had_failed {
         judge_fail_job(track, event, track.shown().map(read).as_deref(), before, &write);
     }
-    let counted = &track.counted.counted;
-    if may_remove_finalizer_by_truth(stored.as_deref(), before, &|uid| counted.contains(&uid)) {
+    let pods = &track.pods;
+    if may_remove_finalizer_by_truth(stored.as_deref(), before, &|uid| pods.has(uid, Fact::Counted)) {
         for req in [Req::FT03, Req::FT14] {
             track.results.premises.premise(req);
         }
@@ -332,7 +336,7 @@ fn may_be_the_managers(track: &mut Track, event: &Event, pod: &Pod, settings: &S
 /// Judges the manager's decision to delete a pod, whether it was accepted or not. `pod` is the state in etcd.
 pub fn judge_deleted(track: &mut Track, event: &Event, pod: &Pod, write: &dyn Display, settings: &Settings) {
     // A pod without a finalizer because of a user's write was not chosen by a sync (S-11).
-    let was_let_go = !track.coverage.complete || track.counted.let_go.contains(&pod.uid);
+    let was_let_go = !track.coverage.complete || track.pods.has(pod.uid, Fact::LetGo);
     let chosen_before =
         !pod.finalizer && was_let_go && !track.history.finalizers_removed_in_sync().contains(&pod.uid);
     let judge = |view: &View<'_>, findings: &mut Findings| judge_deletion(view, pod, chosen_before, findings);
@@ -380,21 +384,21 @@ pub fn adopted(
             _ => {}
         }
         if before.is_some_and(|before| before.finalizer) {
-            track.occasions.adopted_ownerless.insert(after.uid);
+            track.pods.note(after.uid, Fact::AdoptedOwnerless);
         }
-        if track.counted.counted.contains(&after.uid) {
-            track.counted.readopted.insert(after.uid);
+        if track.pods.has(after.uid, Fact::Counted) {
+            track.pods.note(after.uid, Fact::Readopted);
         }
         track.take(event, &write, findings);
         track.manager.executor = true;
-        track.counted.made.insert(after.uid);
+        track.pods.note(after.uid, Fact::Made);
         let gain = track.heard(event, after.uid, OwnWrite::Adopt(Box::new(after.clone())));
         track.pod_changed(after.uid, Some(after.clone()), gain);
     } else {
         // S-08: the pod may come from a creation whose response was lost.
         if track.process.setbacks.lost_creations > 0 && by == By::Other {
             track.process.setbacks.lost_creations -= 1;
-            track.counted.made.insert(after.uid);
+            track.pods.note(after.uid, Fact::Made);
         }
         track.pod_changed(after.uid, Some(after.clone()), None);
     }
@@ -413,7 +417,7 @@ pub fn released(
 ) {
     let own = by == By::Manager && event.actor.is_some();
     if let Some((job, pod)) = track.stored.as_ref().zip(track.history.stored.get(uid)) {
-        track.counted.note_loss(job, pod);
+        track.pods.note_loss(job, pod);
     }
     let ownerless_pod = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
     if own {

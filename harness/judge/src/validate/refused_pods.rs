@@ -10,6 +10,7 @@ use super::event::{Event, PodEvent};
 use super::job_writes::By;
 use super::managers::judge_forbidden;
 use super::own_write::OwnWrite;
+use super::pod_records::Fact;
 use super::pod_writes;
 use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
@@ -34,11 +35,6 @@ pub fn refused(
     track.trouble.refused(event);
     track.trouble.refusal.refused(event, it.message.as_deref());
     track.came_to_nothing(event);
-    if let Some(uid) =
-        uid.filter(|_| event.verb == Some(Verb::Patch) && event.code < 500 && event.code != 404)
-    {
-        track.trouble.unreleased.insert(uid);
-    }
     if let Some(uid) = uid.filter(|_| event.code == 404) {
         // FT-26: a released pod does not matter to the Job any more.
         let releases = it.names_owner == Some(true);
@@ -53,7 +49,7 @@ pub fn refused(
         (Some(Verb::Patch), 404) => {
             track.process.refused.add(RefusedWrite::RemovalWithoutEffect);
             let listed = |uid: &Uid| track.stored.as_ref().is_some_and(|job| job.status.is_recorded(*uid));
-            track.counted.vanished.extend(uid.filter(listed));
+            uid.filter(listed).into_iter().for_each(|uid| track.pods.note(uid, Fact::Vanished));
         }
         // A refused finalizer removal keeps a surplus pod alive, just like a refused deletion.
         (Some(Verb::Delete | Verb::Patch), code) => {
@@ -82,7 +78,7 @@ fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>,
         return;
     }
     // The orphan path, which is part of no sync, may have decided before it saw the adoption (FT-22, FT-29).
-    let of_sync = !track.occasions.adopted_ownerless.contains(&pod.uid);
+    let of_sync = !track.pods.has(pod.uid, Fact::AdoptedOwnerless);
     let names_finalizer_alone = it.names_finalizers == Some(true) && it.names_owner != Some(true);
     let removes_finalizer = names_finalizer_alone && pod.finalizer && of_sync;
     match event.verb {

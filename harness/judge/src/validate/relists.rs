@@ -11,6 +11,7 @@ use jobcheck_traces::Resource;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::event::Event;
+use super::pod_records::Fact;
 use super::router::{DEPARTED, Judge};
 use super::settings::names_job_controller;
 use super::track::Track;
@@ -23,9 +24,6 @@ const EXPECTATION: i64 = 300_000_000;
 pub struct Unseen {
     /// The `resourceVersion` of the Job's first event.
     pub version: u64,
-    /// Pods that held the finalizer when a list showed another Job under the name of this one, and that still hold it
-    /// (J-08).
-    held: FxHashSet<Uid>,
     /// A list showed this Job in place of the previous one: the end of the delay by the previous Job's backoff record
     /// (J-08).
     in_place: Option<i64>,
@@ -43,12 +41,6 @@ impl Unseen {
         self.attended = true;
     }
 
-    /// Notes a request of the manager for a pod. Status writes do not count, since they are possible until the list
-    /// arrives.
-    pub fn pod_attended(&mut self) {
-        self.held.clear();
-    }
-
     /// Notes a creation by the manager, accepted or not: it waits for nothing.
     pub fn creates(&mut self, pod: Option<(Uid, u64)>) {
         (self.in_place, self.awaited) = (None, None);
@@ -58,20 +50,7 @@ impl Unseen {
     /// Notes that another process manages the Job. It has a list of its own and an empty memory.
     pub fn restarted(&mut self) {
         (self.in_place, self.awaited) = (None, None);
-        self.held.clear();
         self.created.clear();
-    }
-
-    /// Notes a change of a pod. The manager removes the finalizer only from a pod that is being deleted.
-    pub fn pod_changed(&mut self, pod: &Pod) {
-        if pod.deleting {
-            self.held.remove(&pod.uid);
-        }
-    }
-
-    /// J-08: returns `true` if no event shows the manager that the Job of these pods is gone.
-    pub fn hides_the_end(&self, mut held: impl Iterator<Item = Uid>) -> bool {
-        !self.held.is_empty() && held.all(|uid| self.held.contains(&uid))
     }
 
     /// J-08: returns `true` if the backoff record of the previous Job still delays the pods of this one.
@@ -147,6 +126,7 @@ impl Judge {
             track.process.frontier.forget_clock();
             track.occasions.inherits = false;
             track.occasions.unseen.restarted();
+            track.pods.forget_all(Fact::Held);
         }
     }
 
@@ -182,11 +162,18 @@ impl Judge {
             heir.occasions.unseen.attended = true;
             heir.occasions.unseen.in_place = departure.delay;
             if let Some(track) = self.tracks.get_mut(&departure.uid) {
+                track.pods.forget_all(Fact::Held);
                 let held = track.history.stored.iter().filter(|pod| pod.finalizer);
-                track.occasions.unseen.held = held.map(|pod| pod.uid).collect();
+                held.for_each(|pod| track.pods.note(pod.uid, Fact::Held));
             }
         }
     }
+}
+
+/// J-08: returns `true` if no event shows the manager that the Job of these pods is gone.
+pub fn hides_the_end(track: &Track) -> bool {
+    let mut held = track.history.stored.iter().filter(|pod| pod.finalizer);
+    track.pods.any(Fact::Held) && held.all(|pod| track.pods.has(pod.uid, Fact::Held))
 }
 
 /// J-09: the process never observes the creation of a pod that it first sees while the pod is being deleted. If it had
@@ -207,7 +194,7 @@ fn lists_pods(track: &mut Track, seen: u64) {
 /// Returns `true` if the trace shows no sign that a manager has handled the Job.
 fn is_unmanaged(track: &Track) -> bool {
     let untouched = track.stored.as_ref().is_some_and(|job| job.status == JobStatus::default());
-    untouched && track.counted.made.is_empty() && !track.occasions.unseen.attended
+    untouched && !track.pods.any(Fact::Made) && !track.occasions.unseen.attended
 }
 
 #[cfg(test)]

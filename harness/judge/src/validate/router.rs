@@ -328,7 +328,7 @@ impl Judge {
         }
         let strange = self.strange_pods(it, uid);
         let Some(track) = self.tracks.get_mut(&uid) else { return };
-        track.counted.strange = strange;
+        track.pods.strange = strange;
         if event.actor.is_none() && track.is_built_in() {
             track.manager.executor = true;
         }

@@ -10,7 +10,6 @@ use jobcheck_traces::Place;
 use rustc_hash::FxHashMap;
 
 use super::account::Account;
-use super::counted::CountedPods;
 use super::coverage::Coverage;
 use super::event::Event;
 use super::history::History;
@@ -19,6 +18,7 @@ use super::managers::Manager;
 use super::observed::Bounds;
 use super::owed::Trouble;
 use super::own_write::OwnWrite;
+use super::pod_records::PodRecords;
 use super::primary;
 use super::process::Process;
 use super::results::Results;
@@ -62,8 +62,8 @@ pub struct Track {
     pub times: Timeline,
     /// What the manager's process may know.
     pub process: Process,
-    /// The counts.
-    pub counted: CountedPods,
+    /// What happened to its pods.
+    pub pods: PodRecords,
     /// Occasions of known deviations.
     pub occasions: Occasions,
     /// Obligations that have been open for a while.
@@ -97,7 +97,7 @@ impl Track {
             coverage: Coverage::begins(event, complete),
             times: Timeline::default(),
             process,
-            counted: CountedPods::default(),
+            pods: PodRecords::default(),
             occasions: Occasions::default(),
             standing: Standing::default(),
             trouble: Trouble::default(),
@@ -277,7 +277,7 @@ impl Track {
         }
         self.resync();
         self.history.shrink();
-        self.counted = CountedPods::default();
+        self.pods = PodRecords::default();
         self.occasions = Occasions::default();
         self.process.backoff.lose();
         self.process.uncertain.clear();

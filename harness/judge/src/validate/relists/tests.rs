@@ -1,6 +1,6 @@
 //! Tests of [`Unseen`]: changes that a manager misses between two lists.
 
-use super::super::fixtures::pod;
+use super::super::fixtures::{job_with_active, job_write, pod};
 use super::*;
 
 #[test]
@@ -12,17 +12,17 @@ fn an_inherited_delay_ends_with_its_time_or_with_a_creation() {
 }
 
 #[test]
-fn pods_of_a_job_whose_end_was_missed_stay_held_until_they_are_deleted_or_handled() {
-    let held = || Unseen { held: [Uid(1), Uid(2)].into_iter().collect(), ..Unseen::default() };
-    let hides = |unseen: &Unseen, uids: &[u128]| unseen.hides_the_end(uids.iter().copied().map(Uid));
-    assert!(hides(&held(), &[1, 2]) && !hides(&held(), &[1, 3]));
-    let mut unseen = held();
-    unseen.pod_changed(&pod(1));
-    assert!(hides(&unseen, &[1]));
-    unseen.pod_changed(&Pod { deleting: true, ..pod(1) });
-    assert!(hides(&unseen, &[2]) && !hides(&unseen, &[1]));
-    unseen.pod_attended();
-    assert!(!hides(&unseen, &[]));
+fn pods_of_a_job_whose_end_was_missed_stay_held_until_they_are_handled() {
+    let event = job_write("job", (0, 1), 1);
+    let mut track = Track::new(job_with_active(0), &event, true, false);
+    [1, 2].into_iter().for_each(|uid| track.pod_changed(Uid(uid), Some(pod(uid)), None));
+    assert!(!hides_the_end(&track), "no list was made");
+    track.pods.note(Uid(1), Fact::Held);
+    assert!(!hides_the_end(&track), "the other pod was not in the list");
+    track.pods.note(Uid(2), Fact::Held);
+    assert!(hides_the_end(&track));
+    track.pods.forget_all(Fact::Held);
+    assert!(!hides_the_end(&track));
 }
 
 #[test]
