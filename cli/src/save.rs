@@ -196,7 +196,7 @@ fn verdict(report: &ReplayReport, requirement: Option<Req>) -> String {
     match (report.exit_code, first(report)) {
         (Exit::Violates, Some(first)) => {
             let req = first.requirement.map_or("advice", |id| id.0.id());
-            let line = first.line.unwrap_or_default();
+            let line = first.place.line.unwrap_or_default();
             let other = requirement.filter(|wanted| !shows(report, *wanted)).map(|wanted| {
                 format!(
                     ", not {wanted}: a request can break several rules, and replay names the first it checks"

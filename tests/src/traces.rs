@@ -189,7 +189,11 @@ pub fn described(report: &ReplayReport) -> Vec<String> {
             let req = it.requirement.map_or("-", |id| id.0.id());
             format!(
                 "{req} line {:?}: {} ({}: expected {}, found {})",
-                it.line, it.write, it.what, it.expected, it.found
+                it.place.line,
+                it.difference.write,
+                it.difference.what,
+                it.difference.expected,
+                it.difference.found
             )
         })
         .collect();

@@ -82,7 +82,13 @@ fn id(finding: &Finding) -> String {
 }
 
 fn headline(finding: &Finding) -> String {
-    format!("{}: {}: expected {}, found {}", id(finding), finding.what, finding.expected, finding.found)
+    format!(
+        "{}: {}: expected {}, found {}",
+        id(finding),
+        finding.difference.what,
+        finding.difference.expected,
+        finding.difference.found
+    )
 }
 
 fn descriptions(job: &JobReport) -> String {
@@ -90,16 +96,16 @@ fn descriptions(job: &JobReport) -> String {
 }
 
 fn description(finding: &Finding) -> String {
-    let place = match (&finding.file, finding.line) {
+    let place = match (&finding.place.file, finding.place.line) {
         (Some(file), Some(line)) => format!("{file}:{line}"),
         _ => "end of the trace".to_owned(),
     };
-    let time = finding.time.as_deref().map(|time| format!(", {time}")).unwrap_or_default();
-    let actor = finding.actor.as_ref().map(|actor| format!(", by {}", actor.user)).unwrap_or_default();
+    let time = finding.place.time.as_deref().map(|time| format!(", {time}")).unwrap_or_default();
+    let actor = finding.place.actor.as_ref().map(|actor| format!(", by {}", actor.user)).unwrap_or_default();
     let known = finding.known.map(|known| format!("KNOWN deviation {known} of the built-in controller"));
     let mut lines = vec![
         headline(finding),
-        format!("at {place}{time}{actor}: {}", finding.write),
+        format!("at {place}{time}{actor}: {}", finding.difference.write),
         format!("{} [{}]", finding.sentence, finding.source),
     ];
     lines.extend(known);

@@ -249,7 +249,7 @@ impl Text {
     /// Returns `true` if a violation is of another kind than those before it, and they are few.
     fn is_new(&mut self, finding: Option<&&Finding>) -> bool {
         let Some(finding) = finding else { return false };
-        let kind = (violation::id(finding), finding.what.clone());
+        let kind = (violation::id(finding), finding.difference.what.clone());
         if self.in_full.contains(&kind) || self.in_full.len() >= FULL_JOBS {
             return false;
         }
@@ -268,7 +268,7 @@ impl Text {
             "    {DIM}{}{what}: {}{more}; the first at {}; -v shows them{DIM:#}",
             count(findings.len(), "violation"),
             ids.join(", "),
-            violation::at(first.file.as_deref(), first.line),
+            violation::at(first.place.file.as_deref(), first.place.line),
         ));
     }
 

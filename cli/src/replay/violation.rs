@@ -73,7 +73,7 @@ pub fn place(line: &Line) -> String {
 fn nearby(line: &Line, finding: &Finding) -> String {
     let clock = time(line.time.as_deref()).map(|time| format!("{time}  ")).unwrap_or_default();
     match line.line {
-        Some(number) if line.file == finding.file => format!("{number:>6}  {clock}"),
+        Some(number) if line.file == finding.place.file => format!("{number:>6}  {clock}"),
         _ => place(line),
     }
 }
@@ -100,15 +100,15 @@ impl Block {
     }
 
     fn evidence(&mut self, finding: &Finding, style: &Style) {
-        self.row("write", &clean(&finding.write));
-        self.row("what", &clean(&finding.what));
-        self.row("expected", &clean(&finding.expected));
-        self.row("found", &clean(&finding.found));
-        let place = at(finding.file.as_deref(), finding.line);
-        let when = time(finding.time.as_deref()).zip(date(finding.time.as_deref()));
+        self.row("write", &clean(&finding.difference.write));
+        self.row("what", &clean(&finding.difference.what));
+        self.row("expected", &clean(&finding.difference.expected));
+        self.row("found", &clean(&finding.difference.found));
+        let place = at(finding.place.file.as_deref(), finding.place.line);
+        let when = time(finding.place.time.as_deref()).zip(date(finding.place.time.as_deref()));
         let when = when.map(|(time, date)| format!(", at {time} UTC on {date}")).unwrap_or_default();
         self.row("where", &format!("{place}{when}"));
-        if let Some(actor) = &finding.actor {
+        if let Some(actor) = &finding.place.actor {
             let agent = actor.agent.as_deref().map(|agent| format!(", {}", clean(agent))).unwrap_or_default();
             self.row("by", &format!("{}{agent}", clean(&actor.user)));
         }
@@ -137,20 +137,20 @@ impl Block {
 
 fn explanation(finding: &Finding) -> Vec<String> {
     let mut lines = Vec::new();
-    if !finding.story.is_empty() {
+    if !finding.evidence.story.is_empty() {
         lines.push(format!("      {DIM}before it{DIM:#}"));
     }
-    for line in &finding.story {
+    for line in &finding.evidence.story {
         lines.push(format!("        {}{}", nearby(line, finding), clean(&line.text)));
     }
-    if !finding.world.is_empty() {
+    if !finding.evidence.world.is_empty() {
         lines.push(format!("      {DIM}the state before it{DIM:#}"));
     }
-    lines.extend(finding.world.iter().map(|line| format!("        {}", clean(line))));
-    if !finding.views.is_empty() {
+    lines.extend(finding.evidence.world.iter().map(|line| format!("        {}", clean(line))));
+    if !finding.evidence.views.is_empty() {
         lines.push(format!("      {DIM}no view of the caches allows it; the closest ones{DIM:#}"));
     }
-    lines.extend(finding.views.iter().flat_map(view));
+    lines.extend(finding.evidence.views.iter().flat_map(view));
     lines
 }
 

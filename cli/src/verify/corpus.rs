@@ -78,7 +78,7 @@ fn rejection(trace: &Trace) -> Rejection {
 
 /// The violation at the first line.
 fn first(report: &ReplayReport) -> Option<&Finding> {
-    report.jobs.iter().flat_map(|job| &job.violations).min_by_key(|finding| finding.line)
+    report.jobs.iter().flat_map(|job| &job.violations).min_by_key(|finding| finding.place.line)
 }
 
 /// The traces in a folder of the corpus: of a directory, or of this binary.

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
             let id = finding.requirement.map_or("-", |id| id.0.id());
             println!(
                 "  {id} line {:?}: expected {}, found {}",
-                finding.line, finding.expected, finding.found
+                finding.place.line, finding.difference.expected, finding.difference.found
             );
         }
     }

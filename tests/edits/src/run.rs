@@ -96,10 +96,10 @@ pub fn reasons(report: &ReplayReport) -> Vec<String> {
             let known = it.known.map_or(String::new(), |id| format!(" KNOWN {}", id.0.id()));
             lines.push(format!(
                 "{id}{known} line {}: {}: {}, not {}",
-                it.line.unwrap_or(0),
-                it.what,
-                it.found,
-                it.expected
+                it.place.line.unwrap_or(0),
+                it.difference.what,
+                it.difference.found,
+                it.difference.expected
             ));
         }
         lines.extend(job.doubts.iter().map(|it| format!("inconclusive: {it}")));

@@ -6,7 +6,10 @@ use jobcheck_spec::{Broken, Level, Req, Requirement, Time, Uid};
 
 use super::help;
 use super::id::{Id, aliases};
-use super::types::{BrokenGuard, Finding, Life, Line, Pending, PodFate, PodName, Sender, View, named};
+use super::types::{
+    BrokenGuard, Difference, Evidence, Finding, FoundAt, Life, Line, Pending, PodFate, PodName, Sender, View,
+    named,
+};
 use crate::validate::actor::{ActorId, Actors};
 use crate::validate::verdict::{Owed, ViewRefusal};
 use crate::validate::{Note, PodLife, Violation, replaced};
@@ -58,23 +61,29 @@ pub(super) fn finding(violation: Violation, context: &Context<'_>) -> Finding {
         also: also(entry),
         known: known.map(Id),
         level: level(entry.level),
-        file,
-        line: number,
-        time: violation.done.map(precise),
-        actor: violation.actor.map(|actor| context.sender(actor)),
-        write: write(&violation.write),
-        what: violation.broken.what.to_owned(),
-        expected: write(&violation.broken.expected.to_string()),
-        found: write(&violation.broken.found.to_string()),
+        place: FoundAt {
+            file,
+            line: number,
+            time: violation.done.map(precise),
+            actor: violation.actor.map(|actor| context.sender(actor)),
+        },
+        difference: Difference {
+            write: write(&violation.write),
+            what: violation.broken.what.to_owned(),
+            expected: write(&violation.broken.expected.to_string()),
+            found: write(&violation.broken.found.to_string()),
+        },
         sentence: entry.sentence,
         source: entry.source,
         pods: pods.iter().map(|(uid, name)| pod_name(*uid, name, context)).collect(),
         help: help::sentences(known),
         next: help::commands(known, context.namespace, context.job, pods),
         page: help::page(known.unwrap_or(entry.req)),
-        views: violation.views.iter().map(|refusal| view(refusal, &write)).collect(),
-        story: violation.story.into_iter().map(|note| line(note, context.names)).collect(),
-        world: violation.world,
+        evidence: Evidence {
+            views: violation.views.iter().map(|refusal| view(refusal, &write)).collect(),
+            story: violation.story.into_iter().map(|note| line(note, context.names)).collect(),
+            world: violation.world,
+        },
     }
 }
 
@@ -90,14 +99,18 @@ pub(super) fn strict_finding(warning: &Line, context: &Context<'_>) -> Finding {
         also: entry.map(|entry| entry.req.also().iter().map(|req| req.id()).collect()).unwrap_or_default(),
         known: None,
         level: "SHOULD",
-        file: warning.file.clone(),
-        line: warning.line,
-        time: warning.time.clone(),
-        actor: None,
-        write: "a write with a warning, which --strict counts as a violation".to_owned(),
-        what: "advice".to_owned(),
-        expected: "no warning".to_owned(),
-        found: text,
+        place: FoundAt {
+            file: warning.file.clone(),
+            line: warning.line,
+            time: warning.time.clone(),
+            actor: None,
+        },
+        difference: Difference {
+            write: "a write with a warning, which --strict counts as a violation".to_owned(),
+            what: "advice".to_owned(),
+            expected: "no warning".to_owned(),
+            found: text,
+        },
         sentence: entry
             .map_or("A controller's writes are accepted, and follow the API's advice.", |it| it.sentence),
         source: entry.map_or("judging of refusals", |it| it.source),
@@ -105,9 +118,7 @@ pub(super) fn strict_finding(warning: &Line, context: &Context<'_>) -> Finding {
         help: Vec::new(),
         next: help::commands(None, context.namespace, context.job, &[]),
         page: entry.map_or_else(help::judging, |entry| help::page(entry.req)),
-        story: Vec::new(),
-        world: Vec::new(),
-        views: Vec::new(),
+        evidence: Evidence::default(),
     }
 }
 

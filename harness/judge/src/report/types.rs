@@ -189,22 +189,12 @@ pub struct Finding {
     pub known: Option<Id>,
     /// `MUST` or `SHOULD`.
     pub level: &'static str,
-    /// The input.
-    pub file: Option<String>,
-    /// The line, from 1.
-    pub line: Option<u64>,
-    /// The end of the response, as RFC 3339, if the trace shows it.
-    pub time: Option<String>,
-    /// The sender of the request, if the trace shows it.
-    pub actor: Option<Sender>,
-    /// A description of the write.
-    pub write: String,
-    /// The compared quantity.
-    pub what: String,
-    /// The nearest accepted value.
-    pub expected: String,
-    /// The value in the write.
-    pub found: String,
+    /// The place in the trace.
+    #[serde(flatten)]
+    pub place: FoundAt,
+    /// The difference.
+    #[serde(flatten)]
+    pub difference: Difference,
     /// The requirement in one sentence.
     pub sentence: &'static str,
     /// The source of the requirement.
@@ -217,6 +207,43 @@ pub struct Finding {
     pub next: Vec<String>,
     /// The page about the requirement or the deviation.
     pub page: String,
+    /// The evidence.
+    #[serde(flatten)]
+    pub evidence: Evidence,
+}
+
+/// The place of a finding.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundAt {
+    /// The input.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// The end of the response, as RFC 3339, if the trace shows it.
+    pub time: Option<String>,
+    /// The sender of the request, if the trace shows it.
+    pub actor: Option<Sender>,
+}
+
+/// The difference between a write and what the requirement accepts.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Difference {
+    /// A description of the write.
+    pub write: String,
+    /// The compared quantity.
+    pub what: String,
+    /// The nearest accepted value.
+    pub expected: String,
+    /// The value in the write.
+    pub found: String,
+}
+
+/// The evidence for a finding.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Evidence {
     /// The preceding events of the Job.
     pub story: Vec<Line>,
     /// The state before the write: the Job's status, then its pods.

@@ -16,7 +16,7 @@ impl Judge {
     /// Begins to judge a Job.
     pub(super) fn first_sight(&mut self, event: &Event, uid: Uid, job: Arc<Job>, role: Role) {
         let created = event.verb == Some(Verb::Create);
-        let born = created && !event.late || (event.form == Form::Watch && self.is_new(&job));
+        let born = created && !event.arrival.late || (event.form == Form::Watch && self.is_new(&job));
         let key = (job.namespace.clone(), job.name.clone());
         self.names.insert(key, uid);
         let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
@@ -44,6 +44,6 @@ impl Judge {
     /// untouched Job in the same way, and nothing distinguishes the two cases.
     fn is_new(&self, job: &Job) -> bool {
         let untouched = job.status == JobStatus::default() && !job.deleting;
-        untouched && job.generation == 1 && !self.early_pods.contains(&job.uid)
+        untouched && job.generation == 1 && !self.pods.early.contains(&job.uid)
     }
 }

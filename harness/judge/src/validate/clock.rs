@@ -105,7 +105,7 @@ impl Track {
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) {
         let is_unclear = self.process.late.possible
-            || event.posthumous
+            || event.is_posthumous()
             || self.unheard(event)
             || !self.process.uncertain.is_empty();
         let Some(deadline) =

@@ -3,6 +3,7 @@
 use jobcheck_spec::Uid;
 use jobcheck_spec::pod::Pod;
 
+use super::clock::Written;
 use super::history::Position;
 use super::own_write::OwnWrite;
 
@@ -26,4 +27,22 @@ pub struct Entry {
     pub version: Option<u64>,
     /// Lower bound for the time of this entry and of all entries before it, in microseconds.
     pub written: Option<i64>,
+}
+
+/// The entries that every view contains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dropped {
+    /// The last `resourceVersion`.
+    pub(super) version: Option<u64>,
+    /// Lower bound for their time; `None` if views need not contain them.
+    pub(super) written: Option<i64>,
+}
+
+/// The next entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Next {
+    /// Its `resourceVersion`.
+    pub(super) version: Option<u64>,
+    /// Its time.
+    pub(super) written: Written,
 }

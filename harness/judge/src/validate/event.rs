@@ -13,7 +13,7 @@ use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
 use super::actor::ActorId;
-use super::observed::Observer;
+use super::delivery::{Delivery, Response, Sender};
 use jobcheck_projection::{Metadata, PodObject};
 
 /// A request, a watch event, or a mark.
@@ -21,20 +21,10 @@ use jobcheck_projection::{Metadata, PodObject};
 pub struct Event {
     /// Position in the order of judgement.
     pub order: u64,
-    /// The event was read after later events had been put in order.
-    pub late: bool,
-    /// The sender got no response, so only its caches show it the effect.
-    pub unheard: bool,
-    /// The trace attributes the refusal to an injected fault, so that it is no response of the API server.
-    pub injected: bool,
-    /// The sender may have been replaced while the request was in flight. The sign: the actor was silent for a second
-    /// or more, and sent other requests before this response.
-    pub overlapped: bool,
-    /// The sender had been terminated when the request was handled. Its decision is as old as the receipt of the
-    /// request.
-    pub posthumous: bool,
-    /// The sender, if the trace states what its caches had shown.
-    pub observer: Option<Observer>,
+    /// How the event came in.
+    pub arrival: Arrival,
+    /// How far sender and server agree.
+    pub delivery: Delivery,
     /// The place in the inputs.
     pub place: Place,
     /// The form of the file.
@@ -57,10 +47,17 @@ pub struct Event {
     pub namespace: Text,
     /// Name.
     pub name: Text,
-    /// A watch shows the object for the second time as new, after an interruption.
-    pub relisted: bool,
     /// The object, and the effect on it.
     pub body: Body,
+}
+
+/// How an event came in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival {
+    /// It was read after later events had been put in order.
+    pub late: bool,
+    /// A watch shows the object for the second time as new, after an interruption.
+    pub relisted: bool,
 }
 
 /// The object of an [`Event`].
@@ -187,6 +184,24 @@ impl Event {
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         (200..300).contains(&self.code)
+    }
+
+    /// Returns `true` if the sender got no response.
+    #[must_use]
+    pub fn is_unheard(&self) -> bool {
+        self.delivery.response == Response::Lost
+    }
+
+    /// Returns `true` if the sender had been terminated when the request was handled.
+    #[must_use]
+    pub fn is_posthumous(&self) -> bool {
+        self.delivery.sender == Sender::Replaced
+    }
+
+    /// Returns `true` if the sender may have been replaced while the request was in flight.
+    #[must_use]
+    pub fn may_be_late(&self) -> bool {
+        self.delivery.sender == Sender::MaybeReplaced
     }
 
     /// Returns `true` if both events concern the same resource and name.

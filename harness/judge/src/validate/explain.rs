@@ -42,11 +42,11 @@ impl Track {
         judge: &dyn Fn(&View<'_>, &mut Findings),
     ) -> bool {
         // A terminated process decided from views older than those of its successor.
-        if !self.coverage.complete || event.posthumous {
+        if !self.coverage.complete || event.is_posthumous() {
             return true;
         }
         self.results.judged += 1;
-        self.process.late.possible |= event.overlapped;
+        self.process.late.possible |= event.may_be_late();
         let question = Question { event, settings, write, versions, latest, judge };
         match self.explain(&question, Interpretation::Ideal) {
             Explained::Yes(mut findings) => {

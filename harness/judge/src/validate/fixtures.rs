@@ -8,7 +8,8 @@ use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Verb};
 
 use super::actor::Actors;
-use super::event::{Body, Event, JobEvent};
+use super::delivery::Delivery;
+use super::event::{Arrival, Body, Event, JobEvent};
 use super::normalize::no_pod;
 
 /// The UID of [`job`].
@@ -45,12 +46,8 @@ pub(super) fn request(verb: Verb, name: &str, (received, done): (i64, i64), body
     let namespace: Text = "ns".into();
     Event {
         order: 1,
-        late: false,
-        unheard: false,
-        injected: false,
-        overlapped: false,
-        posthumous: false,
-        observer: None,
+        arrival: Arrival::default(),
+        delivery: Delivery::default(),
         place: Place { file: 0, line: 1 },
         form: Form::Audit,
         when: Some(Interval { received, done }),
@@ -62,7 +59,6 @@ pub(super) fn request(verb: Verb, name: &str, (received, done): (i64, i64), body
         answered: None,
         namespace,
         name: name.into(),
-        relisted: false,
         body,
     }
 }

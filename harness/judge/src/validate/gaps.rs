@@ -97,7 +97,7 @@ impl Track {
     /// the window. A version that was seen before is a repetition.
     pub fn comes_late(&mut self, event: &Event) -> bool {
         // Its version alone may come from a response that repeats an old version.
-        let late = event.version.map_or(event.late, |version| version < self.coverage.latest_version)
+        let late = event.version.map_or(event.arrival.late, |version| version < self.coverage.latest_version)
             && event.when.is_none_or(|when| when.done < self.coverage.latest_answer);
         if !late || event.form == Form::Watch {
             return false;

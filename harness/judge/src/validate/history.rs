@@ -13,7 +13,7 @@ use jobcheck_spec::pods::Pods;
 use rustc_hash::FxHashMap;
 
 use super::clock::Written;
-use super::entry::Entry;
+use super::entry::{Dropped, Entry, Next};
 use super::observed::{Reach, Seen};
 use super::own_write::OwnWrite;
 use super::ownerless::put;
@@ -31,8 +31,8 @@ pub struct History {
     entries: VecDeque<Entry>,
     /// Position of the first kept entry.
     start: Position,
-    /// The last `resourceVersion` before the first kept entry.
-    pub forgotten: Option<u64>,
+    /// The dropped entries.
+    dropped: Dropped,
     /// Own writes before this position belong to earlier syncs.
     sync_start: Position,
     /// The position of [`History::cache`] and [`History::post`].
@@ -47,12 +47,8 @@ pub struct History {
     pulled: Vec<Position>,
     /// Caches may lack deletions of earlier syncs (J-01).
     forgets_deletions: bool,
-    /// `resourceVersion` of the next entry.
-    version: Option<u64>,
-    /// Time of the next entry.
-    written: Written,
-    /// Lower bound for the time of the dropped entries; `None` if views need not contain them.
-    forgotten_written: Option<i64>,
+    /// The next entry.
+    next: Next,
 }
 
 impl History {
@@ -107,19 +103,19 @@ impl History {
             self.fold_in(uid, write);
         }
         let early = early.clamp(self.start, position);
-        let version = self.version;
-        let written = self.written.leaves(after.as_ref()).behind(self.written_before(position));
+        let version = self.next.version;
+        let written = self.next.written.leaves(after.as_ref()).behind(self.written_before(position));
         self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None, version, written });
     }
 
     /// Sets the `resourceVersion` of the next entries; returns the previous one.
     pub fn take_in(&mut self, version: Option<u64>) -> Option<u64> {
-        std::mem::replace(&mut self.version, version)
+        std::mem::replace(&mut self.next.version, version)
     }
 
     /// Sets the time of the next entries; returns the previous one.
     pub fn date(&mut self, written: Written) -> Written {
-        std::mem::replace(&mut self.written, written)
+        std::mem::replace(&mut self.next.written, written)
     }
 
     /// Lower bound for the time of the content of a cache at this position, in microseconds. Reorderable entries behind
@@ -127,7 +123,7 @@ impl History {
     fn written_before(&self, position: Position) -> Option<i64> {
         match position.checked_sub(self.start + 1) {
             Some(last) => self.entries.get(last as usize).and_then(|entry| entry.written),
-            None => self.forgotten_written,
+            None => self.dropped.written,
         }
     }
 
@@ -141,6 +137,12 @@ impl History {
     #[must_use]
     pub fn reach(&self, seen: Seen) -> Reach {
         Reach::behind(self.entries.iter().map(|entry| entry.version), self.start, seen)
+    }
+
+    /// The last `resourceVersion` before the first kept entry.
+    #[must_use]
+    pub fn dropped_version(&self) -> Option<u64> {
+        self.dropped.version
     }
 
     /// The position of the first kept entry.
@@ -387,8 +389,8 @@ impl History {
         }
         for _ in self.start..position {
             let entry = self.entries.pop_front();
-            self.forgotten = entry.as_ref().and_then(|entry| entry.version).max(self.forgotten);
-            self.forgotten_written = entry.as_ref().and_then(|entry| entry.written);
+            self.dropped.version = entry.as_ref().and_then(|entry| entry.version).max(self.dropped.version);
+            self.dropped.written = entry.as_ref().and_then(|entry| entry.written);
             if let Some(entry) = entry.filter(|entry| entry.own.is_some()) {
                 self.forget_own(entry.uid, position);
             }
@@ -402,7 +404,7 @@ impl History {
         self.seek(self.end());
         self.sync_start = self.end();
         self.forget_before(self.end());
-        self.forgotten_written = None;
+        self.dropped.written = None;
     }
 
     /// Frees unused memory.

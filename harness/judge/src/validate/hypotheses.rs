@@ -169,7 +169,7 @@ impl Assumption {
     /// The consequence, if the trace has a sign for the assumption.
     fn sign(self, track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Consequence> {
         match self {
-            Assumption::SenderReplaced => question.event.overlapped.then(|| replaced(question)),
+            Assumption::SenderReplaced => question.event.may_be_late().then(|| replaced(question)),
             Assumption::Restarted => restarted(track, question, views),
             Assumption::Committed => (!track.process.uncertain.is_empty()).then_some(Consequence::Nothing),
             Assumption::FromPredecessor => track.process.late.has_writes().then(|| replaced(question)),

@@ -271,11 +271,11 @@ fn executor_decision(
             let cache = without_finalizer(view.cache, &readopted);
             without_interim::judge_decision(&View { cache: &cache, ..*view }, &new, findings);
         });
-    if explained && !event.overlapped {
+    if explained && !event.may_be_late() {
         track.process.late.settle();
     }
     // A terminated process has no backoff record.
-    if explained && track.coverage.complete && !event.posthumous {
+    if explained && track.coverage.complete && !event.is_posthumous() {
         let heard = !track.unheard(event);
         track.keep_backoff(heard, settings);
     }

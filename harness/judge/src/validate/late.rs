@@ -48,7 +48,7 @@ impl Track {
     /// The write, if the manager knows about it without its caches.
     #[must_use]
     pub fn heard(&mut self, event: &Event, uid: Uid, write: OwnWrite) -> Option<OwnWrite> {
-        if event.overlapped {
+        if event.may_be_late() {
             self.process.late.writes.push((uid, self.history.end()));
         }
         if !self.unheard(event) {
@@ -62,7 +62,7 @@ impl Track {
 
     /// TC-08: a sender without a response treats a write to a pod as one that may have failed.
     pub fn misses_answer(&mut self, event: &Event) {
-        if self.unheard(event) && !event.posthumous {
+        if self.unheard(event) && !event.is_posthumous() {
             self.pod_write_refused(RefusedWrite::Unheard);
         }
     }
@@ -70,7 +70,7 @@ impl Track {
     /// Returns `true` if the current process does not know about this request.
     #[must_use]
     pub fn unheard(&self, event: &Event) -> bool {
-        event.unheard || self.process.late.last == Some(event.order)
+        event.is_unheard() || self.process.late.last == Some(event.order)
     }
 
     /// Treats the writes that may come from a replaced process as such. Returns their pods.

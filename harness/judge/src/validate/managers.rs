@@ -54,7 +54,12 @@ impl Managers {
 pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, by: By) {
     let unauthorized =
         message.is_some_and(|message| message.contains(" cannot ") && message.contains(" resource "));
-    if by != By::Manager || track.is_built_in() || event.code != 403 || !unauthorized || event.injected {
+    if by != By::Manager
+        || track.is_built_in()
+        || event.code != 403
+        || !unauthorized
+        || event.delivery.injected
+    {
         return;
     }
     let mut findings = Findings::new();

@@ -3,6 +3,8 @@
 
 use jobcheck_traces::{Fault, FaultKind, Mark, MarkKind, Request};
 
+use super::delivery::{Delivery, Response, Sender};
+
 /// Number of restarts that are kept. No request is delayed for longer.
 const REMEMBERED: usize = 16;
 /// The HTTP status of a [`FaultKind::Conflict`].
@@ -44,6 +46,19 @@ impl Mishaps {
             | FaultKind::Delay
             | FaultKind::Crash
             | FaultKind::Relist => {}
+        }
+    }
+
+    /// How far sender and server agree about this request.
+    pub fn delivery(&mut self, request: &Request<'_>) -> Delivery {
+        let is_replaced = self.outlives_its_sender(request);
+        let injected = self.refuses(request);
+        let is_lost = self.loses_answer(request) || is_replaced;
+        Delivery {
+            response: if is_lost { Response::Lost } else { Response::Heard },
+            sender: if is_replaced { Sender::Replaced } else { Sender::Alive },
+            injected,
+            observer: None,
         }
     }
 

@@ -26,6 +26,7 @@ mod births;
 mod clock;
 mod conclusion;
 mod coverage;
+pub mod delivery;
 mod entry;
 pub mod event;
 mod explain;

@@ -121,7 +121,7 @@ fn is_uid(text: &str) -> bool {
 impl Judge {
     /// Notes the name of the pod in this event for each Job that it belongs, or belonged, to.
     pub(super) fn learn_name(&mut self, event: &Event, uid: Uid, controller: Option<Uid>) {
-        let jobs = [self.owners.get(&uid).or_else(|| self.former.get(&uid)).copied(), controller];
+        let jobs = [self.pods.owners.get(&uid).or_else(|| self.pods.former.get(&uid)).copied(), controller];
         for job in jobs.into_iter().flatten() {
             if let Some(track) = self.tracks.get_mut(&job) {
                 track.account.names.learn(uid, &event.name);

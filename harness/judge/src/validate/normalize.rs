@@ -23,7 +23,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::actor::{ActorId, Actors, Role};
-use super::event::{Body, Event, JobEvent, PodEvent};
+use super::delivery::Delivery;
+use super::event::{Arrival, Body, Event, JobEvent, PodEvent};
 use super::mishaps::Mishaps;
 use super::patches::PatchFacts;
 use super::repetitions::Repetitions;
@@ -138,7 +139,7 @@ impl Normalizer {
             }
         };
         let uid = Uid::parse(watched.uid);
-        event.relisted = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
+        event.arrival.relisted = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
         if gone {
             self.watched.remove(&uid);
         }
@@ -157,9 +158,7 @@ impl Normalizer {
         event.code = request.code;
         event.namespace = request.namespace.into();
         event.name = request.name.into();
-        event.posthumous = self.mishaps.outlives_its_sender(request);
-        event.injected = self.mishaps.refuses(request);
-        event.unheard = self.mishaps.loses_answer(request) || event.posthumous;
+        event.delivery = self.mishaps.delivery(request);
         let hidden = request.is_accepted() && request.level != Level::RequestResponse;
         self.hidden += u64::from(hidden);
         event.body = match (request.resource, request.verb) {
@@ -420,12 +419,8 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
     let empty: Text = "".into();
     Event {
         order: 0,
-        late: false,
-        unheard: false,
-        posthumous: false,
-        injected: false,
-        overlapped: false,
-        observer: None,
+        arrival: Arrival::default(),
+        delivery: Delivery::default(),
         place: record.place,
         // Watch events in a native trace have no actors, and no gaps between marks.
         form: if matches!(record.body, Operand::Watched(_)) { Form::Watch } else { record.form },
@@ -438,7 +433,6 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         answered: None,
         namespace: empty.clone(),
         name: empty,
-        relisted: false,
         body,
     }
 }

@@ -270,9 +270,9 @@ impl Track {
     /// Begins a sync if the trace shows one at this request of the manager. A terminated process belongs to another
     /// sync.
     pub fn enter_sync(&mut self, event: &Event, settings: &Settings) {
-        let (Some(observer), Some(when)) = (event.observer, event.when) else { return };
+        let (Some(observer), Some(when)) = (event.delivery.observer, event.when) else { return };
         let sight = settings.observations.sight(observer, &self.id.namespace, &self.id.name, when.received);
-        if event.posthumous || sight == self.process.sight || sight.sync() < self.process.sight.sync() {
+        if event.is_posthumous() || sight == self.process.sight || sight.sync() < self.process.sight.sync() {
             return;
         }
         if sight.sync() > self.process.sight.sync() {
@@ -293,10 +293,11 @@ impl Track {
     /// was dropped.
     #[must_use]
     pub fn reach_of_sender(&self, event: &Event, settings: &Settings) -> Option<Position> {
-        let (observer, when) = event.observer.zip(event.when)?;
+        let (observer, when) = event.delivery.observer.zip(event.when)?;
         let sight = settings.observations.sight(observer, &self.id.namespace, &self.id.name, when.received);
-        let seen =
-            sight.pods.filter(|seen| seen.sync.is_some() && Some(seen.version) >= self.history.forgotten)?;
+        let seen = sight
+            .pods
+            .filter(|seen| seen.sync.is_some() && Some(seen.version) >= self.history.dropped_version())?;
         Some(self.history.reach(seen).from)
     }
 

@@ -33,7 +33,7 @@ impl Judge {
 
     /// Judges a new state of an ownerless pod.
     pub(super) fn ownerless_changed(&mut self, event: &Event, it: &PodEvent, pod: &Pod, role: Role) {
-        let Some(job) = self.former.get(&pod.uid).copied() else { return };
+        let Some(job) = self.pods.former.get(&pod.uid).copied() else { return };
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
             track.ownerless_changed(event, it, pod, by, &self.settings);
@@ -43,14 +43,14 @@ impl Judge {
             self.ownerless_is_free(pod.uid, job);
         }
         if gone {
-            self.former.remove(&pod.uid);
+            self.pods.former.remove(&pod.uid);
         }
     }
 
     /// Finds a missing creation: an ownerless pod is new to the trace. It holds the tracking finalizer, and has the
     /// labels of a Job whose pods are all known. A late response to a request for a removed pod has no finalizer.
     pub(super) fn find_missing_birth(&mut self, event: &Event, pod: &Pod, labels: &[(Text, Text)]) {
-        let known = self.ownerless.contains_key(&pod.uid) || self.former.contains_key(&pod.uid);
+        let known = self.pods.ownerless.contains_key(&pod.uid) || self.pods.former.contains_key(&pod.uid);
         if known || !pod.finalizer || event.verb == Some(Verb::Create) || event.form == Form::Watch {
             return;
         }
@@ -66,12 +66,12 @@ impl Judge {
 
     /// Removes an ownerless pod whose last state is not shown.
     pub(super) fn ownerless_gone(&mut self, event: &Event, uid: Uid) {
-        let Some(job) = self.former.get(&uid).copied() else { return };
+        let Some(job) = self.pods.former.get(&uid).copied() else { return };
         if let Some(track) = self.tracks.get_mut(&job) {
             track.pod_removed(event, uid);
         }
         self.ownerless_is_free(uid, job);
-        self.former.remove(&uid);
+        self.pods.former.remove(&uid);
     }
 
     fn ownerless_is_free(&mut self, uid: Uid, job: Uid) {
@@ -84,7 +84,7 @@ impl Judge {
 
     /// Notes that an ownerless pod has a controller again.
     pub(super) fn ownerless_adopted(&mut self, uid: Uid, by: Uid) {
-        let Some(job) = self.former.remove(&uid) else { return };
+        let Some(job) = self.pods.former.remove(&uid) else { return };
         if let Some(track) = self.tracks.get_mut(&job) {
             track.pods.forget(uid, Fact::BecameOwnerless);
             if job != by {

@@ -39,7 +39,7 @@ impl Judge {
             return self.hidden_pod_write(event, it, role);
         }
         let Some(uid) = it.uid else { return };
-        let owner = self.owners.get(&uid).copied();
+        let owner = self.pods.owners.get(&uid).copied();
         if it.after.is_some() && self.settings.pods_missing == Some(NO_PODS) {
             self.settings.pods_missing = None;
         }
@@ -48,7 +48,7 @@ impl Judge {
                 let controller = job_controller(pod.metadata.controller.as_ref());
                 self.learn_name(event, uid, controller);
                 // Only native traces show the progress of caches.
-                let owner = owner.or_else(|| self.former.get(&uid).copied());
+                let owner = owner.or_else(|| self.pods.former.get(&uid).copied());
                 let jobs = [owner, controller].into_iter().flatten();
                 let version = event.version.filter(|_| event.form == Form::Native);
                 self.take_in(jobs.clone(), version, Written::by(event));
@@ -79,8 +79,8 @@ impl Judge {
     /// The Job of a pod that the Job controller patches in a field beside finalizers and owners.
     fn job_of_patch(&self, event: &Event, it: &PodEvent, role: Role) -> Option<Uid> {
         it.other_field.as_ref().filter(|_| role == Role::JobController)?;
-        let named = || self.pod_names.get(&(event.namespace.clone(), event.name.clone())).copied();
-        let owner = it.uid.or_else(named).and_then(|uid| self.owners.get(&uid)).copied();
+        let named = || self.pods.names.get(&(event.namespace.clone(), event.name.clone())).copied();
+        let owner = it.uid.or_else(named).and_then(|uid| self.pods.owners.get(&uid)).copied();
         let shown = || job_controller(it.after.as_ref()?.metadata.controller.as_ref());
         owner.or_else(shown)
     }
@@ -106,11 +106,11 @@ impl Judge {
     fn pod_refused(&mut self, event: &Event, it: &PodEvent, role: Role) {
         let creator = it.metadata.as_ref().and_then(|asked| job_controller(asked.controller.as_ref()));
         let key = (event.namespace.clone(), event.name.clone());
-        let late = self.departed.iter().rev().find(|departed| departed.key == key);
-        let living = it.uid.or_else(|| self.pod_names.get(&key).copied());
+        let late = self.pods.departed.iter().rev().find(|departed| departed.key == key);
+        let living = it.uid.or_else(|| self.pods.names.get(&key).copied());
         let uid = living.or(late.map(|departed| departed.pod));
         let owner = living
-            .and_then(|uid| self.owners.get(&uid).or_else(|| self.former.get(&uid)).copied())
+            .and_then(|uid| self.pods.owners.get(&uid).or_else(|| self.pods.former.get(&uid)).copied())
             .or(late.map(|departed| departed.job));
         let Some(job) = creator.or(owner) else { return };
         let by = self.by(event, role, job, creator.is_some());
@@ -143,11 +143,11 @@ impl Judge {
         role: Role,
     ) {
         let uid = metadata.uid;
-        let owner = self.owners.get(&uid).copied();
+        let owner = self.pods.owners.get(&uid).copied();
         let known = owner
             .and_then(|job| self.tracks.get(&job))
             .and_then(|track| track.history.stored.get(uid))
-            .or_else(|| self.ownerless.get(&uid));
+            .or_else(|| self.pods.ownerless.get(&uid));
         let Some(known) = known.cloned() else { return };
         let tracking = |name: &Text| &**name == jobcheck_spec::pod::TRACKING_FINALIZER;
         let pod = Pod {
@@ -169,7 +169,7 @@ impl Judge {
         controller: Option<Uid>,
         role: Role,
     ) {
-        let owner = self.owners.get(&pod.uid).copied();
+        let owner = self.pods.owners.get(&pod.uid).copied();
         let job = owner.or(controller).and_then(|job| self.tracks.get_mut(&job));
         if let Some(track) = job {
             if track.comes_late(event) {
@@ -196,14 +196,14 @@ impl Judge {
                 self.find_missing_birth(event, pod, labels);
                 self.ownerless_changed(event, it, pod, role);
                 if it.gone {
-                    self.ownerless.remove(&pod.uid);
+                    self.pods.ownerless.remove(&pod.uid);
                 } else if pod.finalizer
                     || event.verb == Some(Verb::Create)
                     || event.actor.is_none()
                     // A known ownerless pod stays up to date, since it may be adopted.
-                    || self.ownerless.contains_key(&pod.uid)
+                    || self.pods.ownerless.contains_key(&pod.uid)
                 {
-                    self.ownerless.insert(pod.uid, pod.clone());
+                    self.pods.ownerless.insert(pod.uid, pod.clone());
                 }
             }
         }
@@ -279,15 +279,15 @@ impl Judge {
     }
 
     fn departs(&mut self, event: &Event, uid: Uid, job: Uid) {
-        self.owners.remove(&uid);
+        self.pods.owners.remove(&uid);
         let key = (event.namespace.clone(), event.name.clone());
-        if self.pod_names.get(&key) == Some(&uid) {
-            self.pod_names.remove(&key);
+        if self.pods.names.get(&key) == Some(&uid) {
+            self.pods.names.remove(&key);
         }
-        if self.departed.len() == DEPARTED {
-            self.departed.pop_front();
+        if self.pods.departed.len() == DEPARTED {
+            self.pods.departed.pop_front();
         }
-        self.departed.push_back(Departed { key, pod: uid, job });
+        self.pods.departed.push_back(Departed { key, pod: uid, job });
     }
 
     fn pod_leaves(
@@ -320,12 +320,12 @@ impl Judge {
                 &self.settings,
             );
         }
-        self.owners.remove(&pod.uid);
+        self.pods.owners.remove(&pod.uid);
         if it.gone {
             self.departs(event, pod.uid, job);
         } else {
-            self.ownerless.insert(pod.uid, pod.clone());
-            self.former.insert(pod.uid, job);
+            self.pods.ownerless.insert(pod.uid, pod.clone());
+            self.pods.former.insert(pod.uid, job);
             if pod.finalizer {
                 self.ownerless_appears(pod.uid, job);
             }
@@ -357,13 +357,13 @@ impl Judge {
             self.names_unseen_job(job);
             return;
         }
-        let ownerless_pod = self.ownerless.remove(&pod.uid);
+        let ownerless_pod = self.pods.ownerless.remove(&pod.uid);
         self.ownerless_adopted(pod.uid, job);
-        self.pod_names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
+        self.pods.names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
         let created =
             event.verb == Some(Verb::Create) || (event.form == Form::Watch && ownerless_pod.is_none());
         let by = self.by(event, role, job, created);
-        self.owners.insert(pod.uid, job);
+        self.pods.owners.insert(pod.uid, job);
         let Some(track) = self.tracks.get_mut(&job) else { return };
         // A creation with a server error may have been committed.
         if !created && keeps_owner(event, it) && track.process.setbacks.lost_creations == 0 {
@@ -394,18 +394,18 @@ impl Judge {
 
     /// Notes a pod whose Job was not shown yet: the Job is older than its first event.
     fn names_unseen_job(&mut self, job: Uid) {
-        if self.early_pods.contains(&job) {
+        if self.pods.early.contains(&job) {
             return;
         }
-        if self.early_pods.len() == DEPARTED {
-            self.early_pods.pop_front();
+        if self.pods.early.len() == DEPARTED {
+            self.pods.early.pop_front();
         }
-        self.early_pods.push_back(job);
+        self.pods.early.push_back(job);
     }
 
     pub(super) fn collected(&mut self, event: &Event, object: &PodObject) {
         let uid = object.pod.uid;
-        let Some(job) = self.owners.get(&uid).copied() else { return };
+        let Some(job) = self.pods.owners.get(&uid).copied() else { return };
         let Some(track) = self.tracks.get_mut(&job) else { return };
         let Some(before) = track.history.stored.get(uid).cloned() else { return };
         let pod = Pod { deleting: true, ..before };
@@ -413,18 +413,18 @@ impl Judge {
         let gone = object.metadata.finalizers.is_empty() && at_once;
         pod_writes::updated(track, event, &pod, gone, By::Other, &self.settings);
         if gone {
-            self.owners.remove(&uid);
+            self.pods.owners.remove(&uid);
         }
     }
 
     /// The Job and the state of the pod that this event names.
     pub(super) fn named_pod(&self, event: &Event) -> Option<(Uid, Pod)> {
-        self.owned_pod(*self.pod_names.get(&(event.namespace.clone(), event.name.clone()))?)
+        self.owned_pod(*self.pods.names.get(&(event.namespace.clone(), event.name.clone()))?)
     }
 
     /// The Job and the state of a pod.
     pub(super) fn owned_pod(&self, uid: Uid) -> Option<(Uid, Pod)> {
-        let job = *self.owners.get(&uid)?;
+        let job = *self.pods.owners.get(&uid)?;
         self.tracks.get(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
     }
 
@@ -449,9 +449,9 @@ impl Judge {
 
     /// The response to a DELETE shows only that the pod is gone.
     fn pod_gone(&mut self, event: &Event, uid: Uid, role: Role) {
-        self.ownerless.remove(&uid);
+        self.pods.ownerless.remove(&uid);
         self.ownerless_gone(event, uid);
-        let Some(job) = self.owners.get(&uid).copied() else { return };
+        let Some(job) = self.pods.owners.get(&uid).copied() else { return };
         let by = self.by(event, role, job, false);
         if let Some(track) = self.tracks.get_mut(&job) {
             track.explain_deletion(event, uid);

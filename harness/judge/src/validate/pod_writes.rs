@@ -227,7 +227,7 @@ pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By,
     let stored = track.stored.clone().map(read);
     // The basis of decisions is not known for a Job that was first seen in mid-life (S-03 depends on earlier refusals).
     let had_failed = track.coverage.complete
-        && match event.posthumous {
+        && match event.is_posthumous() {
             true => had_seen_it_fail(track, event, before, settings),
             false => !chosen_before_it_failed(track, event, before, settings),
         };

@@ -56,8 +56,9 @@ fn is_transient(code: u16) -> bool {
 impl Refusals {
     /// Notes a refused request of the manager.
     pub fn refused(&mut self, event: &Event, message: Option<&str>) {
-        let is_explained =
-            is_transient(event.code) || event.injected || message.is_some_and(is_of_terminating_namespace);
+        let is_explained = is_transient(event.code)
+            || event.delivery.injected
+            || message.is_some_and(is_of_terminating_namespace);
         let Some(request) = request(event).filter(|_| !is_explained) else { return };
         let before = self.last.take().filter(|it| it.request == request && it.code == event.code);
         let times = before.map_or(0, |it| it.times) + 1;
@@ -141,6 +142,7 @@ impl std::fmt::Display for Refusal {
 
 #[cfg(test)]
 mod tests {
+    use super::super::delivery::Delivery;
     use super::super::fixtures::{job_write, pod_request};
     use super::*;
 
@@ -180,7 +182,7 @@ mod tests {
         for code in [404, 409, 429, 500, 504] {
             assert!(after(&[code; 9]).reason(&[]).is_none(), "{code}");
         }
-        let injected = Event { injected: true, ..refused(422) };
+        let injected = Event { delivery: Delivery { injected: true, ..Delivery::default() }, ..refused(422) };
         let mut refusals = Refusals::default();
         (0..9).for_each(|_| refusals.refused(&injected, None));
         assert!(refusals.reason(&[]).is_none());

@@ -40,7 +40,7 @@ pub fn refused(
         let releases = it.names_owner == Some(true);
         track.acknowledges(uid, if releases { OwnWrite::Release } else { OwnWrite::Miss });
     }
-    if let Some(uid) = uid.filter(|_| event.code == 404 && !event.injected) {
+    if let Some(uid) = uid.filter(|_| event.code == 404 && !event.delivery.injected) {
         let text = format!("the API server answers 404 to a write of pod {uid}, which exists");
         track.trouble.refusal.missing.insert(uid, Note::on(event, text));
     }

@@ -33,7 +33,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     track.came_to_nothing(event);
     if track.coverage.complete
         && track.manager.executor
-        && !event.posthumous
+        && !event.is_posthumous()
         && track.process.sight.sync().is_some()
     {
         // BO-05: 1.36 keeps the record of a sync only after its status write; other controllers may keep it when they
@@ -51,8 +51,8 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     track.process.setbacks.status_refused(event);
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),
-        409 if !event.injected => conflict(track, event, it),
-        404 if !event.injected => missing(track, event, it),
+        409 if !event.delivery.injected => conflict(track, event, it),
+        404 if !event.delivery.injected => missing(track, event, it),
         _ => track.trouble.refusal.refused(event, it.message.as_deref()),
     }
     track.tell(event, &format_args!("status write refused with {}", event.code));
@@ -62,7 +62,10 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
 /// stored version.
 fn judge_content(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
     let (Some(stored), Some(attempted)) = (track.shown(), it.attempted.as_deref()) else { return };
-    let is_judged = track.manager.executor && track.coverage.complete && !event.posthumous && !event.injected;
+    let is_judged = track.manager.executor
+        && track.coverage.complete
+        && !event.is_posthumous()
+        && !event.delivery.injected;
     let is_of_stored =
         it.base.is_some() && it.base == track.coverage.version && attempted.uid == track.id.uid;
     let by_environment = matches!(event.code, 400 | 403 | 422);
@@ -87,7 +90,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     let message = it.message.clone().unwrap_or_default();
     let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
         let warning = format!("a status write was refused with {}: {message}", event.code);
-        if !event.injected {
+        if !event.delivery.injected {
             track.warn(event, warning);
         }
         track.trouble.refusal.refused(event, it.message.as_deref());
@@ -100,7 +103,7 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     // The API server validates the new status against the stored spec (SS-32).
     let proposed = Job { spec: stored.spec.clone(), ..attempted.clone() };
     let Some(broken) = would_refuse_status(&settings.rules, &stored, &proposed) else {
-        if event.injected {
+        if event.delivery.injected {
             return;
         }
         if track.manager.executor && message.contains(" is invalid: ") {

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::actor::{Actors, Role};
 use super::bindings::Early;
 use super::clock::Written;
+use super::delivery::Sender;
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
 use super::managers::Managers;
@@ -87,35 +88,49 @@ pub(super) struct Departed {
     pub(super) job: Uid,
 }
 
-#[derive(Debug)]
-pub(super) struct Judge {
-    pub(super) settings: Settings,
-    pub(super) tracks: FxHashMap<Uid, Track>,
-    pub(super) names: FxHashMap<(Text, Text), Uid>,
+/// The pods of the whole trace, by Job and by name.
+#[derive(Debug, Default)]
+pub(super) struct PodIndex {
+    /// The Job that controls a pod.
     pub(super) owners: FxHashMap<Uid, Uid>,
     pub(super) ownerless: FxHashMap<Uid, Pod>,
     /// The last Job that controlled an ownerless pod.
     pub(super) former: FxHashMap<Uid, Uid>,
-    pub(super) pod_names: FxHashMap<(Text, Text), Uid>,
+    pub(super) names: FxHashMap<(Text, Text), Uid>,
     /// Recently removed pods, for late requests that name them.
     pub(super) departed: VecDeque<Departed>,
+    /// Jobs that were recently named by pods, but not shown yet.
+    pub(super) early: VecDeque<Uid>,
+}
+
+/// The results for the whole trace.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    pub(super) verdicts: Vec<JobVerdict>,
+    premises: FxHashMap<Req, u64>,
+    pub(super) events: u64,
+    any_actors: bool,
+    pub(super) doubts: Vec<String>,
+    others: Others,
+}
+
+#[derive(Debug)]
+pub(super) struct Judge {
+    pub(super) settings: Settings,
+    pub(super) tracks: FxHashMap<Uid, Track>,
+    /// The Jobs by namespace and name.
+    pub(super) names: FxHashMap<(Text, Text), Uid>,
+    pub(super) pods: PodIndex,
     /// Recently removed Jobs.
     pub(super) departures: Departures,
     /// The highest `resourceVersion` so far.
     pub(super) latest: u64,
     /// The highest `resourceVersion` that the Job controller has seen, by the Jobs that it has handled.
     pub(super) served: u64,
-    /// Jobs that were recently named by pods, but not shown yet.
-    pub(super) early_pods: VecDeque<Uid>,
-    pub(super) verdicts: Vec<JobVerdict>,
-    pub(super) premises: FxHashMap<Req, u64>,
     pub(super) end: End,
-    pub(super) events: u64,
-    pub(super) any_actors: bool,
-    pub(super) doubts: Vec<String>,
     pub(super) managers: Managers,
-    others: Others,
     early_bindings: Early,
+    pub(super) totals: Totals,
 }
 
 impl Validator {
@@ -134,24 +149,14 @@ impl Validator {
                 settings,
                 tracks: FxHashMap::default(),
                 names: FxHashMap::default(),
-                owners: FxHashMap::default(),
-                ownerless: FxHashMap::default(),
-                former: FxHashMap::default(),
-                pod_names: FxHashMap::default(),
-                departed: VecDeque::new(),
+                pods: PodIndex::default(),
                 departures: Departures::default(),
                 latest: 0,
                 served: 0,
-                early_pods: VecDeque::new(),
-                verdicts: Vec::new(),
-                premises: FxHashMap::default(),
                 end: End::default(),
-                events: 0,
-                any_actors: false,
-                doubts: Vec::new(),
                 managers: Managers::default(),
-                others: Others::default(),
                 early_bindings: Early::default(),
+                totals: Totals::default(),
             },
         }
     }
@@ -172,10 +177,12 @@ impl Validator {
             self.judge.settings.named_controller |= sender.role == Role::JobController;
             self.judge.settings.heard(&event, sender);
         }
-        event.overlapped = self.judge.settings.spans_silence(&event);
+        if !event.is_posthumous() && self.judge.settings.spans_silence(&event) {
+            event.delivery.sender = Sender::MaybeReplaced;
+        }
         let observations = &self.judge.settings.observations;
         if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
-            event.observer = observations.observer(self.normalizer.actors.get(actor));
+            event.delivery.observer = observations.observer(self.normalizer.actors.get(actor));
         }
         // A list is as new as the last write to any object.
         if let (Form::Native, Some(version)) = (event.form, event.version) {
@@ -205,8 +212,8 @@ impl Validator {
 
 impl Judge {
     fn event(&mut self, mut event: Event, actors: &Actors) {
-        self.events += 1;
-        event.order = self.events;
+        self.totals.events += 1;
+        event.order = self.totals.events;
         if matches!(event.body, Body::Bound) && event.is_accepted() && self.named_pod(&event).is_none() {
             return self.early_bindings.hold(event);
         }
@@ -215,11 +222,11 @@ impl Judge {
             self.settings.observations.judged(when.done);
         }
         self.settings.has_actors = has_actors(event.form);
-        self.any_actors |= self.settings.has_actors;
+        self.totals.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
         self.note_time(event, role);
         self.latest = self.latest.max(event.version.unwrap_or(0));
-        if event.relisted {
+        if event.arrival.relisted {
             self.gap("the watch was interrupted, and the changes in between are not shown");
         }
         match &event.body {
@@ -249,12 +256,12 @@ impl Judge {
     }
 
     fn gap(&mut self, reason: &str) {
-        self.doubts.push(reason.to_owned());
+        self.totals.doubts.push(reason.to_owned());
         for track in self.tracks.values_mut() {
             if track.stored.as_ref().is_none_or(|job| !job.status.is_finished()) {
                 track.doubt(reason.to_owned());
             }
-            track.coverage.gap = Some(self.events);
+            track.coverage.gap = Some(self.totals.events);
             track.coverage.stale = true;
         }
     }
@@ -362,7 +369,7 @@ impl Judge {
     fn strange_pods(&self, it: &JobEvent, job: Uid) -> FxHashSet<Uid> {
         let Some(after) = &it.after else { return FxHashSet::default() };
         let listed = after.status.uncounted_succeeded().iter().chain(after.status.uncounted_failed());
-        listed.copied().filter(|uid| self.owners.get(uid).is_some_and(|owner| *owner != job)).collect()
+        listed.copied().filter(|uid| self.pods.owners.get(uid).is_some_and(|owner| *owner != job)).collect()
     }
 
     fn job_gone(&mut self, event: &Event, uid: Uid) {
@@ -389,9 +396,9 @@ impl Judge {
         }
         let Some(track) = self.tracks.remove(&uid) else { return };
         for pod in track.history.stored.iter() {
-            self.owners.remove(&pod.uid);
+            self.pods.owners.remove(&pod.uid);
         }
-        self.former.retain(|_, job| *job != uid);
+        self.pods.former.retain(|_, job| *job != uid);
         self.close(track);
     }
 
@@ -414,7 +421,7 @@ impl Judge {
 
     fn close(&mut self, mut track: Track) {
         if !self.settings.wanted.has(&track.id.namespace, &track.id.name) {
-            return self.others.add(&track.id.namespace, &track.id.name);
+            return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
@@ -434,9 +441,9 @@ impl Judge {
             track.overdue(place, broken);
         }
         for req in track.results.premises.premises() {
-            *self.premises.entry(req).or_default() += 1;
+            *self.totals.premises.entry(req).or_default() += 1;
         }
-        self.verdicts.push(track.verdict(pending));
+        self.totals.verdicts.push(track.verdict(pending));
     }
 
     fn finish(mut self, hidden: u64, actors: Actors) -> Summary {
@@ -447,18 +454,18 @@ impl Judge {
         for track in tracks {
             self.close(track);
         }
-        let mut premises: Vec<(Req, u64)> = self.premises.into_iter().collect();
+        let mut premises: Vec<(Req, u64)> = self.totals.premises.into_iter().collect();
         premises.sort_unstable();
         Summary {
-            judged: self.verdicts.iter().map(|verdict| verdict.judged).sum(),
-            jobs: self.verdicts,
+            judged: self.totals.verdicts.iter().map(|verdict| verdict.judged).sum(),
+            jobs: self.totals.verdicts,
             premises,
-            events: self.events,
-            has_actors: self.any_actors,
+            events: self.totals.events,
+            has_actors: self.totals.any_actors,
             hidden,
-            doubts: self.doubts,
+            doubts: self.totals.doubts,
             last: self.end.last,
-            others: self.others,
+            others: self.totals.others,
             actors,
         }
     }

@@ -157,7 +157,7 @@ impl Ord for Keyed {
 impl Lane {
     fn push(&mut self, mut event: Event, holds: usize, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
-        event.late = event.when.is_some_and(|when| when.done < self.arranged);
+        event.arrival.late = event.when.is_some_and(|when| when.done < self.arranged);
         let done = event.when.map_or(self.latest, |when| when.done);
         self.latest = self.latest.max(done);
         if event.form == Form::Watch || event.when.is_none() {
@@ -247,7 +247,9 @@ impl Lane {
     /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its
     /// response may come later.
     fn may_have_won(&self, lost: &Event) -> u64 {
-        let Some(when) = lost.when.filter(|_| lost.code == CONFLICT && !lost.injected) else { return 0 };
+        let Some(when) = lost.when.filter(|_| lost.code == CONFLICT && !lost.delivery.injected) else {
+            return 0;
+        };
         let later = self.by_time.iter().map(|keyed| &keyed.event);
         let others = later.filter(|it| it.name == lost.name && it.verb != Some(Verb::Create));
         let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= when.done));

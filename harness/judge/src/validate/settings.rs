@@ -191,7 +191,7 @@ impl Settings {
     /// too many. After [`PAUSE`] seconds without a request, or in a watch without a new pod, it has not.
     #[must_use]
     pub fn idle_until(&self, event: &Event, created: Time) -> Option<Time> {
-        if event.posthumous || event.overlapped || event.late {
+        if event.is_posthumous() || event.may_be_late() || event.arrival.late {
             return None;
         }
         let (Some(actor), Some(when)) = (event.actor, event.when) else {

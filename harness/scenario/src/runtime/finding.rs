@@ -26,8 +26,11 @@ impl Finding {
             return Some(Finding {
                 requirement: it.requirement.map(|id| id.0),
                 known: it.known.map(|id| id.0),
-                line: it.line,
-                why: format!("{}: {}: expected {}, found {}", it.write, it.what, it.expected, it.found),
+                line: it.place.line,
+                why: format!(
+                    "{}: {}: expected {}, found {}",
+                    it.difference.write, it.difference.what, it.difference.expected, it.difference.found
+                ),
             });
         }
         let doubts = report.jobs.iter().flat_map(|job| &job.doubts);

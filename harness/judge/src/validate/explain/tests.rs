@@ -7,6 +7,7 @@ use jobcheck_spec::gates::Gates;
 use jobcheck_spec::pod::{Phase, Pod};
 
 use super::super::actor::{Actor, Role};
+use super::super::delivery::{Delivery, Sender};
 use super::super::fixtures::{job, job_write, pod};
 use super::super::frontier::VIEW_CAP;
 use super::super::own_write::OwnWrite;
@@ -28,6 +29,11 @@ fn write_at(second: i64) -> Event {
 fn request_between(second: i64) -> Event {
     let (from, to) = (second * SECOND + SECOND / 2, (second + 1) * SECOND + SECOND / 2);
     job_write("job", (from, to), 1)
+}
+
+/// A write of second 20 whose sender was in this state when the API server handled it.
+fn sent_by(sender: Sender) -> Event {
+    Event { delivery: Delivery { sender, ..Delivery::default() }, ..write_at(20) }
 }
 
 /// The Job controller.
@@ -85,7 +91,7 @@ fn a_job_with_unknown_pods_and_a_write_of_a_terminated_process_are_not_judged() 
     incomplete.coverage.complete = false;
     assert!(judge(&mut incomplete, &settings(), &pods_seen(2)));
     let mut complete = track();
-    let posthumous = Event { posthumous: true, ..write_at(20) };
+    let posthumous = sent_by(Sender::Replaced);
     assert!(complete.judge_by_views(&posthumous, &settings(), &"write", Versions::Any, None, &pods_seen(2)));
     assert_eq!((incomplete.results.judged, complete.results.judged), (0, 0));
 }
@@ -93,7 +99,7 @@ fn a_job_with_unknown_pods_and_a_write_of_a_terminated_process_are_not_judged() 
 #[test]
 fn a_sender_that_may_have_been_replaced_in_flight_leaves_the_write_undecided() {
     let mut track = track();
-    let overlapped = Event { overlapped: true, ..write_at(20) };
+    let overlapped = sent_by(Sender::MaybeReplaced);
     assert!(track.judge_by_views(&overlapped, &settings(), &"write", Versions::Any, None, &pods_seen(2)));
     assert_eq!((broken(&track), track.results.reservations.len()), (Vec::new(), 1));
     assert!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jobcheck_spec::job::{JobSpec, JobStatus};
 use jobcheck_spec::pod::Phase;
 
-use super::super::event::Body;
+use super::super::event::{Arrival, Body};
 use super::super::fixtures::{job, job_with_active, job_write, pod, pod_request, request};
 use super::*;
 
@@ -137,7 +137,8 @@ fn a_base_that_the_trace_shows_later_is_no_gap() {
 
 #[test]
 fn a_late_line_is_a_gap_unless_its_version_was_seen() {
-    let late = |version, done| Event { late: true, ..job_write("job", (0, done), version) };
+    let arrival = Arrival { late: true, relisted: false };
+    let late = |version, done| Event { arrival, ..job_write("job", (0, done), version) };
     for (version, done, is_late, doubts) in
         [(1, 5, true, 0), (2, 5, true, 1), (2, 60, false, 0), (9, 5, false, 0)]
     {

@@ -91,7 +91,7 @@ fn a_line_that_precedes_an_ordered_one_is_late() {
         let events = (1..).zip(times).map(|(version, done)| job_write("job", (done - 1, done), version));
         let mut events = ordered(events.collect());
         events.sort_unstable_by_key(|event| event.version);
-        events.iter().map(|event| event.late).collect::<Vec<_>>()
+        events.iter().map(|event| event.arrival.late).collect::<Vec<_>>()
     };
     // The second line puts everything up to its time, less the window, in order.
     assert_eq!(late([30, 3 * WINDOW_MICROS, 40]), [false, false, false]);
@@ -105,7 +105,7 @@ fn the_order_of_the_lines_of_a_small_log_changes_nothing() {
     let shuffled = [5, 2, 9, 1].map(write).into_iter().map(|event| Event { version: None, ..event });
     let (before, after) = emitted_by(Sequencer::default(), shuffled.collect());
     assert_eq!((names(&before), names(&after)), (vec![], vec!["1", "2", "5", "9"]));
-    assert!(after.iter().all(|event| !event.late));
+    assert!(after.iter().all(|event| !event.arrival.late));
 }
 
 #[test]
