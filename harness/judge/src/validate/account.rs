@@ -1,4 +1,4 @@
-//! What reports show beside the results: the last lines about a Job, its life, and the names and ends of its pods.
+//! The background of the results in reports: the last lines about a Job, its life, and the names and ends of its pods.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use super::verdict::Note;
 
 /// Number of preceding lines that are kept for an explanation.
 const STORY_LINES: usize = 24;
-/// Number of lines that are kept of a Job at rest.
+/// Number of lines that are kept of a finished Job.
 const LINES_AT_REST: usize = 4;
 
 /// The account of a Job.

@@ -12,7 +12,7 @@ use super::history::Position;
 /// Number of versions of the Job that are kept.
 const VERSIONS_KEPT: usize = 64;
 
-/// What the trace has shown of a Job and its pods, and what it lacks ([`super::gaps`]).
+/// The versions and events that the trace has shown of a Job and its pods, and the gaps ([`super::gaps`]).
 #[derive(Debug, Default)]
 pub struct Coverage {
     /// All pods of the Job are known: its creation was seen, without a gap since.

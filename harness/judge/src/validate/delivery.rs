@@ -1,8 +1,8 @@
-//! How far the sender of a request and the API server agree about it.
+//! The agreement between the sender of a request and the API server about it.
 
 use super::observed::Observer;
 
-/// What the sender learned about a request.
+/// The knowledge of the sender about the response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Response {
     /// The sender got the response.
@@ -28,7 +28,7 @@ pub enum Sender {
 /// The delivery of a request and of its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivery {
-    /// What the sender learned.
+    /// The knowledge of the sender.
     pub response: Response,
     /// The process of the sender.
     pub sender: Sender,

@@ -21,9 +21,9 @@ use jobcheck_projection::{Metadata, PodObject};
 pub struct Event {
     /// Position in the order of judgement.
     pub order: u64,
-    /// How the event came in.
+    /// Its place among the other events of the input.
     pub arrival: Arrival,
-    /// How far sender and server agree.
+    /// The agreement between sender and server.
     pub delivery: Delivery,
     /// The place in the inputs.
     pub place: Place,
@@ -51,7 +51,7 @@ pub struct Event {
     pub body: Body,
 }
 
-/// How an event came in.
+/// The place of an event among the other events of the input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
     /// It was read after later events had been put in order.

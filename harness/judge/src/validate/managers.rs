@@ -16,7 +16,7 @@ use super::job_writes::By;
 use super::settings::Settings;
 use super::track::Track;
 
-/// What is known about the manager of a Job.
+/// The facts about the manager of a Job.
 #[derive(Debug, Default)]
 pub struct Manager {
     /// The manager, if it is not the built-in controller.

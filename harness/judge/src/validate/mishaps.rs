@@ -49,7 +49,7 @@ impl Mishaps {
         }
     }
 
-    /// How far sender and server agree about this request.
+    /// The agreement between sender and server about this request.
     pub fn delivery(&mut self, request: &Request<'_>) -> Delivery {
         let is_replaced = self.outlives_its_sender(request);
         let injected = self.refuses(request);

@@ -1,6 +1,6 @@
 //! The pods of a Job by what happened to them.
 //!
-//! A count needs to know about a pod long after it is gone, so each pod has one small record as long as its Job lives.
+//! Counting needs facts about pods that are gone. So each pod has one small record as long as its Job lives.
 //! The state of the living pods is in [`super::history`], their names are in [`super::names`].
 
 use jobcheck_spec::Uid;

@@ -1,4 +1,4 @@
-//! What the process of a Job's manager may know, and what it has met.
+//! The process of a Job's manager: its possible knowledge, and its failures.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What was found about a Job so far.
+//! The findings about a Job so far.
 
 use jobcheck_spec::Findings;
 

@@ -60,9 +60,9 @@ pub struct Track {
     pub coverage: Coverage,
     /// The times of changes.
     pub times: Timeline,
-    /// What the manager's process may know.
+    /// The manager's process.
     pub process: Process,
-    /// What happened to its pods.
+    /// The records of its pods.
     pub pods: PodRecords,
     /// Occasions of known deviations.
     pub occasions: Occasions,
@@ -72,7 +72,7 @@ pub struct Track {
     pub trouble: Trouble,
     /// The results so far.
     pub results: Results,
-    /// What reports show beside them.
+    /// The background of the results in reports.
     pub account: Account,
 }
 
