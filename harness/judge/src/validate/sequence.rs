@@ -25,6 +25,8 @@ pub const WINDOW_EVENTS: usize = 16_384;
 /// Number of events of one namespace that are held back however far apart they are. The order of the lines of a small log
 /// therefore changes nothing.
 const HELD_EVENTS: usize = 2_048;
+/// The response to a client that sends too many requests.
+const TOO_MANY: u16 = 429;
 /// The response to a write that lost against another one.
 const CONFLICT: u16 = 409;
 /// Maximum number of events of one namespace, for forms without times.
@@ -206,6 +208,7 @@ impl Lane {
             // The event is placed behind the version that its response repeats.
             None => {
                 let before = self.highest.max(event.answered.unwrap_or(0)).max(self.may_have_won(&event));
+                let before = before.max(self.may_have_been_seen(&event));
                 let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
                 let before = self.may_have_gone(&event).map_or(before, |gone| before.min(gone));
                 (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)
@@ -254,6 +257,18 @@ impl Lane {
         let others = later.filter(|it| it.name == lost.name && it.verb != Some(Verb::Create));
         let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= when.done));
         of_the_same_time.filter_map(|it| it.version).max().unwrap_or(0)
+    }
+
+    /// The latest write of somebody else that the sender of a request may have seen, if the request never reached etcd.
+    /// A watch can show a write before its response, so a write that was received earlier may be known.
+    fn may_have_been_seen(&self, refused: &Event) -> u64 {
+        let Some(when) = refused.when.filter(|_| refused.code == TOO_MANY || refused.code >= 500) else {
+            return 0;
+        };
+        let held = self.by_time.iter().map(|keyed| &keyed.event);
+        let others = held.filter(|it| it.actor != refused.actor);
+        let earlier = others.filter(|it| it.when.is_some_and(|it| it.received <= when.received));
+        earlier.filter_map(|it| it.version).max().unwrap_or(0)
     }
 
     fn emit_ready(&mut self, emit: &mut impl FnMut(Event), capacity: usize, ripe: i64) {

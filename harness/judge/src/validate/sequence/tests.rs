@@ -67,6 +67,17 @@ fn the_loser_of_a_conflict_follows_a_winner_that_was_answered_later() {
 }
 
 #[test]
+fn a_refusal_that_never_reached_etcd_follows_what_its_sender_may_have_seen() {
+    let refused = |received| Event { code: 503, ..pod_request(Verb::Patch, "refused", (received, received)) };
+    let user = |write: Event| Event { actor: None, ..write };
+    let scaled = || job_write("job", (10, 30), 9);
+    assert_eq!(names(&ordered(vec![refused(20), user(scaled())])), ["job", "refused"]);
+    assert_eq!(names(&ordered(vec![refused(5), user(scaled())])), ["refused", "job"]);
+    // A process knows only those of its own writes that were answered.
+    assert_eq!(names(&ordered(vec![refused(20), scaled()])), ["refused", "job"]);
+}
+
+#[test]
 fn the_removal_of_a_job_precedes_what_its_watchers_did_before_the_response() {
     let gone = JobEvent { gone: true, ..JobEvent::nothing() };
     let removal = request(Verb::Delete, "job", (10, 40), Body::Job(Box::new(gone)));
