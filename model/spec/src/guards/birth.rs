@@ -67,7 +67,9 @@ pub fn differs_from_template(seen: &Job, created: &PodBirth) -> Option<String> {
     judge_index_variables(seen, created, &mut findings);
     let is_gate = |path: &str| path.starts_with("schedulingGates");
     let lost = missing(seen, created).find(|(path, _)| !is_gate(path)).map(|(path, _)| path.to_string());
-    lost.or_else(|| findings.broken.first().map(|broken| broken.what.to_owned()))
+    let another = created.other_owners.first();
+    let another = another.map(|owner| format!("ownerReferences ({} {})", owner.kind, owner.name));
+    lost.or(another).or_else(|| findings.broken.first().map(|broken| broken.what.to_owned()))
 }
 
 /// FT-01, PC-14: judges a created pod of the explorer, of which only the finalizer and the owner are known.
