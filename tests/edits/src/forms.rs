@@ -1,6 +1,6 @@
 //! The forms in which an edited trace is judged: as it is, and reduced or rewritten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -104,12 +104,16 @@ pub fn at_level(line: &Value, level: &str) -> Value {
     line
 }
 
-/// An audit log as a native trace.
+/// An audit log as a native trace, whose writer leaves out copies of an event.
 #[must_use]
 pub fn native(lines: &[Value]) -> Vec<Value> {
     let mut trace = vec![json!({"format": "jobcheck.dev/trace", "version": "1.0", "kubernetes": "1.36"})];
-    let mut uids = BTreeMap::new();
-    trace.extend(lines.iter().filter(|line| is_request(line)).map(|line| native_line(line, &mut uids)));
+    let (mut uids, mut ids) = (BTreeMap::new(), BTreeSet::new());
+    let mut is_new = |line: &&Value| {
+        line["auditID"].as_str().is_none_or(|id| ids.insert((id.to_owned(), line.to_string())))
+    };
+    let requests = lines.iter().filter(|line| is_request(line)).filter(|line| is_new(line));
+    trace.extend(requests.map(|line| native_line(line, &mut uids)));
     trace
 }
 

@@ -248,6 +248,16 @@ impl Recording {
         self.pods.iter().filter(move |pod| pod.job == job)
     }
 
+    /// Returns true if a later pod of the Job was created before this time. A watch shows the time of no other write.
+    #[must_use]
+    pub fn creates_before(&self, at: usize, micros: i64) -> bool {
+        let created = |line: usize| {
+            let time = stored(&self.lines[line])["metadata"]["creationTimestamp"].as_str();
+            time.and_then(time::parse).is_some_and(|time| time < micros)
+        };
+        self.pods_of(&self.events[at].uid).any(|pod| self.precedes(at, pod.created) && created(pod.created))
+    }
+
     /// The pod that a line shows.
     #[must_use]
     pub fn pod_at(&self, at: usize) -> Option<&Pod> {

@@ -112,6 +112,10 @@ fn first_start(base: &Recording, at: usize, micros: i64, oracle: Oracle) -> Opti
                 Oracle::Undecidable("a watch does not show the time of the write")
             }
         }
+        Oracle::Wrong(_) if base.form == Form::Watch => {
+            let new = moved(start, micros).and_then(|it| time::parse(it.as_str()?));
+            if is_contradicted(base, at, new) { oracle } else { NO_LATER_TIME }
+        }
         other => other,
     };
     draft.done(oracle)
@@ -190,14 +194,18 @@ fn condition_times(all: &mut Vec<Class>) {
         all.push(Class::new("condition times", name, move |base, at| {
             let kind = new(base, at)?;
             let mut edited = change_condition(base, at, &kind, &|it| shift_condition(it, micros))?;
-            edited.oracle = off(base, micros);
+            edited.oracle = off(base, at, micros, condition(base.status(at), &kind)?);
             Some(edited)
         }));
     }
     all.push(Class::new("condition times", "absent", move |base, at| {
         let kind = new(base, at)?;
         let mut edited = change_condition(base, at, &kind, &|it| put(it, "/lastTransitionTime", None))?;
-        edited.oracle = off(base, HOUR);
+        edited.oracle = if base.is_mirror() {
+            Oracle::Undecidable("a mirror copies the times of another cluster")
+        } else {
+            Oracle::Wrong("TC-15")
+        };
         Some(edited)
     }));
     all.push(Class::new("condition times of 1 s off", "first", move |base, at| {
@@ -223,12 +231,22 @@ fn shift_condition(it: &mut Value, micros: i64) {
     }
 }
 
-fn off(base: &Recording, micros: i64) -> Oracle {
+fn off(base: &Recording, at: usize, micros: i64, condition: &Value) -> Oracle {
+    let new = moved(&condition["lastTransitionTime"], micros).and_then(|it| time::parse(it.as_str()?));
     match base.form {
         _ if base.is_mirror() => Oracle::Undecidable("a mirror copies the times of another cluster"),
         Form::Watch if micros < 0 => Oracle::Partial("TC-02, by the time of creation"),
+        Form::Watch if !is_contradicted(base, at, new) => NO_LATER_TIME,
         _ => Oracle::Wrong("TC-02"),
     }
+}
+
+/// The oracle for a time ahead of a write in a watch, if no event behind it shows an earlier time.
+const NO_LATER_TIME: Oracle = Oracle::Undecidable("a watch shows no earlier time behind it");
+
+/// Returns true if a later event of a watch shows that this time had not come yet.
+fn is_contradicted(base: &Recording, at: usize, new: Option<i64>) -> bool {
+    new.is_some_and(|new| base.creates_before(at, new - TOLERANCE))
 }
 
 /// An old condition gets another time in a later write, without a transition.
