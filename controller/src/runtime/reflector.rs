@@ -57,8 +57,8 @@ enum End {
     Closed(Version),
     /// The watch failed. It resumes at this version after a delay.
     Broken(Version, String),
-    /// The version is too old, or a relist was requested.
-    Relist(String),
+    /// This version, which the watch has reached, is too old.
+    Relist(Version, String),
 }
 
 /// The page size of a LIST.
@@ -93,9 +93,15 @@ where
         loop {
             match self.list().await {
                 Ok(version) => {
-                    failures = 0;
                     debug!(resource = self.resource, version, "listed");
-                    self.watch_from(version).await;
+                    // A version that expires before the watch has shown anything is a failure. The server forgets
+                    // versions faster than it lists them, and each LIST makes that worse.
+                    if self.watch_from(version).await == Some(version) {
+                        failures += 1;
+                        self.back_off(failures).await;
+                    } else {
+                        failures = 0;
+                    }
                 }
                 Err(failure) => {
                     warn!(resource = self.resource, %failure, "cannot list");
@@ -127,13 +133,16 @@ where
         }
     }
 
-    /// Watches until a relist is necessary.
-    async fn watch_from(&mut self, mut version: Version) {
+    /// Watches until a relist is necessary. Returns the last version that the watch has shown, if it has expired.
+    async fn watch_from(&mut self, mut version: Version) -> Option<Version> {
         let mut failures = 0;
         loop {
             let relist = Arc::clone(&self.relist);
             let end = tokio::select! {
-                () = relist.notified() => End::Relist("a lost event is suspected".to_owned()),
+                () = relist.notified() => {
+                    info!(resource = self.resource, version, "relisting, since a lost event is suspected");
+                    return None;
+                }
                 end = self.watch(version) => end,
             };
             match end {
@@ -151,9 +160,9 @@ where
                     version = reached;
                     self.back_off(failures).await;
                 }
-                End::Relist(why) => {
-                    info!(resource = self.resource, version, why, "relisting");
-                    return;
+                End::Relist(reached, why) => {
+                    info!(resource = self.resource, version = reached, why, "relisting");
+                    return Some(reached);
                 }
             }
         }
@@ -208,7 +217,7 @@ where
 /// A 410 requires a relist; after any other failure the watch resumes.
 fn end(failure: Failure, version: Version) -> End {
     match failure {
-        Failure::Expired(why) => End::Relist(why),
+        Failure::Expired(why) => End::Relist(version, why),
         other => End::Broken(version, other.to_string()),
     }
 }

@@ -139,6 +139,11 @@ fn event(kind: &str, name: &str, version: Version) -> Value {
     json!({"type": kind, "object": object(name, version)})
 }
 
+/// The end of a watch whose version is too old.
+fn gone() -> Value {
+    json!({"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "old"}})
+}
+
 fn page(items: &[(&str, Version)], version: Version, next: Option<&str>) -> Value {
     let items: Vec<Value> = items.iter().map(|(name, version)| object(name, *version)).collect();
     json!({"kind": "ConfigMapList", "apiVersion": "v1", "items": items,
@@ -217,16 +222,36 @@ async fn a_watch_that_closed_or_broke_resumes_at_its_version() {
 
 #[tokio::test(start_paused = true)]
 async fn an_expired_version_causes_a_relist() {
-    let gone = json!({"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "old"}});
     let running = start(vec![
         Answer::Page(vec![("a", 1)], 1, None),
-        Answer::Open(vec![gone]),
+        Answer::Open(vec![gone()]),
         Answer::Page(vec![("b", 8)], 9, None),
         Answer::Failure(410),
         Answer::Page(vec![("c", 20)], 21, None),
     ]);
     running.cache.until_version(21).await;
     assert_eq!(running.cache.entries(), [("c".to_owned(), 20)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_that_expire_at_once_are_listed_again_with_growing_delays() {
+    let expired = || Answer::Failure(410);
+    let listed = |version| Answer::Page(vec![], version, None);
+    let mut script: Vec<Answer> = (1..=8).flat_map(|version| [listed(version), expired()]).collect();
+    script.push(listed(99));
+    let start_at = Instant::now();
+    let running = start(script);
+    running.cache.until_version(99).await;
+    let waited = start_at.elapsed().as_secs_f64();
+    assert!((110.0..221.0).contains(&waited), "{waited}");
+
+    // A watch that has shown an event makes a new beginning.
+    let news = || Answer::Open(vec![event("ADDED", "a", 50), gone()]);
+    let script = (1..=8).flat_map(|version| [listed(version), news()]).chain([listed(99)]).collect();
+    let start_at = Instant::now();
+    let running = start(script);
+    running.cache.until_version(99).await;
+    assert!(start_at.elapsed() < BACKOFF, "{:?}", start_at.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
