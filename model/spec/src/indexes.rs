@@ -44,10 +44,11 @@ impl IndexSet {
         set
     }
 
-    /// The number of indexes.
+    /// The number of indexes, at most `u32::MAX`.
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.intervals.iter().map(|(first, last)| last - first + 1).sum()
+        let lengths = self.intervals.iter().map(|(first, last)| (last - first).saturating_add(1));
+        lengths.fold(0, u32::saturating_add)
     }
 
     /// Returns whether the set is empty.
@@ -99,7 +100,40 @@ impl IndexSet {
     /// The indexes of this set that are not in `other`.
     #[must_use]
     pub fn minus(&self, other: &IndexSet) -> IndexSet {
-        self.iter().filter(|index| !other.contains(*index)).collect()
+        let mut intervals = Vec::new();
+        let mut theirs = other.intervals.iter().peekable();
+        for (first, last) in &self.intervals {
+            while theirs.next_if(|(_, end)| end < first).is_some() {}
+            // The lowest index that may be left of this interval; none behind the greatest index.
+            let mut from = Some(*first);
+            while let Some((begin, end)) = theirs.peek().filter(|(begin, _)| begin <= last) {
+                if let Some(left) = from.filter(|left| left < begin) {
+                    intervals.push((left, begin - 1));
+                }
+                from = end.checked_add(1);
+                // An interval that reaches further also covers the beginning of the next one.
+                if end > last {
+                    break;
+                }
+                theirs.next();
+            }
+            if let Some(left) = from.filter(|left| left <= last) {
+                intervals.push((left, *last));
+            }
+        }
+        IndexSet { intervals }
+    }
+
+    /// The indexes that are in both sets.
+    #[must_use]
+    pub fn common(&self, other: &IndexSet) -> IndexSet {
+        self.minus(&self.minus(other))
+    }
+
+    /// The highest index.
+    #[must_use]
+    pub fn last(&self) -> Option<Index> {
+        self.intervals.last().map(|(_, last)| *last)
     }
 
     fn insert_interval(&mut self, first: Index, last: Index) {
@@ -231,6 +265,17 @@ mod tests {
     }
 
     #[test]
+    fn the_work_on_a_set_grows_with_its_intervals() {
+        let all = IndexSet::read("0-4294967294", None);
+        let two = IndexSet::read("7,9-4294967290", None);
+        assert_eq!(all.minus(&two).to_string(), "0-6,8,4294967291-4294967294");
+        assert_eq!(all.common(&two), two);
+        assert!(two.minus(&all).is_empty());
+        assert_eq!(IndexSet { intervals: vec![(0, u32::MAX)] }.len(), u32::MAX);
+        assert!(two.minus(&IndexSet { intervals: vec![(5, u32::MAX)] }).is_empty());
+    }
+
+    #[test]
     fn grammar_accepts_what_the_api_accepts() {
         for good in ["", "0", "0-1", "0,1,2", "+1", "0,2-4"] {
             assert!(check_grammar(good, 5).is_ok(), "{good}");
@@ -253,6 +298,11 @@ mod tests {
             let text = set.to_string();
             prop_assert!(set.is_written_as(&text) && !set.is_written_as(&(text + "-")));
             prop_assert_eq!(set.is_written_as(&against.to_string()), set == against);
+            let only = members.iter().copied().filter(|index| !other.contains(index)).collect::<IndexSet>();
+            prop_assert_eq!(set.minus(&against), only);
+            let both = members.iter().copied().filter(|index| other.contains(index)).collect::<IndexSet>();
+            prop_assert_eq!(set.common(&against), both);
+            prop_assert_eq!(set.last(), members.last().copied());
             prop_assert_eq!(set.first_common(&against), members.iter().copied().find(|i| other.contains(i)));
             for index in 0..40 {
                 prop_assert_eq!(set.contains(index), members.contains(&index));

@@ -181,7 +181,7 @@ fn overlaps_by_both(track: &Track, stored: &Job, new: &JobStatus) -> bool {
         let from = track.process.frontier.earliest();
         track.history.states_since(from).any(|pod| pod.index == Some(index) && holds(pod))
     };
-    completed.iter().filter(|index| failed.contains(*index)).all(|index| {
+    completed.common(&failed).iter().all(|index| {
         let succeeded = was_completed.contains(index) || has(index, &|pod| pod.phase == Phase::Succeeded);
         let lost = was_failed.contains(index)
             || has(index, &|pod| pod.has_failed(replaces) || stored.status.is_recorded(pod.uid));

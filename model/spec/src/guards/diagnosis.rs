@@ -182,10 +182,9 @@ pub fn of_early_deletion(readable: &[&Job], latest: Time) -> Req {
 pub fn of_failed_indexes(view: &View<'_>, expected: &IndexSet, found: &IndexSet) -> Req {
     let completions = view.spec().completion_count();
     let lost = !view.job.status.failed_set(completions).minus(found).is_empty();
-    let unfounded = found.minus(expected).iter().any(|index| {
-        let accounted = |pod: &&Pod| !pod.finalizer && pod.index == Some(index) && view.has_failed(pod);
-        completions.is_some_and(|completions| index >= completions)
-            || view.cache.iter().any(|pod| accounted(&pod))
-    });
+    let added = found.minus(expected);
+    let is_added = |pod: &Pod| pod.index.is_some_and(|index| added.contains(index));
+    let unfounded = added.last().zip(completions).is_some_and(|(last, completions)| last >= completions)
+        || view.cache.iter().any(|pod| is_added(pod) && !pod.finalizer && view.has_failed(pod));
     if lost || unfounded { Req::BI05 } else { Req::BI01 }
 }
