@@ -13,7 +13,7 @@ use jobcheck_judge::report::{Exit, Finding, ReplayReport};
 use jobcheck_scenario::render::native;
 use jobcheck_scenario::{self, ExportError, Scenario, model};
 use jobcheck_spec::Req;
-use jobcheck_traces::{Expected, ExpectedVerdict, Input};
+use jobcheck_traces::{Expected, ExpectedVerdict, Input, files};
 
 use crate::output;
 
@@ -118,7 +118,7 @@ pub fn scenario(
         }
     };
     let written = jobcheck_scenario::write(&scenario).map_err(anyhow::Error::from).and_then(|text| {
-        std::fs::write(file, &text).with_context(|| format!("cannot write {}", file.display()))?;
+        files::write(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
         model::run(&jobcheck_scenario::read(&text)?, mutant, &Bounds::none(1)).map_err(anyhow::Error::from)
     });
     match written {
@@ -144,7 +144,7 @@ pub fn save_traces<'a>(directory: &Path, all: impl IntoIterator<Item = (String, 
     let mut names = Names::default();
     all.into_iter().all(|(name, trace)| {
         let file = directory.join(format!("{}.jsonl", names.distinct(&name)));
-        let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, trace));
+        let written = std::fs::create_dir_all(directory).and_then(|()| files::write(&file, trace));
         match &written {
             Ok(()) => output::note(format!("{} is written", file.display())),
             Err(error) => output::error(format!("cannot write {}: {error}", file.display())),
@@ -169,7 +169,7 @@ fn write(directory: &Path, file: &Path, one: &Saved<'_>) -> anyhow::Result<()> {
         report = replayed(file, &trace);
     }
     std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::write(file, &trace))
+        .and_then(|()| files::write(file, &trace))
         .with_context(|| format!("cannot write {}", file.display()))?;
     output::note(format!("{} is written; replay: {}", file.display(), verdict(&report, one.requirement)));
     Ok(())

@@ -47,6 +47,7 @@
 //! | `record`, `request`, `native`, `object` | the types of a record |
 //! | `source`, `order`, `reader` | one input; its direction; all inputs, merged |
 //! | `time`, [`parse_duration`] | times and durations as text |
+//! | [`files`] | files that only their owner can read |
 
 mod audit;
 mod cloud_logging;
@@ -55,6 +56,7 @@ mod documents;
 mod duration;
 mod envelope;
 mod error;
+pub mod files;
 mod form;
 mod input;
 mod lines;

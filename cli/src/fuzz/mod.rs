@@ -43,7 +43,8 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
 fn write(directory: &Path, seed: u64, scenario: &str, trace: &[u8]) -> anyhow::Result<()> {
     let put = |name: String, bytes: &[u8]| {
         let file = directory.join(name);
-        std::fs::write(&file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
+        jobcheck_traces::files::write(&file, bytes)
+            .with_context(|| format!("cannot write {}", file.display()))?;
         output::note(format!("{} is written", file.display()));
         anyhow::Ok(())
     };

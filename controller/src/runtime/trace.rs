@@ -11,7 +11,7 @@ use http::{Method, Uri};
 use jiff::Timestamp;
 use jobcheck_traces::{
     Actor, Answer, Body, Header, Interval, Level, Mark, MarkKind, Object, Observed, Request, Resource,
-    Subresource, VERSION, Verb, WatchKind, Watched, Writer,
+    Subresource, VERSION, Verb, WatchKind, Watched, Writer, files,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -79,7 +79,7 @@ impl Tracer {
             assume,
             producer: Some(format!("jobcheck-controller {}", env!("CARGO_PKG_VERSION"))),
         };
-        let mut writer = Writer::new(Flushed(BufWriter::new(File::create(path)?)), &header)?;
+        let mut writer = Writer::new(Flushed(BufWriter::new(files::create(path)?)), &header)?;
         let mark = Mark { at: Some(now()), kind: MarkKind::Start };
         writer.write(&Body::Mark(&mark))?;
         Ok(Tracer {

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use jobcheck_traces::{Body, Header, Mark, MarkKind, Resource, Writer};
+use jobcheck_traces::{Body, Header, Mark, MarkKind, Resource, Writer, files};
 
 use crate::error::Error;
 
@@ -159,9 +159,9 @@ fn open(path: &Path, force: bool) -> Result<Out, Error> {
         return File::options().write(true).open(path).map(Out::Stream).map_err(failed);
     }
     if force {
-        return File::create(path).map(Out::File).map_err(failed);
+        return files::create(path).map(Out::File).map_err(failed);
     }
-    File::create_new(path).map(Out::File).map_err(|error| match error.kind() {
+    files::create_new(path).map(Out::File).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Error::Exists(path.to_owned()),
         _ => failed(error),
     })
