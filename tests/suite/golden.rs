@@ -10,8 +10,9 @@
 //! - the ids of violations with labels and lines, and the ids of pending obligations
 //! - the numbers of reasons and warnings
 
+mod verdict;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
@@ -20,7 +21,7 @@ use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scopes as model_scopes;
 use jobcheck_explorer::scopes::reference;
-use jobcheck_judge::replay::{Assumption, Judging, judge};
+use jobcheck_judge::replay::Assumption;
 use jobcheck_scenario::read;
 use jobcheck_scenario::render::native;
 use jobcheck_sim::fuzz::{Draft, Menu};
@@ -28,116 +29,23 @@ use jobcheck_tests::corpus::{folder, root};
 use jobcheck_tests::expected;
 use jobcheck_tests::scopes::walked;
 use jobcheck_tests::traces::{joined, parsed, watch_of};
-use jobcheck_traces::Input;
 use serde_json::Value;
 
-/// The verdict on one trace, in one line.
-fn verdict(name: &str, trace: Vec<u8>, assume: Vec<Assumption>) -> String {
-    let input = Input::Bytes(name.to_owned(), trace);
-    let report = judge(&[vec![input]], &Judging { assume, ..Judging::default() }, &mut |_, _| {});
-    digest(&serde_json::to_value(report).unwrap())
-}
+use self::verdict::{cut, lines, verdict, whole};
 
-fn count(value: &Value) -> usize {
-    value.as_array().map_or(0, Vec::len)
-}
-
-fn digest(report: &Value) -> String {
-    let mut line = format!("exit {}, {} judged", report["exitCode"], report["judgedWrites"]);
-    let trace_doubts: usize =
-        report["traces"].as_array().unwrap().iter().map(|trace| count(&trace["doubts"])).sum();
-    if trace_doubts > 0 {
-        write!(line, ", {trace_doubts} doubts").unwrap();
-    }
-    for error in report["errors"].as_array().unwrap() {
-        write!(line, ", unreadable at {}", error["line"]).unwrap();
-    }
-    for job in report["jobs"].as_array().unwrap() {
-        write!(line, " | {} {}", job["profile"].as_str().unwrap(), job["verdict"].as_str().unwrap()).unwrap();
-        for finding in job["violations"].as_array().unwrap() {
-            let known = finding["known"].as_str().map_or(String::new(), |id| format!(" KNOWN {id}"));
-            let id = finding["requirement"].as_str().unwrap_or("-");
-            write!(line, ", {id}{known} at {}", finding["line"]).unwrap();
-        }
-        for (field, label) in [("doubts", "doubts"), ("warnings", "warnings")] {
-            if count(&job[field]) > 0 {
-                write!(line, ", {} {label}", count(&job[field])).unwrap();
-            }
-        }
-        for pending in job["pending"].as_array().unwrap() {
-            write!(line, ", pending {}", pending["requirement"].as_str().unwrap()).unwrap();
-        }
-    }
-    line
-}
-
-/// Compares the verdicts with the file of this name. Neighbours with the same verdict share a line.
+/// Compares the verdicts with the file of this name.
 fn compare(file: &str, verdicts: &[(String, String)]) {
-    let mut text = String::new();
-    let mut at = 0;
-    while at < verdicts.len() {
-        let (name, verdict) = &verdicts[at];
-        let (group, _) = name.rsplit_once(' ').unwrap_or((name, ""));
-        let same = |(other, found): &&(String, String)| {
-            found == verdict && other.rsplit_once(' ').is_some_and(|(it, _)| it == group)
-        };
-        let run = 1 + verdicts[at + 1..].iter().take_while(same).count();
-        let last = &verdicts[at + run - 1].0;
-        let to = if run > 1 { format!("..{}", last.rsplit(' ').next().unwrap()) } else { String::new() };
-        writeln!(text, "{name}{to}: {verdict}").unwrap();
-        at += run;
-    }
-    expected::check(&format!("tests/suite/golden/{file}"), &text);
-}
-
-fn traces_of(part: &str) -> Vec<(String, PathBuf)> {
-    let mut files: Vec<(String, PathBuf)> = fs::read_dir(folder().join(part))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|it| it == "jsonl" || it == "gz"))
-        .map(|path| (format!("{part}/{}", path.file_name().unwrap().to_string_lossy()), path))
-        .collect();
-    files.sort();
-    files
+    expected::check(&format!("tests/suite/golden/{file}"), &lines(verdicts));
 }
 
 #[test]
 fn the_corpus_has_its_verdicts() {
-    let parts = ["recordings", "known", "1.35", "invalid"];
-    let files = parts.iter().flat_map(|part| traces_of(part));
-    let verdicts: Vec<_> = files
-        .map(|(name, path)| (name.clone(), verdict(&name, fs::read(path).unwrap(), Vec::new())))
-        .collect();
-    compare("corpus.txt", &verdicts);
+    compare("corpus.txt", &whole(&folder()));
 }
 
-/// Each recording without one of its lines, and each of its beginnings.
 #[test]
 fn recordings_with_lines_missing_have_their_verdicts() {
-    let mut verdicts = Vec::new();
-    for (name, path) in ["recordings", "known"].iter().flat_map(|part| traces_of(part)) {
-        let Ok(text) = fs::read_to_string(path) else { continue };
-        let lines: Vec<&str> = text.lines().collect();
-        if lines.len() > 120 {
-            continue;
-        }
-        for number in 0..lines.len() {
-            let rest = [&lines[..number], &lines[number + 1..]].concat().join("\n");
-            verdicts.push((
-                format!("{name} without {}", number + 1),
-                verdict(&name, rest.into_bytes(), Vec::new()),
-            ));
-        }
-        for number in 1..lines.len() {
-            let head = lines[..number].join("\n");
-            verdicts.push((format!("{name} up to {number}"), verdict(&name, head.into_bytes(), Vec::new())));
-        }
-        for number in 1..lines.len() {
-            let tail = lines[number..].join("\n");
-            verdicts.push((format!("{name} after {number}"), verdict(&name, tail.into_bytes(), Vec::new())));
-        }
-    }
-    compare("cut.txt", &verdicts);
+    compare("cut.txt", &cut(&folder(), usize::MAX));
 }
 
 /// A native trace, and the same as an audit log and as a watch.
