@@ -134,4 +134,14 @@ mod tests {
         validate_delete(Some(Propagation::Foreground), &old, &Job { generation: 1, ..new }, &mut findings);
         assert_eq!(findings.broken[0].req, Req::SP11);
     }
+
+    #[test]
+    fn only_the_first_delete_raises_the_generation() {
+        let old = Job { generation: 3, ..job() };
+        let first = deleted(&old, Propagation::Foreground).expect("a finalizer keeps the Job");
+        assert!(first.deleting);
+        assert_eq!((first.generation, &*first.finalizers), (4, &[FOREGROUND.into()][..]));
+        assert_eq!(deleted(&first, Propagation::Foreground), Some(first));
+        assert_eq!(deleted(&old, Propagation::Background), None);
+    }
 }

@@ -129,3 +129,46 @@ fn put_if_absent(labels: &mut Vec<(Text, Text)>, key: &str, value: &Text) {
         labels.insert(place, (key.into(), value.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{decide, edit, job};
+    use super::*;
+    use crate::job::ConditionKind::Suspended;
+
+    const RULES: RuleSet = RuleSet::V1_36;
+
+    fn stored() -> Job {
+        let mut stored = Job { generation: 7, ..job() };
+        decide(&mut stored, &[Suspended]);
+        stored
+    }
+
+    #[test]
+    fn a_created_job_begins_anew() {
+        let sent = stored();
+        let new = created(&RULES, &sent);
+        assert_eq!((new.generation, &new.status), (1, &JobStatus::default()));
+        assert_eq!(new.spec.backoff_limit, Some(6), "defaults are set");
+    }
+
+    #[test]
+    fn a_write_of_the_job_keeps_its_status() {
+        let old = stored();
+        let mut sent = Job { generation: 1, status: JobStatus::default(), ..old.clone() };
+        assert_eq!(spec_updated(&RULES, &old, &sent), old);
+        edit(&mut sent, |spec| spec.parallelism = Some(5));
+        let new = spec_updated(&RULES, &old, &sent);
+        assert_eq!((new.generation, new.spec.parallelism, &new.status), (8, Some(5), &old.status));
+    }
+
+    #[test]
+    fn a_write_of_the_status_keeps_the_specification() {
+        let old = stored();
+        let mut sent = Job { generation: 1, status: JobStatus::default(), metadata_digest: 9, ..old.clone() };
+        edit(&mut sent, |spec| spec.parallelism = Some(5));
+        let new = status_updated(&old, &sent);
+        assert_eq!((new.generation, &new.spec), (7, &old.spec));
+        assert_eq!((&new.status, new.metadata_digest), (&sent.status, 9));
+    }
+}

@@ -69,3 +69,43 @@ fn fills_the_cap(view: &View<'_>, new: &JobStatus) -> bool {
     let completed = IndexSet::read(&new.completed_indexes, None).minus(&stored).len() as usize;
     new.recorded() + completed >= view.constants.max_uncounted_pods
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::apiserver::fixtures::job;
+    use crate::constants::Constants;
+    use crate::job::CompletionMode;
+    use crate::pods::Pods;
+    use crate::uid::Uid;
+
+    /// Two successes of this sync have lost the finalizer: one is seen without it, and one only in the own writes.
+    #[test]
+    fn removed_finalizers_of_stored_indexes_fill_the_cap() {
+        let mut job = job();
+        let spec = Arc::make_mut(&mut job.spec);
+        (spec.completion_mode, spec.completions) = (Some(CompletionMode::Indexed), Some(3));
+        job.status.completed_indexes = "0,1".into();
+        let pod =
+            |uid, index, phase| Pod { finalizer: true, index: Some(index), phase, ..Pod::new(Uid(uid)) };
+        let (released, failed) = (pod(1, 1, Phase::Succeeded), pod(2, 2, Phase::Failed));
+        let mut cache = Pods::new();
+        for pod in [&released, &failed] {
+            cache.set(pod.uid, Some(pod.clone()));
+        }
+        let mut post = cache.clone();
+        post.set(released.uid, Some(Pod { finalizer: false, ..released }));
+        let broken = |max_uncounted_pods| {
+            let constants = Constants { max_uncounted_pods, ..Constants::V1_36 };
+            let view =
+                View { post: &post, finalizers_removed: 1, constants: &constants, ..View::of(&job, &cache) };
+            let mut findings = Findings::new();
+            judge_backlog(&view, &job.status, &Tally::of(&view), &mut findings);
+            findings.broken.iter().map(|it| it.req).collect::<Vec<_>>()
+        };
+        assert_eq!(broken(2), []);
+        assert_eq!(broken(3), [Req::FT02]);
+    }
+}

@@ -385,4 +385,5 @@ fn premise_of_a_ratcheted_rule_is_met_only_when_its_field_changed() {
     let met: Vec<Req> = findings.premises().collect();
     assert!(met.contains(&Req::SS28) && met.contains(&Req::SS08) && met.contains(&Req::SS26));
     assert!(!met.contains(&Req::SS12) && !met.contains(&Req::SS21) && !met.contains(&Req::SS25));
+    assert!(!met.contains(&Req::SS16));
 }
