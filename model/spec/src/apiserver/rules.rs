@@ -138,4 +138,14 @@ mod tests {
         assert_eq!(known, [34, 35, 36, 37]);
         assert!(known.iter().all(|minor| RuleSet::of(*minor).map(|rules| rules.minor) == Some(*minor)));
     }
+
+    /// The gates for suspended Jobs are alpha in 1.35, and so is what depends on them.
+    #[test]
+    fn the_template_of_a_suspended_job_is_fixed_before_1_36() {
+        for rules in [RuleSet::V1_34, RuleSet::V1_35] {
+            let may_change = [rules.mutable_scheduling_directives, rules.mutable_pod_resources];
+            assert_eq!(may_change, [false, false]);
+            assert!(!rules.mutable_before_suspended_condition);
+        }
+    }
 }

@@ -234,6 +234,9 @@ fn ss16_index_lists_need_their_mode() {
     let mut corrupt = job();
     corrupt.status.failed_indexes = Some("".into());
     accepts(&corrupt, |new| new.failed_indexes = None);
+    let mut findings = Findings::new();
+    validate_status_update(&RULES, &corrupt, &job(), &mut findings);
+    assert!(findings.premises().any(|req| req == Req::SS16));
 }
 
 #[test]
