@@ -33,6 +33,22 @@ doc:
 edits *ARGUMENTS:
     cargo run -p jobcheck-edits --release -- {{ARGUMENTS}}
 
+# What breaks if one guard is switched off, for each guard, compared with docs/results/sensitivity.md.
+sensitivity *ARGUMENTS:
+    cargo run --release --locked -p jobcheck-explorer --example sensitivity -- {{ARGUMENTS}}
+
+# Mutation testing of guards, API server rules, and obligations. Each line tries the mutants that survived the one before.
+mutate-specification *ARGUMENTS:
+    -cargo mutants --config .cargo/mutants-specification.toml -p jobcheck-spec --test-package jobcheck-spec --baseline skip --timeout 60 {{ARGUMENTS}} -- --lib
+    -cargo mutants --config .cargo/mutants-specification.toml -p jobcheck-spec --test-package jobcheck-judge --iterate --baseline skip --timeout 180 {{ARGUMENTS}} -- --test golden
+    -cargo mutants --config .cargo/mutants-specification.toml -p jobcheck-spec --test-package jobcheck-explorer --iterate --baseline skip --timeout 600 {{ARGUMENTS}} -- --lib
+    cargo mutants --config .cargo/mutants-specification.toml -p jobcheck-spec --test-package jobcheck-tests --iterate --baseline skip --timeout 1200 {{ARGUMENTS}} -- --test suite -- check:: corpus golden judge_
+
+# Mutation testing of the judge. The second line tries the mutants that survived the first.
+mutate-judge *ARGUMENTS:
+    -cargo mutants --config .cargo/mutants-judge.toml -p jobcheck-judge --test-package jobcheck-judge --baseline skip --timeout 180 {{ARGUMENTS}} -- --lib --test golden
+    cargo mutants --config .cargo/mutants-judge.toml -p jobcheck-judge --test-package jobcheck-tests --iterate --baseline skip --timeout 1200 {{ARGUMENTS}} -- --test suite -- corpus golden judge_
+
 # The benchmarks, each with the ratio that the documents claim as its gate.
 bench NAME *ARGUMENTS:
     cargo bench -p jobcheck-bench --bench {{NAME}} -- {{ARGUMENTS}}
