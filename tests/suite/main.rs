@@ -32,6 +32,7 @@ mod recreation;
 mod rulebook;
 mod scenarios;
 mod scripts;
+mod sensitivity;
 mod sim;
 mod steps;
 mod supply_chain;

@@ -37,6 +37,7 @@
 //! | [`properties`], [`obligations`], [`progress`] | safety, obligations at quiescence, and progress |
 //! | [`scope`], [`scopes`], [`script`] | bounds, the named scopes, and scopes with a fixed order of events |
 //! | [`mutations`], [`mutants`] | deliberate changes, and the known defects that they make |
+//! | [`sensitivity`] | what breaks if one guard is switched off |
 //! | [`mod@check`], [`exploration`], [`counterexample`] | explorations and their results |
 //! | [`engine`], [`compact`], [`liveness`] | breadth-first search, states as numbers, fair cycles |
 //! | [`narrative`] | counterexamples as text |
@@ -62,6 +63,7 @@ pub mod reference;
 pub mod scope;
 pub mod scopes;
 pub mod script;
+pub mod sensitivity;
 pub mod step;
 pub mod transition;
 pub mod ttl;
