@@ -2,8 +2,8 @@
 
 use jobcheck_spec::catalogue::Req;
 
-/// A requirement whose guards are switched off, the smallest scope in which a property then breaks, the requirement of
-/// this property, and the number of steps. A deadlock has no requirement.
+/// A requirement whose guards are switched off, the smallest scope in which a property breaks, the requirement of this
+/// property, and the number of steps. A deadlock has no requirement.
 pub type Needed = (Req, &'static str, Option<Req>, usize);
 
 /// The guards without which a property breaks.

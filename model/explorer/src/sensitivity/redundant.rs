@@ -9,7 +9,7 @@ use jobcheck_spec::catalogue::Req;
 pub enum Because {
     /// The explorer writes only the right form of what the rule is about, so that nothing breaks the rule.
     OneForm(&'static str),
-    /// The id is the name of a special case of other rules. No scope has the case, or the explorer does not tell it apart.
+    /// The id is the name of a special case of other rules. No scope has the case, or no history shows it.
     NoSuchCase(&'static str, &'static [Req]),
     /// Each write that breaks the rule breaks these, too.
     AlsoForbidden(&'static [Req]),
