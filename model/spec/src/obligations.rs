@@ -12,6 +12,8 @@ use crate::catalogue::Req;
 use crate::guards::counting::delays_finalizer_removal;
 use crate::guards::creation::want_active;
 use crate::guards::decision::{Tally, decide};
+use crate::guards::mirror::{agrees_with_suspend, is_at_end};
+use crate::guards::mirror_counts::covers;
 use crate::job::{ConditionKind, Job, JobStatus};
 use crate::pod::Pod;
 use crate::pods::Sums;
@@ -45,6 +47,8 @@ pub enum Obligation {
     FailAtDeadline,
     /// Delete the pods of a suspended Job.
     DeleteSuspended,
+    /// Bring `active` and the condition Suspended in line with `spec.suspend`.
+    ReportSuspension,
 }
 
 impl fmt::Display for Obligation {
@@ -70,6 +74,9 @@ impl fmt::Display for Obligation {
             Obligation::WriteInterim => "write the interim condition: its criterion is met",
             Obligation::FailAtDeadline => "write FailureTarget: the deadline passes",
             Obligation::DeleteSuspended => "delete the pods of the suspended Job",
+            Obligation::ReportSuspension => {
+                "report the suspension: with spec.suspend, Suspended=True and active 0, and otherwise not Suspended=True"
+            }
         })
     }
 }
@@ -174,6 +181,30 @@ pub fn deadline(job: &Job) -> Option<Time> {
 #[must_use]
 pub fn must_suspend(job: &Job, pods: &Sums) -> bool {
     job.spec.is_suspended() && pods.active > 0
+}
+
+/// What a manager that writes status alone still owes to an unfinished Job, by the stored object alone.
+///
+/// MR-08: a decided Job without active and terminating pods gets its terminal condition. TC-14: a Job whose counted
+/// successes cover its completions gets the interim one. MR-13: `active` and the condition Suspended agree with
+/// `spec.suspend`.
+#[must_use]
+pub fn mirrored(job: &Job) -> Option<(Req, Obligation)> {
+    let status = &job.status;
+    if status.is_finished() || job.deleting {
+        return None;
+    }
+    if status.is_decided() {
+        let fails = status.is_true(&ConditionKind::FailureTarget);
+        let obligation = if fails { Obligation::WriteFailed } else { Obligation::WriteComplete };
+        return is_at_end(status).then_some((Req::MR08, obligation));
+    }
+    let has_succeeded =
+        job.spec.completion_count().is_some_and(|count| count > 0) && covers(&job.spec, status);
+    if has_succeeded && is_at_end(status) {
+        return Some((Req::TC14, Obligation::WriteInterim));
+    }
+    (!agrees_with_suspend(job)).then_some((Req::MR13, Obligation::ReportSuspension))
 }
 
 #[cfg(test)]

@@ -236,7 +236,9 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::FT23, &[Req::TT15]),
     // Two managers act on one Job, or a manager acts on a Job that is not its own.
     (Req::MB03, &[Req::MB02, Req::MB14, Req::MB15]),
-    (Req::MB09, &[Req::MB14, Req::MB15]),
+    (Req::MB09, &[Req::MB14, Req::MB15, Req::MR15]),
+    // The contract of managers that write status alone, and the rule for all managers of which it is a part.
+    (Req::MR07, &[Req::TC03, Req::SS20, Req::SS21]),
 ];
 
 /// A requirement that a write breaks: a comparison that is false.

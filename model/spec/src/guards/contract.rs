@@ -4,13 +4,13 @@
 //! | --- | --- | --- |
 //! | the same: status of a condition ([`judge_condition_statuses`]) | TC-16 | the truth, and who has sent it |
 //! | write to the main resource by an executor | TC-11 | the truth: the Job before and after the write |
-//! | status write of any manager | TC-03, TC-05, TC-06, S-12, SS-34; TC-11 for executors, SS-33 for others | the truth: the status before and after the write |
+//! | status write of any manager | TC-05, TC-06, S-12; TC-03, TC-11 and SS-34 for executors, SS-33 for others | the truth: the status before and after the write |
 //!
 //! The rules need the Job object alone, because a mirror copies a Job whose pods are in another cluster.
 
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
-use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
+use crate::guards::status::true_entry;
 use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus};
 use crate::requirement::{Findings, Operand};
 
@@ -18,15 +18,18 @@ use crate::requirement::{Findings, Operand};
 ///
 /// `executor` is true if the manager creates the pods of the Job.
 pub fn judge_contract(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
-    judge_order_of_conditions(old, new, executor, findings);
+    if executor {
+        judge_order_of_conditions(old, new, findings);
+    }
     judge_decision_stays(old, new, findings);
     judge_after_finish(old, new, executor, findings);
     judge_condition_types(old, new, findings);
     judge_completion_time(old, new, findings);
 }
 
-/// TC-03, SS-34: an earlier write than that of the terminal condition has stored the interim condition.
-fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
+/// TC-03, SS-34: an earlier write than that of the terminal condition has stored the interim condition. MR-07 binds the
+/// other managers.
+fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
     for (interim, terminal) in [
         (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
         (ConditionKind::FailureTarget, ConditionKind::Failed),
@@ -47,12 +50,6 @@ fn judge_order_of_conditions(old: &JobStatus, new: &JobStatus, executor: bool, f
                 }),
                 "both in one write",
             );
-            // For an executor, `judge_status_shape` compares the two texts.
-            if let (false, Some(first), Some(second)) =
-                (executor, true_entry(new, &interim), true_entry(new, &terminal))
-            {
-                judge_text(Req::TC03, TERMINAL_TEXT, first, second, findings);
-            }
         }
     }
 }

@@ -17,6 +17,7 @@
 //! | the same, by a process with gates off | [`without_interim::WithoutInterim`] | both |
 //! | the same: times | [`times::judge_times`], [`times::judge_by_later_event`] | the truth, and the times of other events |
 //! | status write of any manager | [`contract::judge_contract`] | the truth |
+//! | writes of a manager that writes status alone | [`mirror`] | the truth, and the writes before |
 //! | write of the Job by its executor, once it has finished | [`contract::judge_spec_after_finish`] | the truth |
 //! | deletion of a Job by the TTL controller | [`ttl::judge_ttl_deletion`] | the versions that it may have read |
 //! | any other write of the TTL controller | [`ttl::judge_ttl_write`] | the request |
@@ -40,6 +41,9 @@ pub mod decision;
 pub mod deletion;
 pub mod diagnosis;
 pub mod finalizer_removal;
+pub mod mirror;
+pub mod mirror_counts;
+pub mod mirror_times;
 pub mod ownership;
 pub mod status;
 pub mod suspend;

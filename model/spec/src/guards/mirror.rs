@@ -1,0 +1,245 @@
+//! The contract of managers that write status alone (family MR, `docs/reference/managers.md`).
+//!
+//! | write | requirements | decided by |
+//! | --- | --- | --- |
+//! | status write: counters and indexes ([`mirror_counts`]) | MR-01, MR-02, MR-03, MR-11, MR-12 | the truth |
+//! | the same: times ([`mirror_times`]) | MR-04, MR-05, MR-14 | the truth, and the response |
+//! | the same: conditions ([`judge_mirror`]) | MR-06, MR-07, TC-03 | the truth |
+//! | status write without effect, or of times alone ([`judge_idle`]) | MR-10 | the truth, and the writes before |
+//! | refused status write ([`judge_refusal`], [`judge_missing_permission`]) | MR-09 | the response |
+//! | write to the main resource ([`judge_main_write`]) | MR-15 | the truth |
+//!
+//! Such a manager copies what it sees on another cluster. It misses states, so that several steps come in one write. The
+//! rules therefore compare stored objects, and none asks for a step of its own. What should be so, and may be missing
+//! because a state was missed, is advice and no finding.
+
+use crate::catalogue::Req;
+use crate::guards::counting::has_true;
+use crate::guards::mirror_counts::judge_mirrored_counts;
+use crate::guards::mirror_times::judge_mirrored_times;
+use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Template, Text};
+use crate::requirement::{Findings, Operand};
+use crate::time::Time;
+
+/// Seconds by which clocks of two clusters may differ, unless the user grants more (MR-04).
+pub const SKEW: i64 = 5;
+
+/// What the writes to a Job have shown so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Past {
+    /// The times in the last status of the previous Job with this name.
+    pub former: Vec<Time>,
+    /// The Job has been suspended since its creation, which is known.
+    pub never_ran: bool,
+    /// The highest parallelism so far.
+    pub parallelism: u32,
+    /// The types of conditions that no Job controller sets, and that the manager has set.
+    pub own_types: Vec<Text>,
+    /// The number of idle writes in a row: those that changed nothing or times alone.
+    pub idle: u32,
+}
+
+impl Past {
+    /// The past of a Job at its first sight. `is_new`: it has just been created.
+    #[must_use]
+    pub fn begin(spec: &JobSpec, is_new: bool) -> Past {
+        Past {
+            never_ran: is_new && spec.is_suspended(),
+            parallelism: spec.parallelism_count(),
+            ..Past::default()
+        }
+    }
+
+    /// Notes a new specification.
+    pub fn note_spec(&mut self, spec: &JobSpec) {
+        self.never_ran &= spec.is_suspended();
+        self.parallelism = self.parallelism.max(spec.parallelism_count());
+        self.idle = 0;
+    }
+
+    /// Notes a status write of the manager.
+    pub fn note_status(&mut self, old: &JobStatus, new: &JobStatus) {
+        self.idle = if differs_in_times_alone(old, new) { self.idle + 1 } else { 0 };
+        for condition in new.conditions.iter().filter(|condition| !old.conditions.contains(condition)) {
+            if let ConditionKind::Other(name) = &condition.kind
+                && !self.own_types.contains(name)
+            {
+                self.own_types.push(name.clone());
+            }
+        }
+    }
+}
+
+/// A status write of a manager that writes status alone.
+#[derive(Clone, Copy, Debug)]
+pub struct MirrorWrite<'a> {
+    /// The stored Job that it replaces, with the specification.
+    pub job: &'a Job,
+    /// The new status.
+    pub new: &'a JobStatus,
+    /// The response, if the trace shows its time.
+    pub until: Option<Time>,
+    /// Seconds by which the clocks may differ.
+    pub skew: i64,
+    /// What the trace has shown before.
+    pub past: &'a Past,
+}
+
+/// Judges a status write of a manager that writes status alone.
+///
+/// `findings` gets what the contract demands, and `advice` what it recommends.
+pub fn judge_mirror(write: &MirrorWrite<'_>, findings: &mut Findings, advice: &mut Findings) {
+    judge_mirrored_counts(write, findings, advice);
+    judge_mirrored_times(write, findings, advice);
+    judge_foreign_conditions(write, findings);
+    judge_interim(&write.job.status, write.new, findings, advice);
+    if differs_in_times_alone(&write.job.status, write.new) {
+        judge_idle("times alone", write.past.idle, findings, advice);
+    }
+}
+
+/// MR-06: conditions of other actors are kept as they are. The types that no Job controller sets belong to others, unless
+/// the manager has set them itself.
+fn judge_foreign_conditions(write: &MirrorWrite<'_>, findings: &mut Findings) {
+    for condition in &write.job.status.conditions {
+        let ConditionKind::Other(name) = &condition.kind else { continue };
+        if write.past.own_types.contains(name) {
+            continue;
+        }
+        let found = || match write.new.condition(&condition.kind) {
+            None => format!("no {name}"),
+            Some(_) => format!("another {name}"),
+        };
+        let kept = write.new.conditions.contains(condition);
+        let expected = Operand::lazy(|| format!("{name} as before"));
+        findings.require(Req::MR06, kept, "a condition of another actor", expected, Operand::lazy(found));
+    }
+}
+
+/// MR-07: the interim condition is present with the terminal one. A manager that misses states may write both at once, so
+/// that the order is advice (SS-34). TC-03: the two have one reason and message.
+fn judge_interim(old: &JobStatus, new: &JobStatus, findings: &mut Findings, advice: &mut Findings) {
+    for (interim, terminal) in [
+        (ConditionKind::SuccessCriteriaMet, ConditionKind::Complete),
+        (ConditionKind::FailureTarget, ConditionKind::Failed),
+    ] {
+        if !has_true(new, &terminal) || has_true(old, &terminal) {
+            continue;
+        }
+        let (first, second) = (interim.as_str(), terminal.as_str());
+        let expected = Operand::lazy(|| format!("{first} with {second}"));
+        let is_present = has_true(new, &interim);
+        let found = Operand::lazy(|| format!("no {first}"));
+        if !findings.require(Req::MR07, is_present, "conditions", expected, found) {
+            continue;
+        }
+        let expected = Operand::lazy(|| format!("{first} in an earlier write than {second}"));
+        advice.require(Req::MR07, has_true(old, &interim), "conditions", expected, "both in one write");
+        if let (Some(first), Some(second)) = (true_entry(new, &interim), true_entry(new, &terminal)) {
+            judge_text(Req::TC03, TERMINAL_TEXT, first, second, findings);
+        }
+    }
+}
+
+/// MR-10: at quiescence nothing is written. The first idle write may come from a cache that lagged, and is advice. The
+/// second one in a row came after the manager had written this status itself.
+///
+/// `changes` describes what the write changes, and `before` is the number of idle writes in a row before this one.
+pub fn judge_idle(changes: &'static str, before: u32, findings: &mut Findings, advice: &mut Findings) {
+    let which = if before == 0 { advice } else { findings };
+    which.require(Req::MR10, false, "status write at quiescence", "none", changes);
+}
+
+/// Returns whether two different statuses differ in times alone. A `startTime` that is set or removed counts as another
+/// change.
+#[must_use]
+pub fn differs_in_times_alone(old: &JobStatus, new: &JobStatus) -> bool {
+    let timeless = |status: &JobStatus| {
+        let without = |condition: &Condition| Condition { last_transition_time: None, ..condition.clone() };
+        JobStatus {
+            start_time: status.start_time.map(|_| Time::default()),
+            completion_time: status.completion_time.map(|_| Time::default()),
+            conditions: status.conditions.iter().map(without).collect(),
+            ..status.clone()
+        }
+    };
+    old != new && timeless(old) == timeless(new)
+}
+
+/// MR-09: no status write is refused by validation.
+///
+/// `cause` is the rule or message of the refusal. With `again`, a write with this content was refused before, and the
+/// Job has not changed since.
+pub fn judge_refusal(cause: String, again: bool, findings: &mut Findings) {
+    let what = if again { "refused status write, sent again" } else { "response to the status write" };
+    findings.require(Req::MR09, false, what, "a status that validation accepts", cause);
+}
+
+/// MR-09: the manager has the permission to write the status. `refusal` is the authorizer's message.
+pub fn judge_missing_permission(refusal: &str, findings: &mut Findings) {
+    let what = "response to the status write";
+    findings.require(Req::MR09, false, what, "the permission to write the status", refusal.to_owned());
+}
+
+/// MR-15: a manager that writes status alone changes `suspend` in the specification, and what a dispatcher owns: labels,
+/// annotations and finalizers, and the scheduling directives of the pod template.
+pub fn judge_main_write(old: &Job, new: &Job, findings: &mut Findings) {
+    let fixed = |job: &Job| {
+        let template = &job.spec.template;
+        let template = Template {
+            metadata_digest: template.metadata_digest,
+            fixed_digest: template.fixed_digest,
+            resources_digest: template.resources_digest,
+            ..Template::default()
+        };
+        JobSpec { suspend: None, template, ..(*job.spec).clone() }
+    };
+    if old.spec != new.spec {
+        let expected = "suspend, labels, annotations and scheduling directives alone";
+        let found = Operand::lazy(|| changed(&fixed(old), &fixed(new)));
+        let fits = fixed(old) == fixed(new);
+        findings.require(Req::MR15, fits, "spec in a write of the Job's manager", expected, found);
+    }
+}
+
+/// The first field in which two specifications differ.
+fn changed(old: &JobSpec, new: &JobSpec) -> &'static str {
+    match () {
+        () if old.parallelism != new.parallelism => "another parallelism",
+        () if old.completions != new.completions => "other completions",
+        () if old.backoff_limit != new.backoff_limit => "another backoffLimit",
+        () if old.active_deadline_seconds != new.active_deadline_seconds => "another activeDeadlineSeconds",
+        () if old.ttl_seconds_after_finished != new.ttl_seconds_after_finished => {
+            "another ttlSecondsAfterFinished"
+        }
+        () if old.template != new.template => "another template",
+        () => "another field",
+    }
+}
+
+/// Returns whether a status write is that of a suspender: it removes `startTime` of a suspended Job, and changes nothing
+/// else (SS-09). A suspender is no manager, so that the write says nothing about who manages the Job.
+#[must_use]
+pub fn is_of_suspender(before: &Job, after: &JobStatus) -> bool {
+    let was_set = before.status.start_time.is_some();
+    let without = JobStatus { start_time: None, ..before.status.clone() };
+    before.spec.is_suspended() && was_set && *after == without
+}
+
+/// Returns whether a status shows no pod that still has to end or to be counted.
+#[must_use]
+pub fn is_at_end(status: &JobStatus) -> bool {
+    status.active == 0 && status.terminating.unwrap_or(0) == 0 && status.recorded() == 0
+}
+
+/// MR-13: returns whether `active` and the condition Suspended agree with `spec.suspend`.
+#[must_use]
+pub fn agrees_with_suspend(job: &Job) -> bool {
+    let suspended = job.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
+    let is_true = suspended == Some(ConditionStatus::True);
+    if job.spec.is_suspended() { is_true && job.status.active == 0 } else { !is_true }
+}
+
+#[cfg(test)]
+mod tests;
