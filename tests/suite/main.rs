@@ -21,6 +21,7 @@ mod judge_drawn_runs;
 mod judge_envelopes;
 mod judge_gaps;
 mod judge_injected_faults;
+mod judge_mirrors;
 mod judge_observed_lines;
 mod judge_reduced_forms;
 mod judge_rendered_paths;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use jobcheck_judge::replay::{Assumption, Grouping, Judging, rules};
 use jobcheck_judge::report::{ReplayReport, Since};
-use jobcheck_judge::validate::{Role, Wanted, is_named};
+use jobcheck_judge::validate::{Profile, Role, Wanted, is_named};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::{Input, parse_duration, parse_micros};
@@ -73,9 +73,38 @@ pub struct ReplayArgs {
     /// Give a role to a user whose name does not show it: job-controller=USER. Can be repeated.
     #[arg(long, value_name = "ROLE=USER", value_parser = actor)]
     pub actor: Vec<(Role, String)>,
+    /// Say what the managers of Jobs without spec.managedBy do, such as those of Karmada.
+    ///
+    /// By default they are the built-in controller's. With executor, the managers of Jobs with spec.managedBy create pods.
+    #[arg(long, value_name = "PROFILE", value_enum)]
+    pub profile: Option<ManagerProfile>,
+    /// Grant this difference between the clocks of two clusters, such as 30s. By default 5s.
+    #[arg(long, value_name = "DURATION", value_parser = skew)]
+    pub skew: Option<i64>,
     /// Form of the report. Schema: docs/reference/schemas/report.schema.json.
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub output: Format,
+}
+
+/// The value of `--profile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ManagerProfile {
+    /// They copy the status of one Job elsewhere.
+    Mirror,
+    /// They make one status of several Jobs elsewhere.
+    Aggregate,
+    /// They create pods.
+    Executor,
+}
+
+impl ManagerProfile {
+    fn profile(self) -> Profile {
+        match self {
+            ManagerProfile::Mirror => Profile::Mirror,
+            ManagerProfile::Aggregate => Profile::Aggregate,
+            ManagerProfile::Executor => Profile::Executor,
+        }
+    }
 }
 
 /// The value of `--explain`.
@@ -234,6 +263,8 @@ impl ReplayArgs {
             explained: self.lives(),
             since: self.since,
             restarted: self.restarted.clone(),
+            profile: self.profile.map(ManagerProfile::profile),
+            skew: self.skew,
             keeps_story: self.explain.is_some() || self.output != Format::Text,
             strict: self.strict,
             allow_known: self.allow_known,
@@ -258,6 +289,11 @@ fn since(text: &str) -> Result<Since, String> {
     let time = parse_micros(text).map(Since::At);
     time.or_else(|| duration().map(Since::BeforeEnd))
         .ok_or_else(|| "expected a time such as 2026-11-21T10:11:12Z, or a duration such as 10m".to_owned())
+}
+
+fn skew(text: &str) -> Result<i64, String> {
+    let seconds = parse_duration(text).ok().and_then(|duration| i64::try_from(duration.as_secs()).ok());
+    seconds.ok_or_else(|| "expected a duration such as 30s".to_owned())
 }
 
 fn actor(text: &str) -> Result<(Role, String), String> {

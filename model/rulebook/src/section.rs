@@ -12,7 +12,7 @@ macro_rules! pages {
 }
 
 pages! {
-    "ft" "pc" "bo" "rp" "tc" "pf" "sx" "bi" "su" "mb" "ss" "sp" "tt" "mx" "ev" "sy" "ug" "sc" "en" "op" "us" "s" "h" "j"
+    "ft" "pc" "bo" "rp" "tc" "pf" "sx" "bi" "su" "mb" "mr" "ss" "sp" "tt" "mx" "ev" "sy" "ug" "sc" "en" "op" "us" "s" "h" "j"
 }
 
 /// The line after which the generated part of a section begins.

@@ -183,7 +183,7 @@ pub fn must_suspend(job: &Job, pods: &Sums) -> bool {
     job.spec.is_suspended() && pods.active > 0
 }
 
-/// What a manager that writes status alone still owes to an unfinished Job, by the stored object alone.
+/// The next obligation of a manager that writes status alone, by the stored Job alone.
 ///
 /// MR-08: a decided Job without active and terminating pods gets its terminal condition. TC-14: a Job whose counted
 /// successes cover its completions gets the interim one. MR-13: `active` and the condition Suspended agree with

@@ -239,6 +239,7 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::MB09, &[Req::MB14, Req::MB15, Req::MR15]),
     // The contract of managers that write status alone, and the rule for all managers of which it is a part.
     (Req::MR07, &[Req::TC03, Req::SS20, Req::SS21]),
+    (Req::MR11, &[Req::TC04, Req::SS12, Req::SS18, Req::SS33, Req::SS36]),
 ];
 
 /// A requirement that a write breaks: a comparison that is false.

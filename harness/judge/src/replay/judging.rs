@@ -1,6 +1,7 @@
 //! Reads the inputs of a trace and feeds the validator.
 
 use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::guards::mirror::SKEW;
 use jobcheck_spec::{Req, Uid};
 use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Reader, Record, Resource};
 use rustc_hash::FxHashMap;
@@ -8,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::PROGRESS_EVERY;
 use super::assume::{Assumption, Subject, assumed};
 use crate::report::{InputError, JudgedTrace, Read, ReplayReport, Selection, Since, build};
-use crate::validate::{Options, Role, Unreadable, Validator, Wanted};
+use crate::validate::{Options, Profile, Role, Unreadable, Validator, Wanted};
 
 /// Options of a replay.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,10 @@ pub struct Judging {
     pub since: Option<Since>,
     /// Times at which the Job controller restarted, in microseconds since 1970.
     pub restarted: Vec<i64>,
+    /// The kind of the managers of Jobs without `spec.managedBy`. If unset, they are the built-in controller.
+    pub profile: Option<Profile>,
+    /// Seconds by which the clocks of two clusters may differ; 5 if unset.
+    pub skew: Option<i64>,
     /// Adds the preceding lines of the trace to each violation.
     pub keeps_story: bool,
     /// Counts warnings as violations.
@@ -121,6 +126,8 @@ impl Interpretation {
             wanted: judging.wanted.clone(),
             explained: judging.explained.clone(),
             restarted: judging.restarted.clone(),
+            profile: judging.profile,
+            skew: judging.skew.unwrap_or(SKEW),
             keeps_story: judging.keeps_story,
         })
     }

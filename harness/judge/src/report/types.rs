@@ -152,7 +152,7 @@ pub struct JobReport {
     pub uid: String,
     /// `spec.managedBy`.
     pub managed_by: Option<String>,
-    /// The profile of its manager, which decides the rules that bind it: `executor` or `mirror`.
+    /// The profile of its manager, which decides the rules that bind it: `executor`, `mirror` or `aggregate`.
     pub profile: &'static str,
     /// The verdict.
     pub verdict: Outcome,

@@ -16,6 +16,8 @@ pub enum Role {
     PodGc,
     /// A kubelet.
     Kubelet,
+    /// The manager of Jobs without `spec.managedBy` that `--actor` names.
+    Manager,
     /// Any other actor.
     Other,
 }
@@ -25,12 +27,13 @@ const SHARED: &str = "system:kube-controller-manager";
 
 impl Role {
     /// The role names of `--actor ROLE=USER`.
-    pub const NAMES: [(&'static str, Role); 5] = [
+    pub const NAMES: [(&'static str, Role); 6] = [
         ("job-controller", Role::JobController),
         ("ttl-after-finished-controller", Role::TtlController),
         ("generic-garbage-collector", Role::GarbageCollector),
         ("pod-garbage-collector", Role::PodGc),
         ("kubelet", Role::Kubelet),
+        ("manager", Role::Manager),
     ];
 
     /// The role with this name.

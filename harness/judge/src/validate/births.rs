@@ -23,6 +23,8 @@ impl Judge {
         track.times.changed = event.when.map(|when| when.done);
         track.times.written = event.when.map(|when| when.received);
         track.id.namesake = self.departures.has(&job.namespace, &job.name);
+        let former = self.departures.times(&job.namespace, &job.name);
+        track.begin_mirror(&job, born, former, self.settings.profile);
         track.occasions.unseen.version = event.version.unwrap_or(0);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);

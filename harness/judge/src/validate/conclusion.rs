@@ -1,5 +1,6 @@
 //! The verdict on one Job, from everything that its track has gathered.
 
+use super::mirror::Profile;
 use super::track::Track;
 use super::verdict::{JobVerdict, Outcome, Owed};
 
@@ -21,6 +22,7 @@ impl Track {
     pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
         self.results.doubts.extend(self.first_seen_late());
         self.name_texts();
+        let profile = self.profile();
         let contradictions = self.contradicted_counts();
         let (last, holding) = (self.times.last_event(), self.holding());
         let outcome = match () {
@@ -35,11 +37,11 @@ impl Track {
             job: format!("{}/{}", self.id.namespace, self.id.name),
             uid: self.id.uid.to_string(),
             managed_by: self.id.managed_by.map(|manager| manager.to_string()),
-            profile: match (self.manager.executor, self.coverage.in_mid_life) {
-                (true, false) => "executor",
-                (false, false) => "mirror",
-                (true, true) => "executor, from mid-life on",
-                (false, true) => "mirror, from mid-life on",
+            profile: match (profile, self.coverage.in_mid_life) {
+                (profile, false) => profile.name(),
+                (Profile::Executor, true) => "executor, from mid-life on",
+                (Profile::Mirror, true) => "mirror, from mid-life on",
+                (Profile::Aggregate, true) => "aggregate, from mid-life on",
             },
             outcome,
             contradictions,

@@ -14,6 +14,7 @@ use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
 use super::actor::ActorId;
 use super::delivery::{Delivery, Response, Sender};
+use super::status_patch::StatusPatch;
 use jobcheck_projection::{Metadata, PodObject};
 
 /// A request, a watch event, or a mark.
@@ -116,6 +117,8 @@ pub struct JobEvent {
     pub base: Option<u64>,
     /// The Job in a refused request.
     pub attempted: Option<Box<Job>>,
+    /// The status that a refused PATCH asks for.
+    pub patch: Option<Box<StatusPatch>>,
     /// The options of a DELETE.
     pub deletion: Option<JobDeletion>,
     /// The audit level hides the response.
@@ -166,6 +169,7 @@ impl JobEvent {
             gone: false,
             base: None,
             attempted: None,
+            patch: None,
             deletion: None,
             hidden: false,
             message: None,

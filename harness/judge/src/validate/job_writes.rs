@@ -11,6 +11,7 @@ use jobcheck_spec::apiserver::{
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::guards::contract::{judge_condition_statuses, judge_spec_after_finish};
 use jobcheck_spec::guards::counting::{added, judge_counting_truth};
+use jobcheck_spec::guards::mirror::is_of_suspender;
 use jobcheck_spec::guards::ownership::judge_own_deletion;
 use jobcheck_spec::guards::status::{
     judge_list_size, judge_none_active, judge_status_shape, judge_terminal_truth,
@@ -32,6 +33,7 @@ use super::event::{Event, JobEvent};
 use super::frontier::Versions;
 use super::known;
 use super::managers::{self, intrusion};
+use super::mirror;
 use super::pod_records::Fact;
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -78,7 +80,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
     track.pods.note_completions(&before);
     let status_changed = before.status != after.status;
-    let by = managers::whose_status(event, by, &before.status, &after.status);
+    let by = managers::whose_status(event, by, &before, &after.status);
     let spec_changed = before.spec != after.spec;
     judge_base(track, event, it);
     track.pods.policy_changed |= before.spec.pod_replacement_policy != after.spec.pod_replacement_policy;
@@ -98,6 +100,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         if status_changed {
             foreign(track, &before, &after);
         }
+        mirror::main_write(track, event, by, (&before, &after), &mut findings);
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, by, what, &mut findings);
         if by == By::Manager && track.manager.executor && event.actor.is_some() {
@@ -119,6 +122,9 @@ fn is_main_write(event: &Event) -> bool {
 fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     track.live_job(event, &after);
     let before = track.stored.take();
+    if let Some(before) = &before {
+        track.manager.mirror.job_changed(before, &after);
+    }
     // A change of the metadata alone concerns no obligation.
     let is_idle = before.as_ref().is_some_and(|before| track.standing.job_changed(before, &after));
     if let (Some(before), Some(when)) = (before, event.when) {
@@ -185,6 +191,8 @@ fn status_written(
                 known::check_full_lists(track, before, after, cap, &mut findings);
                 known::check_labels(track, after, &mut findings);
                 known::unhear_counted_twice(track, &after.status, &findings);
+            } else {
+                mirror::written(track, event, (before, after), settings, &mut findings);
             }
         }
         By::Intruder => intrusion(track, by, "status write", &mut findings),
@@ -192,9 +200,6 @@ fn status_written(
     }
     rank(&mut findings);
     // A known deviation excuses nothing else in the write.
-    if by == By::Manager && !track.manager.executor {
-        times::advise(track, event, &before.status, &after.status);
-    }
     let excuses = track.is_built_in();
     let broken = findings.broken.iter().any(|broken| broken.known.is_none() || !excuses);
     track.take(event, &write, findings);
@@ -206,7 +211,7 @@ fn status_written(
             count(track, &before.status, &after.status);
             track.status_tried();
         }
-        By::Manager => managers::advise_mirror(track, event, after),
+        By::Manager => {}
         By::Intruder | By::Ttl | By::Other => foreign(track, before, after),
     }
     track.tell(event, &write);
@@ -313,6 +318,10 @@ fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
 
 /// Notes a status write by another actor. The counters are then not the manager's.
 fn foreign(track: &mut Track, before: &Job, after: &Job) {
+    track.manager.mirror.past.idle = 0;
+    if is_of_suspender(before, &after.status) {
+        return;
+    }
     track.manager.foreign_status = true;
     let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
     if counts(&before.status) != counts(&after.status) {
@@ -375,6 +384,7 @@ fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
 /// Notes that the Job is gone; its pods may remain.
 pub fn gone(track: &mut Track, event: &Event) {
     track.note_last_counts();
+    track.manager.mirror.job_gone(track.stored.as_ref());
     track.stored = None;
     track.times.changed = event.when.map(|when| when.done).or(track.times.changed);
     track.tell(event, &"the Job is gone");
@@ -387,6 +397,11 @@ pub fn by(role: Role, is_manager: bool, built_in: bool) -> By {
         _ if is_manager => By::Manager,
         Role::JobController if !built_in => By::Intruder,
         Role::TtlController => By::Ttl,
-        Role::JobController | Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Other => By::Other,
+        Role::JobController
+        | Role::GarbageCollector
+        | Role::PodGc
+        | Role::Kubelet
+        | Role::Manager
+        | Role::Other => By::Other,
     }
 }

@@ -1,18 +1,21 @@
 //! Finds out who writes to a Job, for the guards that decide who may.
 
-use jobcheck_spec::Findings;
+use jobcheck_spec::guards::mirror::is_of_suspender;
 use jobcheck_spec::guards::ownership::{
     judge_intrusion, judge_metadata, judge_permission, judge_refused_main_write, judge_spec_of_status_write,
     judge_status_writer,
 };
 use jobcheck_spec::guards::ttl::judge_ttl_write;
-use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus, Text};
+use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
+use jobcheck_spec::{Findings, Uid};
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
 
-use super::actor::ActorId;
+use super::actor::{ActorId, Role};
 use super::event::{Event, JobEvent};
-use super::job_writes::By;
+use super::job_writes::{self, By};
+use super::mirror::{self, Mirror, Profile};
+use super::router::Judge;
 use super::settings::Settings;
 use super::track::Track;
 
@@ -25,6 +28,8 @@ pub struct Manager {
     pub executor: bool,
     /// Another actor has written the status.
     pub foreign_status: bool,
+    /// Further facts about it, if it writes status alone.
+    pub mirror: Mirror,
 }
 
 /// Actors that manage Jobs with `managedBy`.
@@ -49,6 +54,51 @@ impl Managers {
     }
 }
 
+impl Judge {
+    /// The role of an actor towards a Job. Learns the manager of the Job.
+    pub(super) fn by(&mut self, event: &Event, role: Role, uid: Uid, manages: bool) -> By {
+        let named = self.settings.named_controller;
+        let Some(track) = self.tracks.get_mut(&uid) else { return By::Other };
+        let Some(actor) = event.actor else { return By::Manager };
+        if role == Role::Manager && manages {
+            track.declare_manager(Profile::Mirror);
+        }
+        let built_in = track.is_built_in();
+        let is_manager = match role {
+            // UG-14: without the gate the field does not exist.
+            Role::JobController => built_in || !self.settings.gates.job_managed_by,
+            Role::Other | Role::Manager if !built_in || !named => {
+                if manages && track.manager.actor.is_none() {
+                    track.manager.actor = Some(actor);
+                    if let Some(value) = track.id.managed_by.as_ref().filter(|_| !built_in) {
+                        self.managers.note(actor, value);
+                    }
+                }
+                track.manager.actor == Some(actor)
+            }
+            Role::Other
+            | Role::Manager
+            | Role::TtlController
+            | Role::GarbageCollector
+            | Role::PodGc
+            | Role::Kubelet => false,
+        };
+        if is_manager {
+            if let (Role::Other | Role::Manager, Some(when)) = (role, event.when) {
+                self.end.managers.entry(actor).or_default().at(when.done);
+            }
+            track.manager.executor |= built_in;
+            track.enter_sync(event, &self.settings);
+            track.note_work(event, &self.settings);
+        }
+        if is_manager && event.is_accepted() {
+            track.trouble.server_error = false;
+            track.trouble.refusal.accepted(event);
+        }
+        job_writes::by(role, is_manager, built_in)
+    }
+}
+
 /// Judges a refusal of the authorizer. Refusals by admission, by a quota, or in a namespace that is being deleted have
 /// other messages.
 pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, by: By) {
@@ -65,6 +115,7 @@ pub fn judge_forbidden(track: &mut Track, event: &Event, message: Option<&str>, 
     let mut findings = Findings::new();
     judge_permission(message.unwrap_or_default(), &mut findings);
     track.take(event, &"refused request", findings);
+    mirror::forbidden(track, event, message.unwrap_or_default());
 }
 
 /// Judges the spec after a write to the status subresource. Only a PUT on the stored version proves that no other write
@@ -131,11 +182,12 @@ pub fn intrusion(track: &Track, by: By, what: &'static str, findings: &mut Findi
     judge_intrusion(by == By::Intruder, !track.is_built_in(), what, findings);
 }
 
-/// The role of the sender of a status write. A watch does not show the sender; there a write that changes only
-/// conditions of unknown types is attributed to the environment, since no Job controller makes such writes.
-pub fn whose_status(event: &Event, by: By, old: &JobStatus, new: &JobStatus) -> By {
-    let is_anothers = by == By::Manager && event.actor.is_none() && differ_in_strange_conditions(old, new);
-    if is_anothers { By::Other } else { by }
+/// The role of the sender of a status write. A watch does not show the sender. There the environment gets the writes that
+/// no Job controller makes: those of conditions of unknown types alone, and those that only remove `startTime` of a
+/// suspended Job.
+pub fn whose_status(event: &Event, by: By, old: &Job, new: &JobStatus) -> By {
+    let is_anothers = differ_in_strange_conditions(&old.status, new) || is_of_suspender(old, new);
+    if by == By::Manager && event.actor.is_none() && is_anothers { By::Other } else { by }
 }
 
 fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
@@ -148,21 +200,4 @@ fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
         JobStatus { conditions, ..status.clone() }
     };
     old != new && known(old) == known(new)
-}
-
-/// Warns of a mirror's write that breaks a recommendation (SU-14, SS-34).
-pub fn advise_mirror(track: &mut Track, event: &Event, after: &Job) {
-    let suspended = after.status.condition(&ConditionKind::Suspended).map(|condition| condition.status);
-    let should = if after.spec.is_suspended() { ConditionStatus::True } else { ConditionStatus::False };
-    if suspended.is_some_and(|status| status != should) && !after.status.is_finished() {
-        let advice = format!(
-            "SU-14: Suspended is not {should:?} although spec.suspend is {}",
-            after.spec.is_suspended()
-        );
-        track.warn(event, advice);
-    }
-    if after.spec.completions.is_some_and(|completions| after.status.succeeded > completions) {
-        let advice = "SS-34: succeeded exceeds completions".to_owned();
-        track.warn(event, advice);
-    }
 }

@@ -29,6 +29,7 @@ use super::mishaps::Mishaps;
 use super::patches::PatchFacts;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
+use super::status_patch::StatusPatch;
 use super::verdict::Unreadable;
 use jobcheck_projection::{Metadata, PodObject, ProjectError, Projector};
 
@@ -273,6 +274,11 @@ impl Normalizer {
                 .request
                 .and_then(|object| self.projector.job(object.text()).ok())
                 .map(|job| Box::new(job.job));
+        }
+        if !request.is_accepted() && request.verb == Verb::Patch && request.subresource == Subresource::Status
+        {
+            let patch = request.request.and_then(|it| StatusPatch::read(it.text(), &mut self.projector));
+            event.patch = patch.map(Box::new);
         }
         Ok(event)
     }

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::actor::ActorId;
 use super::event::Event;
 use super::idle::IdleRequests;
+use super::mirror::Work;
 use super::owed_work::{last_try, owed_work};
 use super::refusal::Refusals;
 use super::settings::Settings;
@@ -68,8 +69,16 @@ pub struct End {
     pub job_controller: Option<i64>,
     /// The last request of the TTL controller.
     pub ttl_controller: Option<i64>,
-    /// The last requests of managers that are recognised by their writes.
-    pub managers: FxHashMap<ActorId, i64>,
+    /// The work of managers that are recognised by their writes.
+    pub managers: FxHashMap<ActorId, Work>,
+}
+
+impl End {
+    /// The work of a manager that is recognised by its writes.
+    #[must_use]
+    pub fn work_of(&self, manager: Option<ActorId>) -> Option<&Work> {
+        manager.and_then(|manager| self.managers.get(&manager))
+    }
 }
 
 impl Owed {
@@ -81,13 +90,20 @@ impl Owed {
         let worked = match manager {
             _ if by_ttl => end.ttl_controller,
             // MB-05: the built-in controller removes the finalizers of any deleted Job's pods.
-            Some(manager) if self.req != Req::MB05 => end.managers.get(&manager).copied(),
+            Some(manager) if self.req != Req::MB05 => end.work_of(Some(manager)).map(|work| work.last),
             Some(_) | None => end.job_controller,
         };
         match (self.since, end.last, worked) {
             (Some(since), Some(last), Some(worked)) => last - since >= PATIENCE && worked > since,
             _ => false,
         }
+    }
+
+    /// Returns `true` for an obligation that follows from the stored Job alone, so that it binds managers that write
+    /// status alone.
+    #[must_use]
+    pub fn is_mirrored(&self) -> bool {
+        matches!(self.req, Req::MR08 | Req::MR13 | Req::TC14)
     }
 
     /// The violation for an overdue obligation.
@@ -126,7 +142,15 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         };
         owe(req, Obligation::DeleteExpiredJob, Some(expiry.0.saturating_mul(1_000_000)));
     }
-    if !track.manager.executor && !job.is_managed_by_built_in() || !track.coverage.complete {
+    if track.is_mirrored() {
+        let debt =
+            obligations::mirrored(job).filter(|_| track.manager.mirror.reports && !track.coverage.stale);
+        if let Some((req, obligation)) = debt {
+            owe(req, obligation, track.times.changed);
+        }
+        return list;
+    }
+    if !track.coverage.complete {
         return list;
     }
     if job.status.is_finished() {

@@ -42,6 +42,21 @@ const PRECEDENCES: &[Precedence] = &[
         reason: "The contract is completionTime of Complete Jobs alone. The validation enforces a part.",
     },
     Precedence {
+        first: Req::MR07,
+        before: &[Req::SS20, Req::SS21],
+        reason: "The contract is the missing interim condition. The validation of the API server enforces a part.",
+    },
+    Precedence {
+        first: Req::MR11,
+        before: &[Req::SS12, Req::SS18, Req::SS33, Req::SS36],
+        reason: "The contract is that no pod is left. The validation enforces a part.",
+    },
+    Precedence {
+        first: Req::MR04,
+        before: &[Req::MR01, Req::MR02, Req::MR05],
+        reason: "The status of another Job is the cause. Its counts and its startTime fit that Job.",
+    },
+    Precedence {
         first: Req::BI14,
         before: &[Req::SS17],
         reason: "The contract is that no index both completes and fails. The validation enforces a part.",

@@ -108,6 +108,7 @@ impl Refusal {
             | Obligation::WriteFailed
             | Obligation::WriteComplete
             | Obligation::WriteInterim
+            | Obligation::ReportSuspension
             | Obligation::FailAtDeadline => *is_status,
         }
     }

@@ -11,6 +11,7 @@ use super::frontier::Versions;
 use super::job_writes::{By, executor_truth};
 use super::known;
 use super::managers::{self, judge_forbidden};
+use super::mirror;
 use super::setbacks::Refused;
 use super::settings::Settings;
 use super::track::Track;
@@ -24,6 +25,7 @@ const TOO_MANY_REQUESTS: u16 = 429;
 pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), by);
     managers::judge_refused_write(track, event, by, settings);
+    mirror::main_write_refused(track, event, by, it.message.as_deref());
     track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
     if by != By::Manager || !event.is_status || event.code == TOO_MANY_REQUESTS {
         return;
@@ -88,7 +90,13 @@ fn judge_content(track: &mut Track, event: &Event, it: &JobEvent, settings: &Set
 fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, settings: &Settings) {
     let write = "refused status write".to_owned();
     let message = it.message.clone().unwrap_or_default();
-    let (Some(stored), Some(attempted)) = (track.stored.clone(), it.attempted.as_deref()) else {
+    let patched = track.shown().zip(it.patch.as_ref()).map(|(stored, patch)| patch.applied(&stored));
+    let (Some(stored), Some(attempted)) =
+        (track.stored.clone(), it.attempted.as_deref().or(patched.as_ref()))
+    else {
+        if track.is_mirrored() && is_by_validation(event, &message) {
+            return mirror::refused(track, event, None, message, settings);
+        }
         let warning = format!("a status write was refused with {}: {message}", event.code);
         if !event.delivery.injected {
             track.warn(event, warning);
@@ -106,6 +114,9 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         if event.delivery.injected {
             return;
         }
+        if track.is_mirrored() && is_by_validation(event, &message) {
+            return mirror::refused(track, event, Some(&proposed), message, settings);
+        }
         if track.manager.executor && message.contains(" is invalid: ") {
             track.results.judged += 1;
             let (expected, found) = ("a status that validation accepts".into(), Operand::Text(message));
@@ -118,6 +129,10 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
         track.warn(event, format!("a status write was refused for a reason that no rule names: {message}"));
         return;
     };
+    if track.is_mirrored() {
+        let cause = format!("{}: {message}", broken.req);
+        return mirror::refused(track, event, Some(&proposed), cause, settings);
+    }
     let rules = &settings.rules;
     let known = known::of_refusal(track, rules, &stored, &proposed, refused).or_else(|| {
         let is_of_ready = known::sole_rule(rules, &stored, &proposed) == Some(Req::SS19);
@@ -130,6 +145,11 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     track.results.judged += 1;
     let broken = Broken { req, what: broken.what, expected: broken.expected, found, known };
     track.report(event, &write, broken, Vec::new());
+}
+
+/// Returns `true` for a refusal by validation. Webhooks and quotas have other messages.
+fn is_by_validation(event: &Event, message: &str) -> bool {
+    !event.delivery.injected && message.contains(" is invalid: ")
 }
 
 /// The API server answers 404 only for an object that is gone. The trace shows the Job, so something is missing.

@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-use jobcheck_spec::Uid;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::job::{JobStatus, Text};
 use jobcheck_spec::pod::Pod;
+use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::Resource;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -77,6 +77,8 @@ struct Departure {
     version: u64,
     /// The time until which its failures delay pods, by the backoff record of the built-in controller.
     delay: Option<i64>,
+    /// The times in its last status.
+    times: Vec<Time>,
 }
 
 impl Departures {
@@ -88,12 +90,19 @@ impl Departures {
         let delay = track.process.backoff.ends(constants).filter(|_| track.is_built_in());
         let key = (track.id.namespace.clone(), track.id.name.clone());
         let version = version.unwrap_or(latest.saturating_add(1));
-        self.0.push_back(Departure { key, uid: track.id.uid, version, delay });
+        let times = track.manager.mirror.last.clone();
+        self.0.push_back(Departure { key, uid: track.id.uid, version, delay, times });
     }
 
     /// Returns `true` if a Job with this name is gone.
     pub fn has(&self, namespace: &Text, name: &Text) -> bool {
         self.0.iter().any(|it| it.key.0 == *namespace && it.key.1 == *name)
+    }
+
+    /// The times in the last status of a Job with this name that is gone.
+    pub fn times(&self, namespace: &Text, name: &Text) -> Vec<Time> {
+        let former = self.0.iter().rev().find(|it| it.key.0 == *namespace && it.key.1 == *name);
+        former.map(|it| it.times.clone()).unwrap_or_default()
     }
 
     /// The namespace and name of a Job that is gone.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
+use jobcheck_spec::guards::mirror::SKEW;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Req, Uid};
@@ -19,6 +20,7 @@ use super::delivery::Sender;
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
 use super::managers::Managers;
+use super::mirror::{self, Profile};
 use super::normalize::{Normalizer, has_actors};
 use super::owed::{End, owed};
 use super::relists::Departures;
@@ -50,6 +52,10 @@ pub struct Options {
     pub explained: Wanted,
     /// Times at which the Job controller restarted, in microseconds.
     pub restarted: Vec<i64>,
+    /// The kind of the managers of Jobs without `spec.managedBy`, if the user says it.
+    pub profile: Option<Profile>,
+    /// Seconds by which the clocks of two clusters may differ (MR-04).
+    pub skew: i64,
     /// Adds the preceding lines to each violation, at a cost in time and memory for every Job.
     pub keeps_story: bool,
 }
@@ -64,6 +70,8 @@ impl Default for Options {
             wanted: Wanted::default(),
             explained: Wanted::default(),
             restarted: Vec::new(),
+            profile: None,
+            skew: SKEW,
             keeps_story: true,
         }
     }
@@ -140,6 +148,7 @@ impl Validator {
         let mut settings =
             Settings::new(options.rules, options.constants, options.gates, options.keeps_story);
         (settings.wanted, settings.explained) = (options.wanted, options.explained);
+        (settings.profile, settings.skew) = (options.profile, options.skew);
         options.restarted.iter().for_each(|time| settings.restarted(None, *time));
         settings.named_controller = options.actors.iter().any(|(role, _)| *role == Role::JobController);
         Validator {
@@ -251,7 +260,7 @@ impl Judge {
         match role {
             Role::JobController => self.end.job_controller = Some(when.done),
             Role::TtlController => self.end.ttl_controller = Some(when.done),
-            Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Other => {}
+            Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Manager | Role::Other => {}
         }
     }
 
@@ -264,41 +273,6 @@ impl Judge {
             track.coverage.gap = Some(self.totals.events);
             track.coverage.stale = true;
         }
-    }
-
-    /// The role of an actor towards a Job. Learns the manager of the Job.
-    pub(super) fn by(&mut self, event: &Event, role: Role, uid: Uid, manages: bool) -> By {
-        let named = self.settings.named_controller;
-        let Some(track) = self.tracks.get_mut(&uid) else { return By::Other };
-        let Some(actor) = event.actor else { return By::Manager };
-        let built_in = track.is_built_in();
-        let is_manager = match role {
-            // UG-14: without the gate the field does not exist.
-            Role::JobController => built_in || !self.settings.gates.job_managed_by,
-            Role::Other if !built_in || !named => {
-                if manages && track.manager.actor.is_none() {
-                    track.manager.actor = Some(actor);
-                    if let Some(value) = track.id.managed_by.as_ref().filter(|_| !built_in) {
-                        self.managers.note(actor, value);
-                    }
-                }
-                track.manager.actor == Some(actor)
-            }
-            Role::Other | Role::TtlController | Role::GarbageCollector | Role::PodGc | Role::Kubelet => false,
-        };
-        if is_manager {
-            if let (Role::Other, Some(when)) = (role, event.when) {
-                self.end.managers.insert(actor, when.done);
-            }
-            track.manager.executor |= built_in;
-            track.enter_sync(event, &self.settings);
-            track.note_work(event, &self.settings);
-        }
-        if is_manager && event.is_accepted() {
-            track.trouble.server_error = false;
-            track.trouble.refusal.accepted(event);
-        }
-        job_writes::by(role, is_manager, built_in)
     }
 
     fn job(&mut self, event: &Event, it: &JobEvent, role: Role) {
@@ -328,7 +302,8 @@ impl Judge {
         if self.tracks.get_mut(&uid).is_some_and(|track| track.comes_late(event)) {
             return;
         }
-        let by = self.by(event, role, uid, event.is_status);
+        let is_suspenders = self.tracks.get(&uid).is_some_and(|track| track.is_suspenders(event, it));
+        let by = self.by(event, role, uid, event.is_status && !is_suspenders);
         // A refused write of the previous Job with this name shows nothing about this one.
         if by == By::Manager && it.attempted.as_ref().is_none_or(|job| job.uid == uid) {
             self.attended(uid);
@@ -339,9 +314,11 @@ impl Judge {
         if event.actor.is_none() && track.is_built_in() {
             track.manager.executor = true;
         }
-        if by == By::Other && role == Role::Other && event.is_status && event.is_accepted() {
+        if by == By::Other && role == Role::Other && event.is_status && event.is_accepted() && !is_suspenders
+        {
             self.managers.judge(track, event);
         }
+        let changed = track.times.changed;
         if event.is_accepted() {
             track.find_missing_write(event, it);
         }
@@ -350,12 +327,16 @@ impl Judge {
             (true, Some(Verb::Delete)) => job_writes::deleted(track, event, it, by, &self.settings),
             (true, _) if it.metadata.is_some() => metadata_written(track, event, it),
             (true, _) if event.version.is_none() && !it.gone && by == By::Manager => {
-                track.came_to_nothing(event)
+                track.came_to_nothing(event);
+                mirror::wrote_nothing(track, event, by);
             }
             (true, _) if event.version.is_none() && !it.gone => {}
             (true, _) => {
                 job_writes::updated(track, event, it, by, &self.settings);
             }
+        }
+        if track.times.changed != changed {
+            track.manager.mirror.worked = self.end.work_of(track.manager.actor).map_or(0, |work| work.total);
         }
         if it.gone && event.is_accepted() {
             self.job_gone(event, uid);
@@ -426,6 +407,9 @@ impl Judge {
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
         let is_overdue = |it: &Owed| {
+            if track.is_mirrored() && it.is_mirrored() {
+                return track.manager.mirror.has_had_time(self.end.work_of(track.manager.actor));
+            }
             it.is_overdue(&self.end, track.manager.actor) || track.standing.is_overdue(it.obligation)
         };
         let (overdue, mut pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);

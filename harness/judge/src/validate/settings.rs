@@ -6,10 +6,12 @@ use jobcheck_spec::Time;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
+use jobcheck_spec::guards::mirror::SKEW;
 use jobcheck_traces::{Mark, MarkKind};
 
 use super::actor::{Actor, ActorId, Role};
 use super::event::Event;
+use super::mirror::Profile;
 use super::mishaps::is_called;
 use super::observed::Observations;
 use super::wanted::Wanted;
@@ -48,6 +50,10 @@ pub struct Settings {
     pub observations: Observations,
     /// The trace has shown a Job controller with a known name.
     pub named_controller: bool,
+    /// The kind of the managers of Jobs without `spec.managedBy`, if the user says it.
+    pub profile: Option<Profile>,
+    /// Seconds by which the clocks of two clusters may differ (MR-04).
+    pub skew: i64,
     /// The latest `creationTimestamp` of a pod of a Job.
     pub latest_birth: Option<Time>,
     clients: Vec<(ActorId, Client)>,
@@ -142,6 +148,8 @@ impl Settings {
             observations: Observations::default(),
             named_controller: false,
             clients: Vec::new(),
+            profile: None,
+            skew: SKEW,
             latest_birth: None,
             restarts: VecDeque::new(),
         }

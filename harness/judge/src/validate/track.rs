@@ -109,7 +109,9 @@ impl Track {
     /// Returns `true` if the built-in controller manages the Job.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
-        self.id.managed_by.as_deref().is_none_or(|manager| manager == jobcheck_spec::job::BUILT_IN)
+        let is_declared = self.manager.mirror.declared.is_some();
+        !is_declared
+            && self.id.managed_by.as_deref().is_none_or(|manager| manager == jobcheck_spec::job::BUILT_IN)
     }
 
     /// Adds a warning.

@@ -10,8 +10,8 @@
 //! | write to the main resource ([`judge_main_write`]) | MR-15 | the truth |
 //!
 //! Such a manager copies what it sees on another cluster. It misses states, so that several steps come in one write. The
-//! rules therefore compare stored objects, and none asks for a step of its own. What should be so, and may be missing
-//! because a state was missed, is advice and no finding.
+//! rules therefore compare stored objects, and none asks for a step of its own. Some recommendations may be missed together
+//! with a state: they are advice, and no findings.
 
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
@@ -25,7 +25,7 @@ use crate::time::Time;
 /// Seconds by which clocks of two clusters may differ, unless the user grants more (MR-04).
 pub const SKEW: i64 = 5;
 
-/// What the writes to a Job have shown so far.
+/// The past of a Job, as far as its writes have shown it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Past {
     /// The times in the last status of the previous Job with this name.
@@ -82,7 +82,7 @@ pub struct MirrorWrite<'a> {
     pub until: Option<Time>,
     /// Seconds by which the clocks may differ.
     pub skew: i64,
-    /// What the trace has shown before.
+    /// The past of the Job.
     pub past: &'a Past,
 }
 
@@ -182,8 +182,8 @@ pub fn judge_missing_permission(refusal: &str, findings: &mut Findings) {
     findings.require(Req::MR09, false, what, "the permission to write the status", refusal.to_owned());
 }
 
-/// MR-15: a manager that writes status alone changes `suspend` in the specification, and what a dispatcher owns: labels,
-/// annotations and finalizers, and the scheduling directives of the pod template.
+/// MR-15: a manager that writes status alone changes `suspend` in the specification, and what a dispatcher owns. That is
+/// labels, annotations and finalizers, and the scheduling directives of the pod template.
 pub fn judge_main_write(old: &Job, new: &Job, findings: &mut Findings) {
     let fixed = |job: &Job| {
         let template = &job.spec.template;

@@ -106,8 +106,8 @@ fn judge_indexes(
     }
 }
 
-/// MR-03: a UID that leaves the lists raises its counter in the same write, and no counter falls. Where an elastic
-/// Indexed Job is scaled down, its completed indexes beyond the new `completions` go.
+/// MR-03: a UID that leaves the lists raises its counter in the same write, and no counter falls. A
+/// scale-down of an elastic Indexed Job removes its completed indexes beyond the new `completions`.
 fn judge_counters(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
     let left = |before: &[crate::Uid], after: &[crate::Uid]| {
         i64::try_from(added(after, before).count()).unwrap_or(i64::MAX)
