@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jobcheck_judge::replay::{Judging, judge};
 use jobcheck_judge::report::{Exit, Finding, ReplayReport};
+use jobcheck_spec::{Level, Req};
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
@@ -70,10 +71,20 @@ fn rejection(trace: &Trace) -> Rejection {
     let file = trace.path.rsplit('/').next().unwrap_or_default();
     let wanted = file.split("--").next().unwrap_or_default();
     let Some(first) = first(&report) else {
+        if warns(&report, wanted) {
+            return Rejection { found: wanted.to_owned(), is_expected: true };
+        }
         return Rejection { found: "conforms, or has no verdict".to_owned(), is_expected: false };
     };
     let id = first.requirement.map_or("advice", |id| id.0.id());
     Rejection { found: id.to_owned(), is_expected: id == wanted || first.also.contains(&wanted) }
+}
+
+/// Returns `true` if the trace breaks this recommendation, which gives a warning.
+fn warns(report: &ReplayReport, wanted: &str) -> bool {
+    let is_advice = Req::parse(wanted).is_some_and(|req| req.entry().level == Level::Should);
+    let mut warnings = report.jobs.iter().flat_map(|job| &job.warnings);
+    is_advice && warnings.any(|warning| warning.text.starts_with(&format!("{wanted}: ")))
 }
 
 /// The violation at the first line.
