@@ -183,8 +183,7 @@ pub fn intrusion(track: &Track, by: By, what: &'static str, findings: &mut Findi
 }
 
 /// The role of the sender of a status write. A watch does not show the sender. There the environment gets the writes that
-/// no Job controller makes: those of conditions of unknown types alone, and those that only remove `startTime` of a
-/// suspended Job.
+/// no Job controller makes. They change conditions of unknown types alone, or only remove `startTime` of a suspended Job.
 pub fn whose_status(event: &Event, by: By, old: &Job, new: &JobStatus) -> By {
     let is_anothers = differ_in_strange_conditions(&old.status, new) || is_of_suspender(old, new);
     if by == By::Manager && event.actor.is_none() && is_anothers { By::Other } else { by }
