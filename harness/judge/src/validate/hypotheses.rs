@@ -9,7 +9,7 @@
 //! | the sender was replaced while the request was in flight | a silence, and requests of its successor | inconclusive |
 //! | a restart has emptied the backoff record | see [`super::settings::RestartSign`] | none if the trace shows the restart, else inconclusive |
 //! | earlier writes with a server error were committed | such writes | none |
-//! | earlier writes came from a replaced process | a silence, and requests of its successor | inconclusive |
+//! | earlier writes came from a replaced process | a restart shortly before them; or a silence, and requests of its successor | none if the trace shows the restart, else inconclusive |
 //! | the sync has read a pod version that the trace does not show | the version in an `observed` line | inconclusive |
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
@@ -172,7 +172,11 @@ impl Assumption {
             Assumption::SenderReplaced => question.event.may_be_late().then(|| replaced(question)),
             Assumption::Restarted => restarted(track, question, views),
             Assumption::Committed => (!track.process.uncertain.is_empty()).then_some(Consequence::Nothing),
-            Assumption::FromPredecessor => track.process.late.has_writes().then(|| replaced(question)),
+            Assumption::FromPredecessor => {
+                let late = &track.process.late;
+                let consequence = || if late.is_told() { Consequence::Nothing } else { replaced(question) };
+                late.has_writes().then(consequence)
+            }
             Assumption::UnshownVersion => track.read_unseen(question.settings).map(|version| {
                 Consequence::Doubt(format!(
                     "a write of a pod is missing: resourceVersion {version} was read and never recorded"

@@ -1,11 +1,12 @@
 //! Requests whose sender was replaced while they were in flight (SY-01; `docs/reference/judging.md`, *In the
 //! explorer*).
 //!
-//! A log shows such a replacement only by times. The actor was silent for a second or more, and then sent other
-//! requests before this one was answered.
+//! A mark shows such a replacement shortly before the request was received. Without marks only times show it: the actor
+//! was silent for a second or more, and then sent other requests before this one was answered.
 
 use jobcheck_spec::Uid;
 
+use super::delivery::Sender;
 use super::event::Event;
 use super::history::Position;
 use super::own_write::OwnWrite;
@@ -21,6 +22,8 @@ pub struct LateRequests {
     last: Option<u64>,
     /// Writes to pods that may be such requests, with their positions.
     writes: Vec<(Uid, Position)>,
+    /// Only times show the replacement for one of these writes.
+    by_silence: bool,
 }
 
 impl LateRequests {
@@ -28,6 +31,7 @@ impl LateRequests {
     pub fn settle(&mut self) {
         self.possible = false;
         self.writes.clear();
+        self.by_silence = false;
     }
 }
 
@@ -35,6 +39,12 @@ impl LateRequests {
     /// Notes that the sender of this request was replaced while it was in flight.
     pub fn is_by_predecessor(&mut self, event: &Event) {
         self.last = Some(event.order);
+    }
+
+    /// Returns `true` if marks show the replacement for each of these writes.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        !self.by_silence
     }
 
     /// Returns `true` if earlier writes may come from a replaced process.
@@ -48,8 +58,9 @@ impl Track {
     /// The write, if the manager knows about it without its caches.
     #[must_use]
     pub fn heard(&mut self, event: &Event, uid: Uid, write: OwnWrite) -> Option<OwnWrite> {
-        if event.may_be_late() {
+        if event.may_be_late() || event.delivery.sender == Sender::JustStarted {
             self.process.late.writes.push((uid, self.history.end()));
+            self.process.late.by_silence |= event.may_be_late();
         }
         if !self.unheard(event) {
             return Some(write);

@@ -186,8 +186,8 @@ impl Validator {
             self.judge.settings.named_controller |= sender.role == Role::JobController;
             self.judge.settings.heard(&event, sender);
         }
-        if !event.is_posthumous() && self.judge.settings.spans_silence(&event) {
-            event.delivery.sender = Sender::MaybeReplaced;
+        if event.delivery.sender == Sender::Alive {
+            event.delivery.sender = self.judge.settings.sender_of(&event);
         }
         let observations = &self.judge.settings.observations;
         if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {

@@ -10,6 +10,7 @@ use jobcheck_spec::guards::mirror::SKEW;
 use jobcheck_traces::{Mark, MarkKind};
 
 use super::actor::{Actor, ActorId, Role};
+use super::delivery::Sender;
 use super::event::Event;
 use super::mirror::Profile;
 use super::mishaps::is_called;
@@ -24,6 +25,8 @@ const REWIND: i64 = 60_000_000;
 pub const NO_PODS: &str = "the trace shows no pods";
 /// Seconds without a request after which a client delays none.
 const PAUSE: i64 = 5;
+/// Maximum time for which a request of a terminated process is on its way, in microseconds.
+const IN_FLIGHT: i64 = 1_000_000;
 /// A silence that may hide a restart (`docs/reference/judging.md`, *Hidden restarts*), in microseconds.
 const SILENCE: i64 = 1_000_000;
 
@@ -178,6 +181,24 @@ impl Settings {
         silences.last = if goes_back { when.done } else { silences.last.max(when.done) };
     }
 
+    /// The process of the sender when the API server handled the request, as far as times show it.
+    #[must_use]
+    pub fn sender_of(&self, event: &Event) -> Sender {
+        match () {
+            () if self.spans_silence(event) => Sender::MaybeReplaced,
+            () if self.follows_restart(event) => Sender::JustStarted,
+            () => Sender::Alive,
+        }
+    }
+
+    /// Returns `true` if a mark shows a restart of the sender shortly before the request was received.
+    fn follows_restart(&self, event: &Event) -> bool {
+        let Some(when) = event.when else { return false };
+        let is_recent = |restart: &&Restart| (0..IN_FLIGHT).contains(&(when.received - restart.at));
+        let mut recent = self.restarts.iter().filter(is_recent).peekable();
+        recent.peek().is_some() && recent.any(|restart| self.is_of_sender(event, restart))
+    }
+
     /// SY-01: returns `true` if the sender may have been replaced before the response (`docs/reference/judging.md`,
     /// *Hidden restarts* and *In the explorer*). After a silence of at least a second, its successor sent requests in
     /// the meantime; a process that waits for a response sends none.
@@ -248,6 +269,19 @@ impl Settings {
         Ok(())
     }
 
+    fn client_of(&self, event: &Event) -> Option<&Client> {
+        self.clients.iter().find(|(actor, _)| Some(*actor) == event.actor).map(|(_, client)| client)
+    }
+
+    /// Returns `true` if this restart concerns the sender of the request.
+    fn is_of_sender(&self, event: &Event, restart: &Restart) -> bool {
+        match (&restart.name, self.client_of(event)) {
+            (None, _) => true,
+            (Some(name), Some(client)) => client.is_meant_by(name),
+            (Some(name), None) => names_job_controller(name),
+        }
+    }
+
     /// The evidence for a restart of the sender between the last failure and this write.
     #[must_use]
     pub fn restart_sign(&self, event: &Event, last_failure: Option<Time>) -> RestartSign {
@@ -258,17 +292,12 @@ impl Settings {
     #[must_use]
     pub fn restart_since(&self, event: &Event, failed: i64) -> RestartSign {
         let now = event.when.map_or(i64::MAX, |when| when.received);
-        let client =
-            self.clients.iter().find(|(actor, _)| Some(*actor) == event.actor).map(|(_, client)| client);
-        let is_meant = |restart: &Restart| match (&restart.name, client) {
-            (None, _) => true,
-            (Some(name), Some(client)) => client.is_meant_by(name),
-            (Some(name), None) => names_job_controller(name),
-        };
-        if self.restarts.iter().any(|it| failed <= it.at && it.at <= now && is_meant(it)) {
+        if self.restarts.iter().any(|it| failed <= it.at && it.at <= now && self.is_of_sender(event, it)) {
             return RestartSign::Told;
         }
-        let Some(client) = client.filter(|_| self.has_actors) else { return RestartSign::Unknown };
+        let Some(client) = self.client_of(event).filter(|_| self.has_actors) else {
+            return RestartSign::Unknown;
+        };
         if client.first > failed && self.has_predecessor(client, failed) {
             return RestartSign::Told;
         }
