@@ -1,8 +1,8 @@
 //! Reads audit logs: `audit.k8s.io/v1` events, alone or in an `EventList`.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
+use crate::cursor::{Cursor, object, small, text};
 use crate::error::{Defect, Problem, quoted};
 use crate::form::{AUDIT_VERSION, mixed};
 use crate::object::Object;
@@ -42,15 +42,15 @@ struct Event<'a> {
     #[serde(borrow)]
     response_status: Option<Status<'a>>,
     #[serde(borrow)]
-    request_object: Option<&'a RawValue>,
+    request_object: Option<Object<'a>>,
     #[serde(borrow)]
-    response_object: Option<&'a RawValue>,
+    response_object: Option<Object<'a>>,
     #[serde(borrow)]
     request_received_timestamp: Option<Text<'a>>,
     #[serde(borrow)]
     stage_timestamp: Option<Text<'a>>,
     #[serde(borrow)]
-    items: Option<Vec<&'a RawValue>>,
+    items: Option<Vec<Object<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -95,16 +95,48 @@ struct DeleteOptions<'a> {
     dry_run: Option<Vec<Text<'a>>>,
 }
 
+impl<'a> Event<'a> {
+    /// Reads an event, in the fast way if it is possible.
+    fn read(item: &'a str) -> serde_json::Result<Event<'a>> {
+        Event::skim(item).map_or_else(|| serde_json::from_str(item), Ok)
+    }
+
+    /// Reads an event as [`Event::read`] does. `None`: it has a shape that only serde_json reads.
+    fn skim(item: &'a str) -> Option<Event<'a>> {
+        let mut event = Event::default();
+        let mut cursor = Cursor::new(item);
+        cursor.members(|key, value| match key {
+            "kind" => text(&mut event.kind, value),
+            "apiVersion" => text(&mut event.api_version, value),
+            "level" => text(&mut event.level, value),
+            "stage" => text(&mut event.stage, value),
+            "auditID" => text(&mut event.audit_id, value),
+            "requestURI" => text(&mut event.request_uri, value),
+            "verb" => text(&mut event.verb, value),
+            "user" => small(&mut event.user, value),
+            "impersonatedUser" => small(&mut event.impersonated_user, value),
+            "userAgent" => text(&mut event.user_agent, value),
+            "objectRef" => small(&mut event.object_ref, value),
+            "responseStatus" => small(&mut event.response_status, value),
+            "requestObject" => object(&mut event.request_object, value),
+            "responseObject" => object(&mut event.response_object, value),
+            "requestReceivedTimestamp" => text(&mut event.request_received_timestamp, value),
+            "stageTimestamp" => text(&mut event.stage_timestamp, value),
+            "items" => None,
+            _ => value.value().map(|_| ()),
+        })?;
+        cursor.is_over().then_some(event)
+    }
+}
+
 /// Reads one document, or one item of an `EventList` in `document`.
 pub(crate) fn parse(document: &str, item: &str, is_listed: bool) -> Result<Parsed, Defect> {
-    let event: Event = serde_json::from_str(item)?;
+    let event = Event::read(item)?;
     match (plain(event.kind.as_ref()), plain(event.api_version.as_ref())) {
         ("Event", AUDIT_VERSION) => {}
         ("EventList", AUDIT_VERSION) if !is_listed => {
             let items = event.items.unwrap_or_default();
-            return Ok(Parsed::List(
-                items.iter().map(|raw| range(document, Object::from_raw(raw))).collect(),
-            ));
+            return Ok(Parsed::List(items.iter().map(|item| range(document, *item)).collect()));
         }
         // An `EventList` states the kind of its items once.
         ("", "") if is_listed => {}
@@ -143,8 +175,8 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let user = event.impersonated_user.as_ref().or(event.user.as_ref());
     let user = user.and_then(|user| user.username.as_ref());
     let options = DeleteOptions::of(event, verb);
-    let response = event.response_object.map(Object::from_raw).filter(|object| is_recorded(*object));
-    let sent = event.request_object.map(Object::from_raw).filter(|object| is_recorded(*object));
+    let response = event.response_object.filter(|object| is_recorded(*object));
+    let sent = event.request_object.filter(|object| is_recorded(*object));
     let outline = ResponseOutline::of(resource, code, options.is_dry_run(), verb, response)?;
     let spans = Spans(document);
     Ok(Parsed::Record(OwnedRecord::Request(Box::new(OwnedRequest {
@@ -213,8 +245,7 @@ impl<'a> DeleteOptions<'a> {
     /// shows how the API server understood it.
     fn of(event: &'a Event<'_>, verb: Verb) -> DeleteOptions<'a> {
         let body = event.request_object.filter(|_| matches!(verb, Verb::Delete | Verb::DeleteCollection));
-        let body =
-            body.and_then(|raw| serde_json::from_str::<DeleteOptions>(raw.get()).ok()).unwrap_or_default();
+        let body = body.and_then(|body| body.read::<DeleteOptions>().ok()).unwrap_or_default();
         let query = plain(event.request_uri.as_ref()).split_once('?').map_or("", |(_, query)| query);
         let value = |name: &str| {
             query

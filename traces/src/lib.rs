@@ -43,7 +43,7 @@
 //! | `input`, `unpack` | opens inputs and unpacks them |
 //! | `documents`, `scan` | cuts inputs into JSON documents, and lists into their elements |
 //! | `envelope`, `prefix`, `cloud_logging`, `columns`, `unwrap` | takes events out of what log systems put around them |
-//! | `form`, `audit`, `watch`, `lines` | recognise and read the three forms |
+//! | `form`, `audit`, `watch`, `lines`, `cursor` | recognise and read the three forms |
 //! | `record`, `request`, `native`, `object` | the types of a record |
 //! | `source`, `order`, `reader` | one input; its direction; all inputs, merged |
 //! | `time`, [`parse_duration`] | times and durations as text |
@@ -52,6 +52,7 @@
 mod audit;
 mod cloud_logging;
 mod columns;
+mod cursor;
 mod documents;
 mod duration;
 mod envelope;

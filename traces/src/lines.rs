@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
 
+use crate::cursor::{Cursor, object, small, text};
 use crate::error::{Defect, Problem, detail_of, quoted};
 use crate::form::mixed;
 use crate::native::{FORMAT, Header, VERSION, Version};
@@ -36,13 +36,13 @@ pub(crate) struct Line<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub watched: Option<WatchedLine<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub mark: Option<&'a RawValue>,
+    pub mark: Option<Object<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<&'a RawValue>,
+    pub fault: Option<Object<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub observed: Option<&'a RawValue>,
+    pub observed: Option<Object<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub expected: Option<&'a RawValue>,
+    pub expected: Option<Object<'a>>,
 }
 
 /// `request`: a write with its response.
@@ -82,9 +82,9 @@ pub(crate) struct RequestLine<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub propagation_policy: Option<Text<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub request: Option<&'a RawValue>,
+    pub request: Option<Object<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub response: Option<&'a RawValue>,
+    pub response: Option<Object<'a>>,
 }
 
 /// `watched`: a watch event.
@@ -95,11 +95,58 @@ pub(crate) struct WatchedLine<'a> {
     #[serde(borrow, rename = "type")]
     pub kind: Text<'a>,
     #[serde(borrow)]
-    pub object: &'a RawValue,
+    pub object: Object<'a>,
+}
+
+impl<'a> RequestLine<'a> {
+    /// Reads a line that holds a request and nothing else, in the fast way. `None`: it is another line, or it has a shape
+    /// that only serde_json reads.
+    fn skim(document: &'a str) -> Option<RequestLine<'a>> {
+        let mut found = None;
+        let mut cursor = Cursor::new(document);
+        cursor.members(|key, value| match key {
+            "request" if found.is_none() => {
+                found = Some(RequestLine::members(value)?);
+                Some(())
+            }
+            _ => None,
+        })?;
+        found.filter(|_| cursor.is_over())
+    }
+
+    fn members(cursor: &mut Cursor<'a>) -> Option<RequestLine<'a>> {
+        let mut line = RequestLine::default();
+        cursor.members(|key, value| match key {
+            "received" => text(&mut line.received, value),
+            "done" => text(&mut line.done, value),
+            "level" => text(&mut line.level, value),
+            "user" => text(&mut line.user, value),
+            "agent" => text(&mut line.agent, value),
+            "verb" => text(&mut line.verb, value),
+            "resource" => small(&mut line.resource, value),
+            "subresource" => text(&mut line.subresource, value),
+            "namespace" => text(&mut line.namespace, value),
+            "name" => text(&mut line.name, value),
+            "uid" => text(&mut line.uid, value),
+            "code" => small(&mut line.code, value),
+            "reason" => text(&mut line.reason, value),
+            "message" => text(&mut line.message, value),
+            "dryRun" => None,
+            "patchType" => text(&mut line.patch_type, value),
+            "propagationPolicy" => text(&mut line.propagation_policy, value),
+            "request" => object(&mut line.request, value),
+            "response" => object(&mut line.response, value),
+            _ => value.value().map(|_| ()),
+        })?;
+        Some(line)
+    }
 }
 
 /// Reads one document of a trace with this version in its header.
 pub(crate) fn parse(document: &str, version: Version) -> Result<Parsed, Defect> {
+    if let Some(request) = RequestLine::skim(document) {
+        return request_of(document, &request);
+    }
     let line: Line = serde_json::from_str(document)?;
     if let Some(format) = &line.format {
         return header(document, format.as_str(), &line);
@@ -108,12 +155,7 @@ pub(crate) fn parse(document: &str, version: Version) -> Result<Parsed, Defect> 
         return request_of(document, request);
     }
     if let Some(watched) = &line.watched {
-        return watch::event_of(
-            document,
-            watched.kind.as_str(),
-            watched.at,
-            Object::from_raw(watched.object),
-        );
+        return watch::event_of(document, watched.kind.as_str(), watched.at, watched.object);
     }
     match rare_line(&line) {
         Some(Ok(held)) => Ok(Parsed::Record(held)),
@@ -128,10 +170,10 @@ pub(crate) fn parse(document: &str, version: Version) -> Result<Parsed, Defect> 
 fn rare_line(line: &Line<'_>) -> Option<Result<OwnedRecord, Defect>> {
     fn read<T: for<'de> Deserialize<'de>>(
         what: &str,
-        raw: &RawValue,
+        raw: Object<'_>,
         hold: fn(Box<T>) -> OwnedRecord,
     ) -> Result<OwnedRecord, Defect> {
-        let value = serde_json::from_str(raw.get());
+        let value = serde_json::from_str(raw.text());
         let value = value.map_err(|error| Problem::field(format!("a native {what}"), detail_of(&error)))?;
         Ok(hold(Box::new(value)))
     }
@@ -178,7 +220,7 @@ fn request_of(document: &str, line: &RequestLine<'_>) -> Result<Parsed, Defect> 
     let code = line.code.ok_or_else(|| absent("code"))?;
     let received = time(line.received.as_ref(), "received")?;
     let done = time(line.done.as_ref(), "done")?.max(received);
-    let response = line.response.map(Object::from_raw);
+    let response = line.response;
     let verb = word(line.verb.as_ref(), "verb", Verb::named)?;
     let outline = ResponseOutline::of(resource, code, line.dry_run, verb, response)?;
     let spans = Spans(document);
@@ -201,7 +243,7 @@ fn request_of(document: &str, line: &RequestLine<'_>) -> Result<Parsed, Defect> 
         patch_type: spans.optional(line.patch_type.as_ref()),
         propagation_policy: spans.optional(line.propagation_policy.as_ref()),
         version: outline.version,
-        request: line.request.map(|raw| range(document, Object::from_raw(raw))),
+        request: line.request.map(|object| range(document, object)),
         answer: outline.answer,
         response: response.map(|object| range(document, object)),
     }))))

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::text::Text;
@@ -55,6 +55,19 @@ impl<'a> From<&'a RawValue> for Object<'a> {
     }
 }
 
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<'a>, D::Error> {
+        <&'a RawValue>::deserialize(deserializer).map(Object::from_raw)
+    }
+}
+
 /// The content of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
@@ -81,16 +94,11 @@ pub(crate) struct Outline<'a> {
 }
 
 /// The required fields of `metadata`.
-#[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Metadata<'a> {
-    #[serde(borrow)]
     pub namespace: Option<Text<'a>>,
-    #[serde(borrow)]
     pub name: Option<Text<'a>>,
-    #[serde(borrow)]
     pub uid: Option<Text<'a>>,
-    #[serde(borrow)]
     pub resource_version: Option<Text<'a>>,
 }
 
@@ -107,7 +115,12 @@ impl<'a> Outline<'a> {
     }
 
     fn is_enough(&self) -> bool {
-        self.metadata.is_some() && !self.api_version.is_empty() && matches!(&*self.kind, "Job" | "Pod")
+        self.metadata.is_some() && self.is_of_a_trace()
+    }
+
+    /// Returns `true` if the object is known to be a Job or a Pod.
+    fn is_of_a_trace(&self) -> bool {
+        !self.api_version.is_empty() && matches!(&*self.kind, "Job" | "Pod")
     }
 }
 
@@ -135,7 +148,10 @@ impl<'a> Visitor<'a> for Fill<'_, 'a> {
             match &*key {
                 "apiVersion" => outline.api_version = map.next_value::<Option<Text>>()?.unwrap_or_default().0,
                 "kind" => outline.kind = map.next_value::<Option<Text>>()?.unwrap_or_default().0,
-                "metadata" => outline.metadata = map.next_value()?,
+                "metadata" => {
+                    let stops = outline.is_of_a_trace();
+                    map.next_value_seed(FillMetadata { metadata: &mut outline.metadata, stops })?;
+                }
                 "reason" => outline.reason = map.next_value()?,
                 "message" => outline.message = map.next_value()?,
                 _ => _ = map.next_value::<IgnoredAny>()?,
@@ -144,6 +160,63 @@ impl<'a> Visitor<'a> for Fill<'_, 'a> {
                 break;
             }
         }
+        Ok(())
+    }
+}
+
+/// Fills the metadata of an outline.
+struct FillMetadata<'o, 'a> {
+    metadata: &'o mut Option<Metadata<'a>>,
+    /// Stops when all fields are known. The object is a Job or a Pod, so that this completes the outline.
+    stops: bool,
+}
+
+impl<'a> DeserializeSeed<'a> for FillMetadata<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'a> Visitor<'a> for FillMetadata<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut found = Metadata::default();
+        while let Some(Text(key)) = map.next_key()? {
+            let (field, name) = match &*key {
+                "namespace" => (&mut found.namespace, "namespace"),
+                "name" => (&mut found.name, "name"),
+                "uid" => (&mut found.uid, "uid"),
+                "resourceVersion" => (&mut found.resource_version, "resourceVersion"),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            if field.is_some() {
+                return Err(serde::de::Error::duplicate_field(name));
+            }
+            *field = map.next_value()?;
+            let Metadata { namespace, name, uid, resource_version } = &found;
+            if self.stops && [namespace, name, uid, resource_version].into_iter().all(Option::is_some) {
+                break;
+            }
+        }
+        *self.metadata = Some(found);
         Ok(())
     }
 }

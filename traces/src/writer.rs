@@ -41,10 +41,18 @@ impl<W: Write> Writer<W> {
             Body::Header(header) => self.header(header),
             Body::Request(request) => self.request(request),
             Body::Watched(watched) => self.watched(watched),
-            Body::Mark(mark) => self.line(&Line { mark: Some(&raw_of(mark)?), ..Line::default() }),
-            Body::Fault(fault) => self.line(&Line { fault: Some(&raw_of(fault)?), ..Line::default() }),
-            Body::Observed(seen) => self.line(&Line { observed: Some(&raw_of(seen)?), ..Line::default() }),
-            Body::Expected(hint) => self.line(&Line { expected: Some(&raw_of(hint)?), ..Line::default() }),
+            Body::Mark(mark) => {
+                self.line(&Line { mark: Some(Object::from_raw(&*raw_of(mark)?)), ..Line::default() })
+            }
+            Body::Fault(fault) => {
+                self.line(&Line { fault: Some(Object::from_raw(&*raw_of(fault)?)), ..Line::default() })
+            }
+            Body::Observed(seen) => {
+                self.line(&Line { observed: Some(Object::from_raw(&*raw_of(seen)?)), ..Line::default() })
+            }
+            Body::Expected(hint) => {
+                self.line(&Line { expected: Some(Object::from_raw(&*raw_of(hint)?)), ..Line::default() })
+            }
         }
     }
 
@@ -139,8 +147,8 @@ fn one_line(object: Option<Object<'_>>) -> Option<Cow<'_, str>> {
     Some(if is_broken { Cow::Owned(text.replace(['\n', '\r'], "")) } else { Cow::Borrowed(text) })
 }
 
-fn raw(text: &str) -> io::Result<&RawValue> {
-    Ok(serde_json::from_str(text)?)
+fn raw(text: &str) -> io::Result<Object<'_>> {
+    Ok(Object::new(text)?)
 }
 
 fn raw_of(value: &impl serde::Serialize) -> io::Result<Box<RawValue>> {
