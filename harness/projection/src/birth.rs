@@ -12,25 +12,41 @@
 use jobcheck_spec::birth::{Birth, ContainerBirth, EnvSource, INDEX_VARIABLE, PodBirth};
 use jobcheck_spec::job::Text;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::Projector;
 use super::cache::Texts;
 use super::error::{ProjectError, read};
 use super::essentials;
-use super::metadata::{self, WireMetadata};
+use super::metadata::{self, Metadata, WireMetadata};
+use super::pod::{self, PodObject, WireStatus};
 use super::wire::{Str, is};
 
+/// A created pod.
 #[derive(Deserialize)]
 struct WirePod<'a> {
     #[serde(borrow)]
     metadata: Option<WireMetadata<'a>>,
     #[serde(borrow)]
     spec: Option<WireSpec<'a>>,
+    #[serde(borrow)]
+    status: Option<WireStatus<'a>>,
+}
+
+/// A pod in a request.
+#[derive(Deserialize)]
+struct WireRequest<'a> {
+    #[serde(borrow)]
+    metadata: Option<WireMetadata<'a>>,
+    #[serde(borrow)]
+    spec: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireSpec<'a> {
+    #[serde(borrow)]
+    node_name: Option<Str<'a>>,
     #[serde(borrow)]
     containers: Option<Vec<WireContainer<'a>>>,
     #[serde(borrow)]
@@ -40,9 +56,12 @@ struct WireSpec<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct WireContainer<'a> {
     #[serde(borrow)]
     name: Option<Str<'a>>,
+    #[serde(borrow)]
+    restart_policy: Option<Str<'a>>,
     #[serde(borrow)]
     env: Option<Vec<WireVariable<'a>>>,
 }
@@ -70,50 +89,105 @@ struct WireFieldRef<'a> {
     field_path: Option<Str<'a>>,
 }
 
+/// The part of [`PodBirth`] that comes from `spec`.
+#[derive(Clone, Debug)]
+pub(super) struct SpecOfBirth {
+    hostname: Option<Text>,
+    containers: Vec<ContainerBirth>,
+    values: Vec<(Text, u64)>,
+}
+
 impl Projector {
-    /// Projects a created pod, as the API server stored it and as its sender asked for it.
+    /// Projects a created pod, with its birth as the API server stored it and as its sender asked for it.
     ///
     /// The values of its `spec` are those of the request. Without a request, they are those of the stored pod.
     ///
     /// # Errors
     ///
     /// A field has a wrong type.
-    pub fn birth(&mut self, created: &str, asked: Option<&str>) -> Result<Birth, ProjectError> {
-        let mut birth = Birth { created: self.pod_birth(created)?, asked: None };
-        match asked {
-            Some(text) => {
-                let asked = self.pod_birth(text)?;
-                birth.asked = Some(PodBirth { spec: self.pod_essentials(text), ..asked });
-            }
-            None => birth.created.spec = self.pod_essentials(created),
-        }
-        Ok(birth)
-    }
-
-    fn pod_birth(&mut self, text: &str) -> Result<PodBirth, ProjectError> {
-        let wire: WirePod = read(text, "")?;
-        let spec = wire.spec.unwrap_or_default();
+    pub fn created(
+        &mut self,
+        created: &str,
+        asked: Option<&str>,
+    ) -> Result<(PodObject, Birth), ProjectError> {
+        let WirePod { metadata, spec, status } = read(created, "")?;
+        let (wire, spec, status) =
+            (metadata.unwrap_or_default(), spec.unwrap_or_default(), status.unwrap_or_default());
         let texts = &mut self.texts;
-        let metadata = metadata::project(texts, &wire.metadata.unwrap_or_default());
-        Ok(PodBirth {
-            generate_name: metadata.generate_name,
-            labels: metadata.labels,
-            annotations: metadata.annotations,
-            finalizers: metadata.finalizers,
-            controller: metadata.controller,
-            other_owners: metadata.other_owners,
-            hostname: spec.hostname.as_ref().map(|name| texts.share(name.as_ref())),
-            containers: containers(texts, &spec),
-            spec: Vec::new(),
-        })
+        let hostname = spec.hostname.as_ref().map(|name| texts.share(name.as_ref()));
+        let containers = containers(texts, &spec);
+        let spec = pod::WireSpec {
+            node_name: spec.node_name,
+            init_containers: spec.init_containers.map(|list| list.into_iter().map(plain).collect()),
+        };
+        let object = self.pod_of(&wire, &spec, &status);
+        let metadata = of_metadata(object.metadata.clone());
+        let mut birth = Birth {
+            created: PodBirth { hostname, containers, ..metadata },
+            asked: asked.map(|text| self.asked(text)).transpose()?,
+        };
+        if asked.is_none() {
+            birth.created.spec = self.values(created)?;
+        }
+        Ok((object, birth))
     }
 
-    /// The paths that a pod's `spec` sets, each with the digest of its value, sorted. They are compared with
-    /// the template.
-    fn pod_essentials(&mut self, pod: &str) -> Vec<(Text, u64)> {
-        let pod = serde_json::from_str(pod).unwrap_or(serde_json::Value::Null);
-        essentials::of_pod_spec(&mut self.texts, pod.get("spec"))
+    /// Projects the birth of a pod that was asked for and not created.
+    ///
+    /// # Errors
+    ///
+    /// A field has a wrong type.
+    pub fn birth(&mut self, asked: &str) -> Result<Birth, ProjectError> {
+        let asked = self.asked(asked)?;
+        Ok(Birth { created: PodBirth { spec: Vec::new(), ..asked.clone() }, asked: Some(asked) })
     }
+
+    fn asked(&mut self, text: &str) -> Result<PodBirth, ProjectError> {
+        let WireRequest { metadata, spec } = read(text, "")?;
+        let spec = self.spec_of_birth(spec.map_or("{}", RawValue::get))?;
+        let metadata = metadata::project(&mut self.texts, &metadata.unwrap_or_default());
+        let SpecOfBirth { hostname, containers, values } = spec;
+        Ok(PodBirth { hostname, containers, spec: values, ..of_metadata(metadata) })
+    }
+
+    /// The values of the pod's `spec`.
+    fn values(&mut self, text: &str) -> Result<Vec<(Text, u64)>, ProjectError> {
+        let WireRequest { spec, .. } = read(text, "")?;
+        Ok(essentials::of_text(&mut self.texts, spec.map_or("{}", RawValue::get)))
+    }
+
+    /// The pods of a Job are asked for with the same `spec`, but for the index of an Indexed Job.
+    fn spec_of_birth(&mut self, text: &str) -> Result<SpecOfBirth, ProjectError> {
+        if let Some(known) = self.asked.get(text) {
+            return Ok(known);
+        }
+        let wire: WireSpec = read(text, "spec")?;
+        let texts = &mut self.texts;
+        let spec = SpecOfBirth {
+            hostname: wire.hostname.as_ref().map(|name| texts.share(name.as_ref())),
+            containers: containers(texts, &wire),
+            values: essentials::of_text(texts, text),
+        };
+        self.asked.put(text, spec.clone());
+        Ok(spec)
+    }
+}
+
+/// The part of a birth that comes from `metadata`.
+fn of_metadata(metadata: Metadata) -> PodBirth {
+    PodBirth {
+        generate_name: metadata.generate_name,
+        labels: metadata.labels,
+        annotations: metadata.annotations,
+        finalizers: metadata.finalizers,
+        controller: metadata.controller,
+        other_owners: metadata.other_owners,
+        ..PodBirth::default()
+    }
+}
+
+fn plain(container: WireContainer<'_>) -> pod::WireContainer<'_> {
+    pod::WireContainer { name: container.name, restart_policy: container.restart_policy }
 }
 
 fn containers(texts: &mut Texts, spec: &WireSpec<'_>) -> Vec<ContainerBirth> {
@@ -148,7 +222,7 @@ mod tests {
 
     fn birth(edits: &[(&str, Value)]) -> PodBirth {
         let request = raw(&with(POD_REQUEST, edits));
-        Projector::new().birth(&request, Some(&request)).unwrap().asked.unwrap()
+        Projector::new().birth(&request).unwrap().asked.unwrap()
     }
 
     #[test]

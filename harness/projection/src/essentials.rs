@@ -48,6 +48,11 @@ pub(super) fn of_pod_spec(texts: &mut Texts, spec: Option<&Value>) -> Vec<Essent
     found.pairs
 }
 
+/// The same for a text of a `spec`.
+pub(super) fn of_text(texts: &mut Texts, spec: &str) -> Vec<Essential> {
+    of_pod_spec(texts, serde_json::from_str::<Value>(spec).ok().as_ref())
+}
+
 struct Found<'a> {
     texts: &'a mut Texts,
     shares_host: bool,

@@ -60,6 +60,8 @@ pub struct Projector {
     texts: Texts,
     specs: TextCache<Arc<JobSpec>>,
     templates: TextCache<Template>,
+    /// The specifications of pods that were asked for.
+    asked: TextCache<birth::SpecOfBirth>,
 }
 
 impl Projector {

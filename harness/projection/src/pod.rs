@@ -61,25 +61,25 @@ struct WirePod<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WireSpec<'a> {
+pub(super) struct WireSpec<'a> {
     #[serde(borrow)]
-    node_name: Option<Str<'a>>,
+    pub(super) node_name: Option<Str<'a>>,
     #[serde(borrow)]
-    init_containers: Option<Vec<WireContainer<'a>>>,
+    pub(super) init_containers: Option<Vec<WireContainer<'a>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WireContainer<'a> {
+pub(super) struct WireContainer<'a> {
     #[serde(borrow)]
-    name: Option<Str<'a>>,
+    pub(super) name: Option<Str<'a>>,
     #[serde(borrow)]
-    restart_policy: Option<Str<'a>>,
+    pub(super) restart_policy: Option<Str<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WireStatus<'a> {
+pub(super) struct WireStatus<'a> {
     #[serde(borrow)]
     phase: Option<Str<'a>>,
     #[serde(borrow)]
@@ -163,16 +163,25 @@ impl Projector {
     /// A field of the specification has a wrong type.
     pub fn pod(&mut self, text: &str, policy: Option<&PodFailurePolicy>) -> Result<PodObject, ProjectError> {
         let wire: WirePod = read(text, "")?;
-        let (wire_metadata, spec) = (wire.metadata.unwrap_or_default(), wire.spec.unwrap_or_default());
-        let status = wire.status.unwrap_or_default();
-        let metadata = metadata::project(&mut self.texts, &wire_metadata);
-        let evidence =
-            (status.phase() == Phase::Failed).then(|| evidence(&mut self.texts, &metadata, &status));
-        let mut pod = project(&wire_metadata, &metadata, &spec, &status);
-        if let (Some(policy), Some(evidence)) = (policy, &evidence) {
-            pod.policy = evaluate(policy, evidence);
+        let (metadata, spec) = (wire.metadata.unwrap_or_default(), wire.spec.unwrap_or_default());
+        let mut object = self.pod_of(&metadata, &spec, &wire.status.unwrap_or_default());
+        if let (Some(policy), Some(evidence)) = (policy, &object.evidence) {
+            object.pod.policy = evaluate(policy, evidence);
         }
-        Ok(PodObject { pod, metadata, evidence })
+        Ok(object)
+    }
+
+    /// The pod, before a failure policy is applied.
+    pub(super) fn pod_of(
+        &mut self,
+        wire: &WireMetadata<'_>,
+        spec: &WireSpec<'_>,
+        status: &WireStatus<'_>,
+    ) -> PodObject {
+        let metadata = metadata::project(&mut self.texts, wire);
+        let evidence =
+            (status.phase() == Phase::Failed).then(|| evidence(&mut self.texts, &metadata, status));
+        PodObject { pod: project(wire, &metadata, spec, status), metadata, evidence }
     }
 }
 

@@ -13,7 +13,7 @@ fn project_in_every_way(object: &Value) -> [Result<(), ProjectError>; 4] {
     [
         projector.job(&raw).map(drop),
         projector.pod(&raw, None).map(drop),
-        projector.birth(&raw, Some(&raw)).map(drop),
+        projector.created(&raw, Some(&raw)).map(drop),
         projector.metadata(&raw).map(drop),
     ]
 }

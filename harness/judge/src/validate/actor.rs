@@ -50,7 +50,8 @@ pub struct ActorId(u32);
 /// The actors of a trace.
 #[derive(Debug, Default)]
 pub struct Actors {
-    known: FxHashMap<String, ActorId>,
+    /// The positions by user and user agent.
+    known: FxHashMap<Text, FxHashMap<Text, ActorId>>,
     list: Vec<Actor>,
     named: Vec<(Role, String)>,
 }
@@ -75,14 +76,14 @@ impl Actors {
 
     /// The actor with this user and user agent; adds it if it is new.
     pub fn meet(&mut self, user: &str, agent: &str) -> ActorId {
-        let key = format!("{user}\0{agent}");
-        if let Some(id) = self.known.get(&key) {
+        if let Some(id) = self.known.get(user).and_then(|agents| agents.get(agent)) {
             return *id;
         }
         let id = ActorId(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
         let role = self.role(user, agent);
-        self.list.push(Actor { user: user.into(), agent: agent.into(), role });
-        self.known.insert(key, id);
+        let (user, agent) = (Text::from(user), Text::from(agent));
+        self.known.entry(user.clone()).or_default().insert(agent.clone(), id);
+        self.list.push(Actor { user, agent, role });
         id
     }
 

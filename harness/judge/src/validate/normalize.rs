@@ -10,7 +10,6 @@
 use std::collections::VecDeque;
 
 use jobcheck_spec::Uid;
-use jobcheck_spec::birth::Birth;
 use jobcheck_spec::guards::ttl::JobDeletion;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::TRACKING_FINALIZER;
@@ -131,13 +130,10 @@ impl Normalizer {
         event.name = watched.name.into();
         event.body = match watched.resource {
             Resource::Jobs => Body::Job(Box::new(self.job_state(watched.object, gone)?)),
-            Resource::Pods => {
-                let mut pod = self.pod_state(watched.object, gone)?;
-                if watched.kind == WatchKind::Added {
-                    pod.birth = Some(Box::new(self.projector.birth(watched.object.text(), None)?));
-                }
-                Body::Pod(Box::new(pod))
-            }
+            Resource::Pods => Body::Pod(Box::new(match watched.kind {
+                WatchKind::Added => self.pod_creation(watched.object, None)?,
+                WatchKind::Modified | WatchKind::Deleted => self.pod_state(watched.object, gone)?,
+            })),
         };
         let uid = Uid::parse(watched.uid);
         event.arrival.relisted = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
@@ -168,7 +164,10 @@ impl Normalizer {
             (Resource::Pods, _) if request.subresource == Subresource::Other("eviction") => Body::Evicted,
             (Resource::Pods, _) if request.subresource == Subresource::Other("binding") => Body::Bound,
             (Resource::Jobs, _) => Body::Job(Box::new(self.job_request(request, hidden)?)),
-            (Resource::Pods, _) => Body::Pod(Box::new(self.pod_request(request, hidden)?)),
+            (Resource::Pods, _) => {
+                let role = event.actor.map_or(Role::Other, |actor| self.actors.get(actor).role);
+                Body::Pod(Box::new(self.pod_request(request, hidden, role)?))
+            }
         };
         event.answered = request.version.filter(|_| request.is_accepted());
         event.version = self.own_version(&event.body, request.verb, event.answered);
@@ -289,15 +288,19 @@ impl Normalizer {
         Ok(JobEvent { gone, ..JobEvent::state(std::sync::Arc::new(job)) })
     }
 
-    fn pod_request(&mut self, request: &Request<'_>, hidden: bool) -> Result<PodEvent, ProjectError> {
+    fn pod_request(
+        &mut self,
+        request: &Request<'_>,
+        hidden: bool,
+        role: Role,
+    ) -> Result<PodEvent, ProjectError> {
         let mut event = match (request.answer, request.response.filter(|_| request.is_accepted())) {
-            (Answer::Whole, Some(object)) => {
-                let mut event = self.pod_state(object, false)?;
-                if request.verb == Verb::Create {
-                    event.birth = Some(self.birth(object, request.request)?);
+            (Answer::Whole, Some(object)) => match request.verb {
+                Verb::Create => self.pod_creation(object, request.request)?,
+                Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection => {
+                    self.pod_state(object, false)?
                 }
-                event
-            }
+            },
             (Answer::Metadata, Some(object)) => {
                 let metadata = self.projector.metadata(object.text())?;
                 let gone = vanishes(&metadata);
@@ -311,7 +314,8 @@ impl Normalizer {
         let names = |field: &str| patch.map(|object| object.text().contains(field));
         event.names_owner = names("ownerReferences");
         event.names_finalizers = names("finalizers");
-        let facts = patch.map(|object| PatchFacts::of(object.text())).unwrap_or_default();
+        let judged = patch.filter(|_| hidden || patches_are_judged(role));
+        let facts = judged.map(|object| PatchFacts::of(object.text())).unwrap_or_default();
         event.other_field = facts.other_field;
         event.lists_foreign_finalizer = facts.lists_foreign_finalizer;
         if request.verb == Verb::Create && (hidden || !request.is_accepted()) {
@@ -329,18 +333,21 @@ impl Normalizer {
         let Some(asked) = request.request else { return };
         event.metadata = self.projector.metadata(asked.text()).ok();
         event.attempted = self.projector.pod(asked.text(), None).ok().map(|object| Box::new(object.pod));
-        event.birth = self.birth(asked, Some(asked)).ok();
+        event.birth = self.projector.birth(asked.text()).ok().map(Box::new);
     }
 
     /// A created pod, as it was stored and as it was asked for.
-    fn birth(&mut self, created: Object<'_>, asked: Option<Object<'_>>) -> Result<Box<Birth>, ProjectError> {
-        Ok(Box::new(self.projector.birth(created.text(), asked.map(|asked| asked.text()))?))
+    fn pod_creation(
+        &mut self,
+        created: Object<'_>,
+        asked: Option<Object<'_>>,
+    ) -> Result<PodEvent, ProjectError> {
+        let (pod, birth) = self.projector.created(created.text(), asked.map(Object::text))?;
+        Ok(PodEvent { birth: Some(Box::new(birth)), ..pod_event(pod, false) })
     }
 
     fn pod_state(&mut self, object: Object<'_>, gone: bool) -> Result<PodEvent, ProjectError> {
-        let pod = self.pod_object(object.text())?;
-        let gone = gone || vanishes(&pod.metadata);
-        Ok(PodEvent { uid: Some(pod.pod.uid), after: Some(pod), gone, ..no_pod() })
+        Ok(pod_event(self.pod_object(object.text())?, gone))
     }
 
     fn pod_object(&mut self, text: &str) -> Result<PodObject, ProjectError> {
@@ -367,6 +374,15 @@ impl Normalizer {
                 pods.map(Body::PodCollection)
             }
         }
+    }
+}
+
+/// Returns `true` if the fields of a PATCH by this role are judged, since it may manage Jobs. Kubelets send most patches,
+/// and long ones.
+fn patches_are_judged(role: Role) -> bool {
+    match role {
+        Role::JobController | Role::Other => true,
+        Role::TtlController | Role::GarbageCollector | Role::PodGc | Role::Kubelet => false,
     }
 }
 
@@ -441,6 +457,12 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         name: empty,
         body,
     }
+}
+
+/// The event of a request that leaves a pod in this state.
+fn pod_event(pod: PodObject, gone: bool) -> PodEvent {
+    let gone = gone || vanishes(&pod.metadata);
+    PodEvent { uid: Some(pod.pod.uid), after: Some(pod), gone, ..no_pod() }
 }
 
 /// The event of a request about a pod, with nothing known about it.

@@ -70,21 +70,23 @@ fn conditions(status: &JobStatus) -> String {
 
 /// A pod in one line.
 #[must_use]
-pub fn pod(pod: &Pod) -> String {
-    let mut text = format!("pod {} {:?}", pod.uid, pod.phase);
-    if let Some(index) = pod.index {
-        text.push_str(&format!(", index {index}"));
-    }
-    for (holds, words) in [
-        (pod.ready && !pod.is_terminated(), ", ready"),
-        (pod.deleting, ", being deleted"),
-        (pod.finalizer, ", finalizer"),
-    ] {
-        if holds {
-            text.push_str(words);
+pub fn pod(pod: &Pod) -> impl Display + '_ {
+    Words(move |f: &mut Formatter<'_>| {
+        write!(f, "pod {} {:?}", pod.uid, pod.phase)?;
+        if let Some(index) = pod.index {
+            write!(f, ", index {index}")?;
         }
-    }
-    text
+        for (holds, words) in [
+            (pod.ready && !pod.is_terminated(), ", ready"),
+            (pod.deleting, ", being deleted"),
+            (pod.finalizer, ", finalizer"),
+        ] {
+            if holds {
+                f.write_str(words)?;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// The first UIDs of a list, and the number of the others.

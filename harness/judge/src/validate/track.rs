@@ -258,7 +258,9 @@ impl Track {
     fn describe(&self) -> Vec<String> {
         const PODS_SHOWN: usize = 20;
         let mut lines = vec![super::story::status(self.stored.as_deref())];
-        lines.extend(self.history.stored.iter().take(PODS_SHOWN).map(super::story::pod));
+        lines.extend(
+            self.history.stored.iter().take(PODS_SHOWN).map(|pod| super::story::pod(pod).to_string()),
+        );
         if self.history.stored.len() > PODS_SHOWN {
             lines.push(format!("… and {} more pods", self.history.stored.len() - PODS_SHOWN));
         }
