@@ -98,6 +98,7 @@ pub mod guards;
 pub mod incarnation;
 pub mod indexes;
 pub mod job;
+mod listed;
 pub mod obligations;
 pub mod pod;
 pub mod pods;

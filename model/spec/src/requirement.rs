@@ -14,7 +14,8 @@
 use std::fmt;
 
 use crate::catalogue::{CATALOGUE, Req};
-use crate::indexes::IndexSet;
+use crate::indexes::{Index, IndexSet};
+use crate::pod::Phase;
 use crate::time::Time;
 use crate::uid::Uid;
 
@@ -278,6 +279,17 @@ pub enum Operand {
     Uid(Uid),
     /// A set of completion indexes.
     Indexes(IndexSet),
+    /// A pod, as [`crate::words::described`] describes it.
+    Pod {
+        /// Its UID.
+        uid: Uid,
+        /// Its phase.
+        phase: Phase,
+        /// It is being deleted.
+        deleting: bool,
+        /// Its completion index.
+        index: Option<Index>,
+    },
     /// A text with values in it.
     Text(String),
 }
@@ -307,6 +319,13 @@ impl fmt::Display for Operand {
             Operand::Time(time) => write!(f, "{time}"),
             Operand::Uid(uid) => write!(f, "{uid:?}"),
             Operand::Indexes(set) => write!(f, "\"{set}\""),
+            Operand::Pod { uid, phase, deleting, index } => {
+                write!(f, "{uid:?} in phase {phase:?}")?;
+                if *deleting {
+                    f.write_str(", being deleted")?;
+                }
+                index.map_or(Ok(()), |index| write!(f, ", index {index}"))
+            }
             Operand::Text(text) => f.pad(text),
         }
     }

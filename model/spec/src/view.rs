@@ -10,6 +10,7 @@ use crate::constants::Constants;
 use crate::gates::Gates;
 use crate::indexes::IndexSet;
 use crate::job::{Job, JobSpec};
+use crate::listed::Listed;
 use crate::pod::{Phase, Pod};
 use crate::pods::Pods;
 use crate::time::Time;
@@ -143,34 +144,38 @@ impl<'a> View<'a> {
     ///
     /// A UID in `uncountedTerminatedPods.failed` stays a failure and is never a new success (FT-13).
     pub fn new_successes(&self) -> impl Iterator<Item = &'a Pod> {
-        let view = *self;
+        let (view, recorded) = (*self, self.recorded_for_success());
         view.cache.unaccounted().filter(move |pod| {
-            pod.phase == Phase::Succeeded && view.is_eligible(pod) && !view.is_recorded_for_success(pod)
+            pod.phase == Phase::Succeeded && view.is_eligible(pod) && !recorded.has(pod.uid)
         })
     }
 
-    /// Returns whether the status already has the UID, so that it is no new success.
-    fn is_recorded_for_success(&self, pod: &Pod) -> bool {
+    /// The UIDs that the status has already, so that they are no new successes.
+    fn recorded_for_success(&self) -> Listed<'a> {
         let status = &self.job.status;
-        let recorded_failed = status.uncounted_failed().contains(&pod.uid);
-        status.uncounted_succeeded().contains(&pod.uid)
-            || (recorded_failed && self.interpretation != Interpretation::FailedThenSucceeded)
+        match self.interpretation {
+            Interpretation::FailedThenSucceeded => Listed::of(status.uncounted_succeeded(), &[]),
+            Interpretation::Ideal | Interpretation::SucceededThenFailed => {
+                Listed::of(status.uncounted_succeeded(), status.uncounted_failed())
+            }
+        }
     }
 
     /// The failed pods that are neither recorded nor counted yet, including those whose failure a policy ignores.
     pub fn new_failures(&self) -> impl Iterator<Item = &'a Pod> {
-        let view = *self;
-        view.cache.unaccounted().filter(move |pod| {
-            view.has_failed(pod) && view.is_eligible(pod) && !view.is_recorded_for_failure(pod)
-        })
+        let (view, recorded) = (*self, self.recorded_for_failure());
+        view.cache
+            .unaccounted()
+            .filter(move |pod| view.has_failed(pod) && view.is_eligible(pod) && !recorded.has(pod.uid))
     }
 
-    /// Returns whether the status already has the UID, so that it is no new failure.
-    fn is_recorded_for_failure(&self, pod: &Pod) -> bool {
+    /// The UIDs that the status has already, so that they are no new failures.
+    fn recorded_for_failure(&self) -> Listed<'a> {
+        let status = &self.job.status;
         match self.interpretation {
-            Interpretation::SucceededThenFailed => self.job.status.uncounted_failed().contains(&pod.uid),
+            Interpretation::SucceededThenFailed => Listed::of(&[], status.uncounted_failed()),
             Interpretation::Ideal | Interpretation::FailedThenSucceeded => {
-                self.job.status.is_recorded(pod.uid)
+                Listed::of(status.uncounted_succeeded(), status.uncounted_failed())
             }
         }
     }

@@ -21,9 +21,7 @@ pub fn name_or_none<T: Debug>(value: Option<T>) -> String {
 /// A pod as guards describe it: its UID, its phase, and its index, if it has one.
 #[must_use]
 pub fn described(pod: &Pod) -> Operand {
-    let deleting = if pod.deleting { ", being deleted" } else { "" };
-    let index = pod.index.map_or(String::new(), |index| format!(", index {index}"));
-    Operand::Text(format!("{:?} in phase {:?}{deleting}{index}", pod.uid, pod.phase))
+    Operand::Pod { uid: pod.uid, phase: pod.phase, deleting: pod.deleting, index: pod.index }
 }
 
 /// Labels as `key=value`, separated by commas, or `none`.

@@ -11,6 +11,7 @@ use crate::guards::counting::{has_true, may_delay_finalizer_removal};
 use crate::guards::decision::Tally;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobStatus};
+use crate::listed::Listed;
 use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::requirement::{Findings, Operand};
 use crate::view::View;
@@ -40,12 +41,13 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
         () if fails => Req::FT15,
         () => Req::FT02,
     };
+    let recorded = Listed::of(new.uncounted_succeeded(), new.uncounted_failed());
     for pod in successes.chain(failures) {
         let (what, expected) = ("record of a terminated pod", "its UID in uncountedTerminatedPods");
         let found = Operand::lazy(|| format!("{}, not recorded", described(pod)));
         // PF-06: every action except Ignore counts the failure.
         let req = if pod.policy == PolicyMatch::None { req } else { Req::PF06 };
-        findings.require(req, new.is_recorded(pod.uid), what, expected, found);
+        findings.require(req, recorded.has(pod.uid), what, expected, found);
     }
 }
 
@@ -55,9 +57,10 @@ pub fn judge_backlog(view: &View<'_>, new: &JobStatus, tally: &Tally, findings: 
 /// since without a record, because their index is stored.
 fn filled_the_cap(view: &View<'_>) -> bool {
     let status = &view.job.status;
+    let recorded = Listed::of(status.uncounted_succeeded(), status.uncounted_failed());
     let without_record = |pod: &&Pod| {
         let finalizer_gone = view.post.get(pod.uid).is_none_or(|now| !now.finalizer);
-        pod.phase == Phase::Succeeded && finalizer_gone && !status.is_recorded(pod.uid)
+        pod.phase == Phase::Succeeded && finalizer_gone && !recorded.has(pod.uid)
     };
     let by_index = view.finalizers_removed + view.cache.unaccounted().filter(without_record).count();
     status.recorded() + by_index >= view.constants.max_uncounted_pods

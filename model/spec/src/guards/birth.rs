@@ -97,9 +97,11 @@ pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
         && owner.name == job.name
         && owner.uid == job.uid
         && owner.block_owner_deletion == Some(true);
-    let expected = format!("batch/v1 Job {} ({}), blockOwnerDeletion", job.name, job.uid);
-    let blocks = if owner.block_owner_deletion == Some(true) { ", blockOwnerDeletion" } else { "" };
-    let found = format!("{} {} {} ({}){blocks}", owner.api_version, owner.kind, owner.name, owner.uid);
+    let expected = Operand::lazy(|| format!("batch/v1 Job {} ({}), blockOwnerDeletion", job.name, job.uid));
+    let found = Operand::lazy(|| {
+        let blocks = if owner.block_owner_deletion == Some(true) { ", blockOwnerDeletion" } else { "" };
+        format!("{} {} {} ({}){blocks}", owner.api_version, owner.kind, owner.name, owner.uid)
+    });
     findings.require(Req::PC14, fits, what, expected, found);
 }
 

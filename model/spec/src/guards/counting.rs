@@ -19,6 +19,7 @@ use crate::guards::decision::Tally;
 use crate::guards::diagnosis;
 use crate::indexes::{Index, IndexSet};
 use crate::job::{ConditionKind, JobStatus};
+use crate::listed::Listed;
 use crate::pod::{Phase, Pod};
 use crate::requirement::{Findings, Operand, Rule};
 use crate::uid::Uid;
@@ -106,7 +107,8 @@ pub fn has_true(status: &JobStatus, kind: &ConditionKind) -> bool {
 
 /// The UIDs of `new` that `old` does not hold.
 pub fn added<'a>(old: &'a [Uid], new: &'a [Uid]) -> impl Iterator<Item = Uid> + 'a {
-    new.iter().copied().filter(|uid| !old.contains(uid))
+    let old = Listed::of(old, &[]);
+    new.iter().copied().filter(move |uid| !old.has(*uid))
 }
 
 /// FT-06, FT-07: a UID is recorded as a success if the view shows a succeeded pod with the tracking finalizer.
