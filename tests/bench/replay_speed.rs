@@ -40,6 +40,9 @@ struct Cli {
     /// Fail if the cost is not linear, as the documentation claims.
     #[arg(long)]
     gate: bool,
+    /// Write the traces into this folder, and keep them.
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
     /// Judge this trace, and print its figures.
     #[arg(long, value_name = "TRACE", hide = true)]
     measure: Option<PathBuf>,
@@ -62,8 +65,10 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<()> {
-    let folder = tempfile::Builder::new().prefix("jobcheck-replay-speed-").tempdir()?;
-    let (audit, native) = (folder.path().join("audit.jsonl"), folder.path().join("native.jsonl"));
+    let temporary = tempfile::Builder::new().prefix("jobcheck-replay-speed-").tempdir()?;
+    let folder = cli.keep.as_deref().unwrap_or(temporary.path());
+    let [audit, requests, native] =
+        ["audit.jsonl", "requests.jsonl", "native.jsonl"].map(|name| folder.join(name));
     println!("| trace | events/s | size | events | Jobs | seconds | MB/s | peak memory |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut rates = [[0.0; 2]; 2];
@@ -72,8 +77,9 @@ fn run(cli: &Cli) -> Result<()> {
         rates[0][at] = measure_in_child("audit log", &audit)?;
     }
     for (at, count) in [cli.events / 10, cli.events].into_iter().enumerate() {
-        generate(&audit, |_, lines| lines < count)?;
-        convert(&audit, &native)?;
+        generate(&requests, |_, lines| lines < count)?;
+        convert(&requests, &native)?;
+        fs::remove_file(&requests)?;
         rates[1][at] = measure_in_child("native", &native)?;
     }
     let mut claims = Claims::default();
