@@ -3,7 +3,7 @@
 //! A Job may own thousands of pods, and most events change one of them. [`Pods::set`] therefore updates every sum
 //! instead of computing it again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map, btree_set};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -73,6 +73,10 @@ impl Pods {
         if let Some(pod) = &pod {
             self.enter(pod);
         }
+        if self.all.is_empty() {
+            // An empty map keeps a node with room for eleven pods.
+            *self = Pods::default();
+        }
         before
     }
 
@@ -128,7 +132,12 @@ impl Pods {
 
     /// The pods with the tracking finalizer that have terminated or are being deleted.
     pub fn unaccounted(&self) -> impl Iterator<Item = &Pod> {
-        self.unaccounted.iter().map(|uid| &self.all[uid])
+        // A walk over all pods costs less than to look up many of them.
+        if self.unaccounted.len() * 4 > self.all.len() {
+            Unaccounted::Walk(self.all.values())
+        } else {
+            Unaccounted::LookUp(self.unaccounted.iter(), &self.all)
+        }
     }
 
     /// The failed pods that match a FailJob rule, with or without the tracking finalizer (PF-08).
@@ -155,7 +164,7 @@ impl Pods {
         self.sums.terminating += u32::from(pod.is_terminating());
         self.sums.ready += u32::from(pod.is_ready());
         self.sums.restarts += counted_restarts(pod);
-        if pod.finalizer && (pod.is_terminated() || pod.deleting) {
+        if is_unaccounted(pod) {
             self.unaccounted.insert(pod.uid);
         }
         if matches_fail_job(pod) {
@@ -187,6 +196,27 @@ impl Pods {
             }
         }
     }
+}
+
+/// The pods of [`Pods::unaccounted`].
+enum Unaccounted<'a> {
+    Walk(btree_map::Values<'a, Uid, Pod>),
+    LookUp(btree_set::Iter<'a, Uid>, &'a BTreeMap<Uid, Pod>),
+}
+
+impl<'a> Iterator for Unaccounted<'a> {
+    type Item = &'a Pod;
+
+    fn next(&mut self) -> Option<&'a Pod> {
+        match self {
+            Unaccounted::Walk(pods) => pods.find(|pod| is_unaccounted(pod)),
+            Unaccounted::LookUp(uids, pods) => uids.next().map(|uid| &pods[uid]),
+        }
+    }
+}
+
+fn is_unaccounted(pod: &Pod) -> bool {
+    pod.controlled && pod.finalizer && (pod.is_terminated() || pod.deleting)
 }
 
 fn counted_restarts(pod: &Pod) -> u32 {

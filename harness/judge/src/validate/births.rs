@@ -36,7 +36,7 @@ impl Judge {
         if self.settings.explained.has_any(&job.namespace, &job.name) {
             track.keep_life(event);
         }
-        self.tracks.insert(uid, track);
+        self.tracks.insert(uid, Box::new(track));
         if event.is_status {
             self.by(event, role, uid, true);
         }

@@ -79,4 +79,10 @@ impl Coverage {
         self.gap = Some(order);
         self.stale = true;
     }
+
+    /// Frees the memory of a Job whose pods have come to rest.
+    pub fn rest(&mut self) {
+        self.pods_seen = FxHashMap::default();
+        self.versions_seen.shrink_to_fit();
+    }
 }

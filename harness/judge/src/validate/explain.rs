@@ -126,7 +126,8 @@ impl Track {
             },
         };
         let explained = self.process.frontier.explain(&mut self.history, versions, setting, judge);
-        if !matches!(explained, Explained::No(_)) || self.process.sight.sync().is_some() {
+        let is_same_sync = self.process.previous_sync == self.history.sync_start();
+        if !matches!(explained, Explained::No(_)) || self.process.sight.sync().is_some() || is_same_sync {
             return explained;
         }
         // Writes behind the first status write of a sync may rest on the same caches as that write.

@@ -185,6 +185,11 @@ impl Frontier {
         self.minimal = earliest(std::mem::take(&mut self.minimal).into_iter().map(known));
     }
 
+    /// The Job versions that a view may contain.
+    pub fn versions(&self) -> impl Iterator<Item = &Job> {
+        self.versions.iter().map(|version| &*version.job)
+    }
+
     /// The earliest position of a view.
     #[must_use]
     pub fn earliest(&self) -> Position {

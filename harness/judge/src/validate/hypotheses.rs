@@ -300,7 +300,11 @@ impl Misreading {
         // Creations and deletions wait until earlier deletions are visible; reported numbers do not.
         let is_number = |broken: &Broken| matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
         let only_numbers = || views.iter().any(|view| view.broken.iter().all(is_number));
+        // Without them, caches that are misread in this way show nothing else.
+        let misreads_lists = |lists: &dyn Fn(&Job) -> bool| track.process.frontier.versions().any(lists);
         match (self, question.versions) {
+            (Misreading::FailedThenSucceeded, _) if !misreads_lists(&lists_failures) => None,
+            (Misreading::SucceededThenFailed, _) if !misreads_lists(&lists_successes) => None,
             (Misreading::FailedThenSucceeded, _) => Some(if is_indexed() { Req::S02 } else { Req::S01 }),
             (Misreading::SucceededThenFailed, _) => Some(Req::S07),
             (Misreading::ForgottenDeletions, Versions::Stored) => only_numbers().then_some(Req::J01),
@@ -309,6 +313,16 @@ impl Misreading {
             }
         }
     }
+}
+
+/// Pods, or indexes, are recorded as failed, or may be by the write.
+fn lists_failures(job: &Job) -> bool {
+    !job.status.uncounted_failed().is_empty() || job.spec.backoff_limit_per_index.is_some()
+}
+
+/// Pods are recorded as succeeded.
+fn lists_successes(job: &Job) -> bool {
+    !job.status.uncounted_succeeded().is_empty()
 }
 
 /// A known deviation with a single error as its pattern.

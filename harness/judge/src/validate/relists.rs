@@ -128,7 +128,7 @@ impl Judge {
         self.settings.restarted(Some(name), at.unwrap_or(i64::MIN));
         let settings = &self.settings;
         let is_meant =
-            |track: &&mut Track| settings.means_manager(name, track.is_built_in(), track.manager.actor);
+            |track: &&mut Box<Track>| settings.means_manager(name, track.is_built_in(), track.manager.actor);
         for track in self.tracks.values_mut().filter(is_meant) {
             track.process.backoff.lose();
             track.history.forget_misses();

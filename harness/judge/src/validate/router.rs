@@ -125,7 +125,8 @@ pub(super) struct Totals {
 #[derive(Debug)]
 pub(super) struct Judge {
     pub(super) settings: Settings,
-    pub(super) tracks: FxHashMap<Uid, Track>,
+    /// Boxed, because the map has room for up to twice as many.
+    pub(super) tracks: FxHashMap<Uid, Box<Track>>,
     /// The Jobs by namespace and name.
     pub(super) names: FxHashMap<(Text, Text), Uid>,
     pub(super) pods: PodIndex,
@@ -380,7 +381,7 @@ impl Judge {
             self.pods.owners.remove(&pod.uid);
         }
         self.pods.former.retain(|_, job| *job != uid);
-        self.close(track);
+        self.close(*track);
     }
 
     /// Judges a Job of a deletecollection. It goes at once unless a finalizer, its own or that of the propagation
@@ -431,12 +432,12 @@ impl Judge {
     }
 
     fn finish(mut self, hidden: u64, actors: Actors) -> Summary {
-        let mut tracks: Vec<Track> = std::mem::take(&mut self.tracks).into_values().collect();
+        let mut tracks: Vec<Box<Track>> = std::mem::take(&mut self.tracks).into_values().collect();
         tracks.sort_by(|a, b| {
             (&a.id.namespace, &a.id.name, a.id.uid).cmp(&(&b.id.namespace, &b.id.name, b.id.uid))
         });
         for track in tracks {
-            self.close(track);
+            self.close(*track);
         }
         let mut premises: Vec<(Req, u64)> = self.totals.premises.into_iter().collect();
         premises.sort_unstable();

@@ -7,7 +7,6 @@ use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Broken, Findings, Uid};
 use jobcheck_traces::Place;
-use rustc_hash::FxHashMap;
 
 use super::account::Account;
 use super::coverage::Coverage;
@@ -285,7 +284,7 @@ impl Track {
         self.occasions = Occasions::default();
         self.process.backoff.lose();
         self.process.uncertain.clear();
-        self.coverage.pods_seen = FxHashMap::default();
+        self.coverage.rest();
         self.forget_names();
         self.times.forget_entries();
         self.account.rest();
