@@ -45,6 +45,8 @@ pub(super) fn of_pod_spec(texts: &mut Texts, spec: Option<&Value>) -> Vec<Essent
     let mut found = Found { texts, shares_host, pairs: Vec::new() };
     found.members("", spec);
     found.pairs.sort_unstable();
+    // A template keeps them as long as its Job lives.
+    found.pairs.shrink_to_fit();
     found.pairs
 }
 

@@ -67,6 +67,12 @@ pub fn peak_memory(pid: u32) -> Option<u64> {
     Usage::of(pid).ok().map(|usage| usage.peak * 1024)
 }
 
+/// The CPU time of a process in seconds, as [`peak_memory`].
+#[must_use]
+pub fn cpu_seconds(pid: u32) -> Option<f64> {
+    Usage::of(pid).ok().map(|usage| usage.cpu)
+}
+
 /// Returns true if the status of a Job has a terminal condition.
 #[must_use]
 pub fn is_finished(status: &Value) -> bool {

@@ -16,9 +16,11 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use clap::Parser;
-use jobcheck_bench::{Claims, Result, arguments, exit_code, peak_memory};
+use jobcheck_bench::{Claims, Result, arguments, cpu_seconds, exit_code, peak_memory};
 use jobcheck_judge::validate::{Options, Validator};
 use jobcheck_traces::{Body, Header, Input, Reader, Writer};
+
+mod synthetic;
 
 const NAME: &str = "replay_speed";
 
@@ -26,6 +28,10 @@ const NAME: &str = "replay_speed";
 const COPY_SECONDS: i64 = 600;
 /// The same for resource versions.
 const COPY_VERSIONS: u64 = 10_000;
+/// The numbers of finished Jobs between which the memory of one is measured.
+const FINISHED: [usize; 2] = [4_000, 16_000];
+/// The pods of a Job whose controller sends a wrong write.
+const PODS: usize = 5_000;
 
 /// Measures speed and peak memory of the judge.
 #[derive(Debug, Parser)]
@@ -46,6 +52,18 @@ struct Cli {
     /// Judge this trace, and print its figures.
     #[arg(long, value_name = "TRACE", hide = true)]
     measure: Option<PathBuf>,
+    /// The trace violates a requirement.
+    #[arg(long, hide = true)]
+    violates: bool,
+}
+
+/// The figures of a measurement.
+struct Figures {
+    /// Events per second.
+    rate: f64,
+    seconds: f64,
+    /// Peak memory.
+    megabytes: f64,
 }
 
 const AFTER_HELP: &str = "\
@@ -58,7 +76,7 @@ Exit codes:
 fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments());
     let result = match &cli.measure {
-        Some(path) => measure(path),
+        Some(path) => measure(path, cli.violates),
         None => run(&cli),
     };
     exit_code(NAME, result)
@@ -74,20 +92,31 @@ fn run(cli: &Cli) -> Result<()> {
     let mut rates = [[0.0; 2]; 2];
     for (at, size) in [cli.megabytes / 10, cli.megabytes].into_iter().enumerate() {
         generate(&audit, |bytes, _| bytes < size * 1_000_000)?;
-        rates[0][at] = measure_in_child("audit log", &audit)?;
+        rates[0][at] = measure_in_child("audit log", &audit, false)?.rate;
     }
     for (at, count) in [cli.events / 10, cli.events].into_iter().enumerate() {
         generate(&requests, |_, lines| lines < count)?;
         convert(&requests, &native)?;
         fs::remove_file(&requests)?;
-        rates[1][at] = measure_in_child("native", &native)?;
+        rates[1][at] = measure_in_child("native", &native, false)?.rate;
     }
+    let mut memory = [0.0; 2];
+    for (at, count) in FINISHED.into_iter().enumerate() {
+        synthetic::finished_jobs(&native, count)?;
+        memory[at] = measure_in_child("finished Jobs", &native, false)?.megabytes;
+    }
+    synthetic::wrong_write(&native, PODS)?;
+    let seconds = measure_in_child("one wrong write", &native, true)?.seconds;
     let mut claims = Claims::default();
     for (name, [small, large]) in ["audit log", "native"].into_iter().zip(rates) {
         // Noise and the start of the process are less than a factor of two. A quadratic cost is a factor of ten.
         let text = format!("{name}: linear cost, events per second at ten times the size");
         claims.at_least("docs/results/speed.md", text, large / small, 0.5);
     }
+    let kilobytes = (memory[1] - memory[0]) * 1000.0 / (FINISHED[1] - FINISHED[0]) as f64;
+    claims.at_most("docs/results/speed.md", "KB for each finished Job", kilobytes, 8.0);
+    let text = format!("CPU seconds for a wrong write of a Job with {PODS} pods, and what precedes it");
+    claims.at_most("docs/results/speed.md", text, seconds, 5.0);
     println!("\n{}", claims.table());
     Ok(claims.verdict(cli.gate)?)
 }
@@ -203,19 +232,27 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Judges a trace in a process of its own. Returns the events per second.
-fn measure_in_child(name: &str, path: &Path) -> Result<f64> {
-    let output = Command::new(std::env::current_exe()?).arg("--measure").arg(path).output()?;
+/// Judges a trace in a process of its own.
+fn measure_in_child(name: &str, path: &Path, violates: bool) -> Result<Figures> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("--measure").arg(path);
+    if violates {
+        command.arg("--violates");
+    }
+    let output = command.output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
     let row = String::from_utf8_lossy(&output.stdout).into_owned();
     print!("| {name} | {row}");
-    let rate = row.split('|').next().and_then(|rate| rate.trim().parse().ok());
-    rate.ok_or_else(|| format!("expected a row of figures, found {row:?}").into())
+    let column = |at: usize| row.split('|').nth(at)?.split_whitespace().next()?.parse().ok();
+    match (column(0), column(4), column(6)) {
+        (Some(rate), Some(seconds), Some(megabytes)) => Ok(Figures { rate, seconds, megabytes }),
+        _ => Err(format!("expected a row of figures, found {row:?}").into()),
+    }
 }
 
-fn measure(path: &Path) -> Result<()> {
+fn measure(path: &Path, violates: bool) -> Result<()> {
     let size = fs::metadata(path)?.len() as f64 / 1e6;
     let start = Instant::now();
     let mut reader = Reader::open(&[Input::Path(path.to_owned())]);
@@ -224,8 +261,13 @@ fn measure(path: &Path) -> Result<()> {
         validator.feed(&record).map_err(|error| error.problem)?;
     }
     let summary = validator.finish();
-    let seconds = start.elapsed().as_secs_f64();
-    if let Some(violation) = summary.jobs.iter().find_map(|job| job.violations.first()) {
+    // Other work on the machine does not count.
+    let seconds = cpu_seconds(std::process::id()).unwrap_or_else(|| start.elapsed().as_secs_f64());
+    let violation = summary.jobs.iter().find_map(|job| job.violations.first());
+    if violates && violation.is_none() {
+        return Err("the trace violates nothing".into());
+    }
+    if let Some(violation) = violation.filter(|_| !violates) {
         let place = violation.place.line;
         return Err(
             format!("line {place} of a copy violates {}: {}", violation.req(), violation.write).into()
