@@ -42,16 +42,16 @@ impl<W: Write> Writer<W> {
             Body::Request(request) => self.request(request),
             Body::Watched(watched) => self.watched(watched),
             Body::Mark(mark) => {
-                self.line(&Line { mark: Some(Object::from_raw(&*raw_of(mark)?)), ..Line::default() })
+                self.line(&Line { mark: Some(Object::from_raw(&raw_of(mark)?)), ..Line::default() })
             }
             Body::Fault(fault) => {
-                self.line(&Line { fault: Some(Object::from_raw(&*raw_of(fault)?)), ..Line::default() })
+                self.line(&Line { fault: Some(Object::from_raw(&raw_of(fault)?)), ..Line::default() })
             }
             Body::Observed(seen) => {
-                self.line(&Line { observed: Some(Object::from_raw(&*raw_of(seen)?)), ..Line::default() })
+                self.line(&Line { observed: Some(Object::from_raw(&raw_of(seen)?)), ..Line::default() })
             }
             Body::Expected(hint) => {
-                self.line(&Line { expected: Some(Object::from_raw(&*raw_of(hint)?)), ..Line::default() })
+                self.line(&Line { expected: Some(Object::from_raw(&raw_of(hint)?)), ..Line::default() })
             }
         }
     }

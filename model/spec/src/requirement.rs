@@ -14,10 +14,10 @@
 use std::fmt;
 
 use crate::catalogue::{CATALOGUE, Req};
-use crate::indexes::{Index, IndexSet};
-use crate::pod::Phase;
+use crate::indexes::IndexSet;
 use crate::time::Time;
 use crate::uid::Uid;
+use crate::words::Described;
 
 /// An entry of the catalogue.
 #[derive(Clone, Copy, Debug)]
@@ -279,17 +279,8 @@ pub enum Operand {
     Uid(Uid),
     /// A set of completion indexes.
     Indexes(IndexSet),
-    /// A pod, as [`crate::words::described`] describes it.
-    Pod {
-        /// Its UID.
-        uid: Uid,
-        /// Its phase.
-        phase: Phase,
-        /// It is being deleted.
-        deleting: bool,
-        /// Its completion index.
-        index: Option<Index>,
-    },
+    /// A pod.
+    Pod(Box<Described>),
     /// A text with values in it.
     Text(String),
 }
@@ -319,13 +310,7 @@ impl fmt::Display for Operand {
             Operand::Time(time) => write!(f, "{time}"),
             Operand::Uid(uid) => write!(f, "{uid:?}"),
             Operand::Indexes(set) => write!(f, "\"{set}\""),
-            Operand::Pod { uid, phase, deleting, index } => {
-                write!(f, "{uid:?} in phase {phase:?}")?;
-                if *deleting {
-                    f.write_str(", being deleted")?;
-                }
-                index.map_or(Ok(()), |index| write!(f, ", index {index}"))
-            }
+            Operand::Pod(pod) => write!(f, "{pod}"),
             Operand::Text(text) => f.pad(text),
         }
     }

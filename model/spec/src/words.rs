@@ -1,10 +1,12 @@
 //! Formatting of values for messages, without the quotes, brackets, and `Some` of Rust's `Debug`.
 
-use std::fmt::{Debug, Display};
+use std::fmt::{self, Debug, Display, Formatter};
 
+use crate::indexes::Index;
 use crate::job::Text;
-use crate::pod::Pod;
+use crate::pod::{Phase, Pod};
 use crate::requirement::Operand;
+use crate::uid::Uid;
 
 /// The value, or `none`.
 #[must_use]
@@ -18,10 +20,29 @@ pub fn name_or_none<T: Debug>(value: Option<T>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
 }
 
-/// A pod as guards describe it: its UID, its phase, and its index, if it has one.
+/// A pod as guards describe it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Described {
+    uid: Uid,
+    phase: Phase,
+    deleting: bool,
+    index: Option<Index>,
+}
+
+impl Display for Described {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Described { uid, phase, deleting, index } = *self;
+        let deleting = if deleting { ", being deleted" } else { "" };
+        write!(f, "{uid:?} in phase {phase:?}{deleting}")?;
+        index.map_or(Ok(()), |index| write!(f, ", index {index}"))
+    }
+}
+
+/// A pod as guards describe it: its UID, its phase, and its index, if it has one. The text is made when it is printed.
 #[must_use]
 pub fn described(pod: &Pod) -> Operand {
-    Operand::Pod { uid: pod.uid, phase: pod.phase, deleting: pod.deleting, index: pod.index }
+    let Pod { uid, phase, deleting, index, .. } = *pod;
+    Operand::Pod(Box::new(Described { uid, phase, deleting, index }))
 }
 
 /// Labels as `key=value`, separated by commas, or `none`.

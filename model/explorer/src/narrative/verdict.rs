@@ -38,7 +38,7 @@ fn side(side: &Operand) -> String {
         Operand::Uid(uid) => super::name(*uid),
         Operand::Time(time) => format!("{} s", time.0),
         Operand::Text(text) => with_pod_names(text),
-        Operand::Pod { .. } => with_pod_names(&side.to_string()),
+        Operand::Pod(_) => with_pod_names(&side.to_string()),
         Operand::Words(_) | Operand::Number(_) | Operand::Indexes(_) => side.to_string(),
     }
 }
