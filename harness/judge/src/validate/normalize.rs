@@ -381,7 +381,7 @@ impl Normalizer {
 /// and long ones.
 fn patches_are_judged(role: Role) -> bool {
     match role {
-        Role::JobController | Role::Other => true,
+        Role::JobController | Role::Manager | Role::Other => true,
         Role::TtlController | Role::GarbageCollector | Role::PodGc | Role::Kubelet => false,
     }
 }
