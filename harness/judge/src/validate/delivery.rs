@@ -21,7 +21,7 @@ pub enum Sender {
     /// It may have been replaced. The sign: the actor was silent for a second or more, and sent other requests before
     /// this response.
     MaybeReplaced,
-    /// The trace shows that it was started less than a second before the request was received. The process before it may
+    /// The trace shows that it was started at most a tenth of a second before the request was received. The process before it may
     /// have sent the request.
     JustStarted,
     /// It had been terminated. Its decision is as old as the receipt of the request.

@@ -9,7 +9,7 @@
 //! | the sender was replaced while the request was in flight | a silence, and requests of its successor | inconclusive |
 //! | a restart has emptied the backoff record | see [`super::settings::RestartSign`] | none if the trace shows the restart, else inconclusive |
 //! | earlier writes with a server error were committed | such writes | none |
-//! | earlier writes came from a replaced process | a restart shortly before them; or a silence, and requests of its successor | none if the trace shows the restart, else inconclusive |
+//! | earlier writes came from a replaced process | a restart just before them; or a silence, and requests of its successor | inconclusive |
 //! | the sync has read a pod version that the trace does not show | the version in an `observed` line | inconclusive |
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
@@ -169,13 +169,13 @@ impl Assumption {
     /// The consequence, if the trace has a sign for the assumption.
     fn sign(self, track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Consequence> {
         match self {
-            Assumption::SenderReplaced => question.event.may_be_late().then(|| replaced(question)),
+            Assumption::SenderReplaced => question.event.may_be_late().then(|| replaced(question, SILENT)),
             Assumption::Restarted => restarted(track, question, views),
             Assumption::Committed => (!track.process.uncertain.is_empty()).then_some(Consequence::Nothing),
             Assumption::FromPredecessor => {
                 let late = &track.process.late;
-                let consequence = || if late.is_told() { Consequence::Nothing } else { replaced(question) };
-                late.has_writes().then(consequence)
+                let sign = if late.is_told() { RESTARTED } else { SILENT };
+                late.has_writes().then(|| replaced(question, sign))
             }
             Assumption::UnshownVersion => track.read_unseen(question.settings).map(|version| {
                 Consequence::Doubt(format!(
@@ -354,11 +354,14 @@ fn labelled(broken: Broken, known: Req) -> Broken {
     Broken { req: known, known: Some(known), ..broken }
 }
 
-fn replaced(question: &Question<'_>) -> Consequence {
+/// The signs of a request whose sender was replaced while it was in flight.
+const SILENT: &str = "the only sign of a replacement is a silence of a second or more";
+const RESTARTED: &str = "a restart just before it is the only sign that the request was on its way";
+
+fn replaced(question: &Question<'_>, sign: &str) -> Consequence {
+    let write = question.write;
     Consequence::Reservation(format!(
-        "SY-01: {}: only a request whose sender was replaced in flight explains it, and the only sign of a replacement \
-         is a silence of a second or more",
-        question.write
+        "SY-01: {write}: only a request whose sender was replaced in flight explains it, and {sign}"
     ))
 }
 

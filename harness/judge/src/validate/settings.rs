@@ -26,7 +26,7 @@ pub const NO_PODS: &str = "the trace shows no pods";
 /// Seconds without a request after which a client delays none.
 const PAUSE: i64 = 5;
 /// Maximum time for which a request of a terminated process is on its way, in microseconds.
-const IN_FLIGHT: i64 = 1_000_000;
+const IN_FLIGHT: i64 = 100_000;
 /// A silence that may hide a restart (`docs/reference/judging.md`, *Hidden restarts*), in microseconds.
 const SILENCE: i64 = 1_000_000;
 
@@ -194,7 +194,8 @@ impl Settings {
     /// Returns `true` if a mark shows a restart of the sender shortly before the request was received.
     fn follows_restart(&self, event: &Event) -> bool {
         let Some(when) = event.when else { return false };
-        let is_recent = |restart: &&Restart| (0..IN_FLIGHT).contains(&(when.received - restart.at));
+        let is_recent =
+            |restart: &&Restart| (1..IN_FLIGHT).contains(&when.received.saturating_sub(restart.at));
         let mut recent = self.restarts.iter().filter(is_recent).peekable();
         recent.peek().is_some() && recent.any(|restart| self.is_of_sender(event, restart))
     }

@@ -19,6 +19,8 @@ pub enum Because {
 
 use Because::{AlsoForbidden, NoProperty, NoSuchCase, OneForm};
 
+const NO_MIRROR: Because = OneForm("no scope has a manager that writes status alone");
+
 /// The guards without which every property holds in every scope of the specification.
 pub const REDUNDANT: &[(Req, Because)] = &[
     // Pods that are created.
@@ -54,6 +56,20 @@ pub const REDUNDANT: &[(Req, Because)] = &[
         Req::UG07,
         OneForm("the manager of a scope with these gates is a process; the mutant UG-07 breaks the rule"),
     ),
+    // Managers that write status alone.
+    (Req::MR01, NO_MIRROR),
+    (Req::MR02, NO_MIRROR),
+    (Req::MR03, NO_MIRROR),
+    (Req::MR04, NO_MIRROR),
+    (Req::MR05, NO_MIRROR),
+    (Req::MR06, NO_MIRROR),
+    (Req::MR07, NO_MIRROR),
+    (Req::MR09, NO_MIRROR),
+    (Req::MR10, NO_MIRROR),
+    (Req::MR11, NO_MIRROR),
+    (Req::MR12, NO_MIRROR),
+    (Req::MR14, NO_MIRROR),
+    (Req::MR15, NO_MIRROR),
     // Names of special cases.
     (Req::BI11, NoSuchCase("a backoffLimit beside backoffLimitPerIndex", &[Req::TC14])),
     (Req::BO04, NoSuchCase("an ignored failure before a delay", &[Req::BO01])),

@@ -97,6 +97,23 @@ fn a_job_with_unknown_pods_and_a_write_of_a_terminated_process_are_not_judged() 
 }
 
 #[test]
+fn writes_just_after_a_restart_may_be_those_of_the_process_before() {
+    // The guard accepts a process that did not create the pod itself.
+    let explained = |sender: Sender| {
+        let mut track = track();
+        let creation = OwnWrite::Create(Box::new(pod(1)));
+        let own = track.heard(&sent_by(sender), Uid(1), creation);
+        track.pod_changed(Uid(1), Some(pod(1)), own);
+        let no_pod = |view: &View<'_>, findings: &mut Findings| {
+            findings.equal(Req::PC01, "pods", 0i64, view.post.len() as i64);
+        };
+        (judge(&mut track, &settings(), &no_pod), track.results.reservations.len())
+    };
+    assert_eq!(explained(Sender::Alive), (false, 0));
+    assert_eq!(explained(Sender::JustStarted), (true, 1));
+}
+
+#[test]
 fn a_sender_that_may_have_been_replaced_in_flight_leaves_the_write_undecided() {
     let mut track = track();
     let overlapped = sent_by(Sender::MaybeReplaced);
