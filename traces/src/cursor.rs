@@ -1,8 +1,8 @@
 //! Reads the members of a JSON object in one pass, and skips the values that nobody reads.
 //!
 //! It checks what it skips as strictly as serde_json does, in a fraction of the time. It understands less: a text with
-//! escapes, a field that occurs twice, and any error are `None`, and the caller reads the document with serde_json, which
-//! knows them all and reports the error.
+//! escapes, a field that occurs twice, and any error are `None`. The caller then reads the document with serde_json, which
+//! reports the error.
 
 use serde::Deserialize;
 
