@@ -157,6 +157,19 @@ impl Pod {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
     }
 
+    /// Returns whether no kubelet stops the pod first if it is deleted: it has no node, or has terminated (SY-12).
+    #[must_use]
+    pub fn needs_no_stop(&self) -> bool {
+        !self.scheduled || self.is_terminated()
+    }
+
+    /// Returns whether the API server removes the pod as soon as it is deleted: no finalizer and no kubelet keeps it
+    /// (SY-12).
+    #[must_use]
+    pub fn goes_at_once(&self) -> bool {
+        !self.finalizer && !self.other_finalizers && self.needs_no_stop()
+    }
+
     /// The finish time of a failed pod, or its creation time if no other time is known (BO-07).
     #[must_use]
     pub fn finish_time(&self) -> Time {

@@ -30,9 +30,8 @@ impl Judge {
 
     /// A pod that is being deleted vanishes with its last finalizer, unless it runs on a node.
     fn finalizer_removed_unseen(&mut self, event: &Event, it: &PodEvent, pod: Pod, job: Uid, role: Role) {
-        let runs = pod.scheduled && !pod.is_terminated();
-        let gone = pod.deleting && !pod.other_finalizers && !runs;
         let after = Pod { finalizer: false, ..pod };
+        let gone = after.deleting && after.goes_at_once();
         self.pod_of(event, &PodEvent { uid: it.uid, gone, ..no_pod() }, &after, job, role);
         if let Some(track) = self.tracks.get_mut(&job) {
             track.saw(event, Some(after.uid));

@@ -64,6 +64,8 @@ pub(super) enum Assumption {
     Misread(Misreading),
     /// The manager counts refused requests of its sync as made (H2, H3, H4).
     CountsRefused,
+    /// The namespace refused creations, and the form shows no refusals (H2).
+    UnshownCreations,
 }
 
 /// The known ways in which the built-in controller misreads its caches.
@@ -78,7 +80,7 @@ pub(super) enum Misreading {
 }
 
 /// All assumptions, in the order in which they are tried.
-pub(super) const ORDER: [Assumption; 13] = [
+pub(super) const ORDER: [Assumption; 14] = [
     Assumption::SenderReplaced,
     Assumption::Restarted,
     Assumption::Committed,
@@ -92,6 +94,7 @@ pub(super) const ORDER: [Assumption; 13] = [
     Assumption::Misread(Misreading::SucceededThenFailed),
     Assumption::Misread(Misreading::ForgottenDeletions),
     Assumption::CountsRefused,
+    Assumption::UnshownCreations,
 ];
 
 /// The consequence of an assumption for the verdict.
@@ -201,14 +204,15 @@ impl Assumption {
                 Some(Consequence::Labelled(labelled(first, known)))
             }
             // Among the closest views, the first in which refused requests of the sync explain every error.
-            Assumption::CountsRefused if question.settings.has_actors => {
+            Assumption::CountsRefused => {
                 let label = |view: &ViewRefusal| {
                     Some(labelled(primary(&view.broken)?, track.process.refused.misreport(&view.broken)?))
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
-            Assumption::CountsRefused => {
-                let hides_creations = track.is_built_in()
+            Assumption::UnshownCreations => {
+                let hides_creations = !question.settings.has_actors
+                    && track.is_built_in()
                     && track.history.stored.iter().all(|pod| pod.deleting)
                     && views.iter().any(|view| counts_wanted_pods(track, question.event, &view.broken));
                 hides_creations.then(|| {
@@ -232,7 +236,8 @@ impl Assumption {
             Assumption::UnshownVersion
             | Assumption::UnshownPods
             | Assumption::MissingWrite
-            | Assumption::CountsRefused => Explained::Yes(Findings::new()),
+            | Assumption::CountsRefused
+            | Assumption::UnshownCreations => Explained::Yes(Findings::new()),
             Assumption::Restarted => {
                 track.process.backoff = BackoffRecord::default();
                 track.explain(question, Interpretation::Ideal)

@@ -431,7 +431,7 @@ impl Judge {
     /// Marks an evicted pod as being deleted. The response is a `Status`.
     pub(super) fn evicted(&mut self, event: &Event) {
         let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
-        let gone = !pod.finalizer && !pod.other_finalizers && (!pod.scheduled || pod.is_terminated());
+        let gone = pod.goes_at_once();
         // The API server sets the condition before the deletion.
         let after = Pod { deleting: true, disrupted: true, ..pod };
         if let Some(track) = self.tracks.get_mut(&job) {

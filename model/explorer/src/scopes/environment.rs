@@ -34,6 +34,7 @@ pub fn all() -> Vec<Scope> {
         unscheduled(),
         unscheduled_patient(),
         edited_policy(),
+        reverted_policy(),
         edited_failed_indexes(),
         suspend_deadline(),
         suspend_patient(),
@@ -212,6 +213,19 @@ fn edited_policy() -> Scope {
         UserAction::DeletePod,
     ];
     Scope { user, ..scope("edited-policy", about, spec, 3) }
+}
+
+/// RP-13: the new policy applies to pods that terminate already.
+fn reverted_policy() -> Scope {
+    let about = "podReplacementPolicy Failed: a user deletes a pod and sets the policy to TerminatingOrFailed, and back";
+    let spec = JobSpec { backoff_limit: Some(1), ..replacing_failed(many(1, 1)) };
+    let set = |policy| UserAction::Edit(SpecEdit::SetReplacementPolicy(policy));
+    let user = vec![
+        UserAction::DeletePod,
+        set(PodReplacementPolicy::TerminatingOrFailed),
+        set(PodReplacementPolicy::Failed),
+    ];
+    Scope { user, ..scope("reverted-policy", about, spec, 3) }
 }
 
 fn edited_failed_indexes() -> Scope {

@@ -46,6 +46,7 @@ const WITHOUT_FAULTS: &[(&str, &str)] = &[
     ("progress/per-index-deletion", "per-index-deletion"),
     ("progress/edited-limits", "edited-limits"),
     ("progress/edited-policy", "edited-policy"),
+    ("progress/reverted-policy", "reverted-policy"),
     ("progress/eviction", "eviction"),
     ("progress/eviction-of-an-index", "eviction-of-an-index"),
     ("progress/lost-node", "lost-node"),

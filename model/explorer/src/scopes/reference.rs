@@ -60,6 +60,7 @@ const STALE_CACHES: &[(&str, &str)] = &[
     ("stale-caches/unscheduled", "unscheduled"),
     ("stale-caches/unscheduled-patient", "unscheduled-patient"),
     ("stale-caches/edited-policy", "edited-policy"),
+    ("stale-caches/reverted-policy", "reverted-policy"),
     ("stale-caches/edited-failed-indexes", "edited-failed-indexes"),
     ("stale-caches/suspend-deadline", "suspend-deadline"),
     ("stale-caches/suspend-patient", "suspend-patient"),

@@ -24,7 +24,7 @@ pub fn validate_base(is_update: bool, base: u64, stored: u64, findings: &mut Fin
 ///
 /// `grace` is `deletionGracePeriodSeconds` of `after`. [`Pod::delete`] has the same effect in the explorer.
 pub fn validate_pod_deletion(before: &Pod, after: &Pod, grace: i64, findings: &mut Findings) {
-    let at_once = !after.scheduled || after.is_terminated();
+    let at_once = after.needs_no_stop();
     if after.deleting && !before.deleting && at_once {
         let what = "deletionGracePeriodSeconds of a pod that has no node or has terminated";
         findings.equal(Req::SY12, what, 0, grace);

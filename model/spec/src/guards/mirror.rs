@@ -2,8 +2,8 @@
 //!
 //! | write | requirements | decided by |
 //! | --- | --- | --- |
-//! | status write: counters and indexes ([`mirror_counts`]) | MR-01, MR-02, MR-03, MR-11, MR-12 | the truth |
-//! | the same: times ([`mirror_times`]) | MR-04, MR-05, MR-14 | the truth, and the response |
+//! | status write: counters and indexes (`mirror_counts.rs`) | MR-01, MR-02, MR-03, MR-11, MR-12 | the truth |
+//! | the same: times (`mirror_times.rs`) | MR-04, MR-05, MR-14 | the truth, and the response |
 //! | the same: conditions ([`judge_mirror`]) | MR-06, MR-07, TC-03 | the truth |
 //! | status write without effect, or of times alone ([`judge_idle`]) | MR-10 | the truth, and the writes before |
 //! | refused status write ([`judge_refusal`], [`judge_missing_permission`]) | MR-09 | the response |
