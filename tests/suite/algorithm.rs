@@ -46,6 +46,7 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("stale-caches/unscheduled", 34396, 30),
     ("stale-caches/unscheduled-patient", 674, 22),
     ("stale-caches/edited-policy", 6402, 25),
+    ("stale-caches/reverted-policy", 10828, 26),
     ("stale-caches/edited-failed-indexes", 898, 22),
     ("stale-caches/suspend-deadline", 73952, 29),
     ("stale-caches/suspend-patient", 1896, 23),

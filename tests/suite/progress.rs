@@ -54,6 +54,7 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("progress/per-index-deletion", 185899, 12736),
     ("progress/edited-limits", 21397, 1333),
     ("progress/edited-policy", 11674, 182),
+    ("progress/reverted-policy", 19125, 218),
     ("progress/eviction", 62177, 1550),
     ("progress/eviction-of-an-index", 32193, 692),
     ("progress/lost-node", 23286, 439),
