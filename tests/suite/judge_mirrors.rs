@@ -229,6 +229,37 @@ fn a_wrong_mirror_breaks_its_rule_and_a_right_one_none() {
     }
 }
 
+/// The broken rules of an edited right mirror.
+fn broken_with(edits: &[&str]) -> Vec<&'static str> {
+    let summary = validated(&[input("trace", &edited("managed-by-mirror.audit", edits))], Options::default());
+    violations(&summary).map(|it| it.req().id()).collect()
+}
+
+#[test]
+fn a_refused_write_shows_a_manager_only_until_another_one_writes() {
+    let message =
+        "422 Job.batch \"job\" is invalid: status.succeeded: Invalid value: -1: must not be negative";
+    let stranger = ["copy 2 after 1 as 901", "actor 901 mirror", &format!("refuse 901 {message}")];
+    assert_eq!(broken_with(&stranger), [""; 0]);
+    // Alone, its sender is presumed to be the manager.
+    let alone = [&stranger[..], &["drop 2-6"]].concat();
+    assert_eq!(broken_with(&alone), ["MR-09"]);
+    // The manager itself was refused first.
+    let own = ["copy 2 after 1 as 901", &format!("refuse 901 {message}")];
+    assert_eq!(broken_with(&own), ["MR-09"]);
+}
+
+#[test]
+fn a_malformed_request_is_refused_by_validation_and_a_denied_one_is_not() {
+    let refused =
+        |message: &str| broken_with(&["copy 2 after 6 as 902", &format!("refuse 902 400 {message}")]);
+    assert_eq!(
+        refused("Job in version \"v1\" cannot be handled as a Job: json: cannot unmarshal"),
+        ["MR-09"]
+    );
+    assert_eq!(refused("admission webhook \"w\" denied the request: no"), [""; 0]);
+}
+
 /// Karmada writes the status of Jobs that have no `spec.managedBy`.
 #[test]
 fn a_manager_of_jobs_without_managed_by_is_named_by_the_user() {

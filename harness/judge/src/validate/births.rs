@@ -36,8 +36,9 @@ impl Judge {
         if self.settings.explained.has_any(&job.namespace, &job.name) {
             track.keep_life(event);
         }
+        let is_built_in = track.is_built_in();
         self.tracks.insert(uid, Box::new(track));
-        if event.is_status {
+        if event.is_status && is_built_in {
             self.by(event, role, uid, true);
         }
     }

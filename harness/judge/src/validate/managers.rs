@@ -24,6 +24,8 @@ use super::track::Track;
 pub struct Manager {
     /// The manager, if it is not the built-in controller.
     pub actor: Option<ActorId>,
+    /// Only refused writes show that it is the manager.
+    pub is_presumed: bool,
     /// It creates pods (`docs/reference/judging.md`, *Identifying the controller*).
     pub executor: bool,
     /// Another actor has written the status.
@@ -44,6 +46,12 @@ impl Managers {
         self.values.entry(actor).or_insert_with(|| value.clone());
     }
 
+    /// Returns `true` if this actor manages Jobs with this `spec.managedBy`.
+    #[must_use]
+    pub fn manages(&self, actor: ActorId, value: Option<&Text>) -> bool {
+        value.is_some() && self.values.get(&actor) == value
+    }
+
     /// Judges a status write by a controller that manages other Jobs by `managedBy`. Any other
     /// writer of a status is part of the environment (`docs/reference/judging.md`, *Identifying the controller*).
     pub fn judge(&self, track: &mut Track, event: &Event) {
@@ -51,6 +59,19 @@ impl Managers {
         let mut findings = Findings::new();
         judge_status_writer(track.id.managed_by.as_ref(), value, &mut findings);
         track.take(event, &"status write", findings);
+    }
+}
+
+impl Track {
+    /// Notes evidence that this actor manages the Job. If another one was presumed to, because of refused writes alone,
+    /// these were nobody's who is bound by the contract. `is_named`: the user of the judge names the manager.
+    fn presumption_ends(&mut self, actor: ActorId, is_named: bool) {
+        let is_another = self.manager.actor != Some(actor);
+        if is_another && (self.manager.is_presumed || is_named) {
+            let former = self.manager.actor.take();
+            self.results.violations.retain(|violation| former.is_none() || violation.actor != former);
+        }
+        self.manager.is_presumed &= is_another;
     }
 }
 
@@ -68,13 +89,20 @@ impl Judge {
             // UG-14: without the gate the field does not exist.
             Role::JobController => built_in || !self.settings.gates.job_managed_by,
             Role::Other | Role::Manager if !built_in || !named => {
-                if manages && track.manager.actor.is_none() {
-                    track.manager.actor = Some(actor);
-                    if let Some(value) = track.id.managed_by.as_ref().filter(|_| !built_in) {
-                        self.managers.note(actor, value);
-                    }
+                let is_known = !built_in && self.managers.manages(actor, track.id.managed_by.as_ref());
+                if manages && (role == Role::Manager || event.is_accepted()) {
+                    track.presumption_ends(actor, role == Role::Manager);
                 }
-                track.manager.actor == Some(actor)
+                if (manages || is_known) && track.manager.actor.is_none() {
+                    track.manager.actor = Some(actor);
+                    track.manager.is_presumed = !built_in && !is_known && !event.is_accepted();
+                }
+                let is_it = track.manager.actor == Some(actor);
+                let shows_it = manages && is_it && !track.manager.is_presumed && !built_in;
+                if let Some(value) = track.id.managed_by.as_ref().filter(|_| shows_it) {
+                    self.managers.note(actor, value);
+                }
+                is_it
             }
             Role::Other
             | Role::Manager
@@ -189,7 +217,8 @@ pub fn whose_status(event: &Event, by: By, old: &Job, new: &JobStatus) -> By {
     if by == By::Manager && event.actor.is_none() && is_anothers { By::Other } else { by }
 }
 
-fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
+/// Returns `true` if two statuses differ only in conditions that no Job controller sets.
+pub fn differ_in_strange_conditions(old: &JobStatus, new: &JobStatus) -> bool {
     let has_another_owner = |condition: &Condition| matches!(condition.kind, ConditionKind::Other(_));
     if !old.conditions.iter().chain(&new.conditions).any(has_another_owner) {
         return false;

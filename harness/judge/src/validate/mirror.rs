@@ -10,11 +10,12 @@ use jobcheck_spec::guards::mirror::{
 };
 use jobcheck_spec::guards::mirror_times::all_times;
 use jobcheck_spec::job::{Condition, Job, JobStatus};
-use jobcheck_spec::{Findings, Time};
+use jobcheck_spec::{Findings, Req, Time};
 use rustc_hash::FxHasher;
 
 use super::event::{Event, JobEvent};
 use super::job_writes::By;
+use super::managers::differ_in_strange_conditions;
 use super::owed::PATIENCE;
 use super::settings::Settings;
 use super::track::Track;
@@ -146,6 +147,19 @@ impl Track {
         }
     }
 
+    /// Returns `true` if this status write shows that its sender manages the Job. A write of conditions that no Job
+    /// controller sets is a checker's. The first write of a log does not show what it changes.
+    #[must_use]
+    pub fn shows_manager(&self, event: &Event, it: &JobEvent) -> bool {
+        let statuses = self.stored.as_ref().zip(it.after.as_ref());
+        let statuses = statuses.map(|(before, after)| (&before.status, &after.status));
+        if statuses.is_some_and(|(before, after)| differ_in_strange_conditions(before, after)) {
+            return false;
+        }
+        let changes = statuses.is_none_or(|(before, after)| before != after);
+        self.is_built_in() || !event.is_accepted() || changes
+    }
+
     /// Returns `true` if this write is a suspender's, which is no manager.
     #[must_use]
     pub fn is_suspenders(&self, event: &Event, it: &JobEvent) -> bool {
@@ -165,6 +179,13 @@ pub fn written(
     findings: &mut Findings,
 ) {
     let advice = judge(track, event, jobs, settings, findings);
+    // Obligations follow from this status.
+    if jobs.1.status.is_decided() {
+        findings.premise(Req::MR08);
+    }
+    if jobs.0.spec.suspend.is_some() {
+        findings.premise(Req::MR13);
+    }
     advise(track, event, &advice);
     let mirror = &mut track.manager.mirror;
     mirror.past.note_status(&jobs.0.status, &jobs.1.status);

@@ -18,6 +18,8 @@ use super::track::Track;
 use super::verdict::Note;
 use super::without_interim;
 
+/// The response to a request that is malformed.
+const BAD_REQUEST: u16 = 400;
 /// The response of an overloaded API server. Clients send the same request again within the sync.
 const TOO_MANY_REQUESTS: u16 = 429;
 
@@ -147,9 +149,10 @@ fn invalid(track: &mut Track, event: &Event, it: &JobEvent, refused: Refused, se
     track.report(event, &write, broken, Vec::new());
 }
 
-/// Returns `true` for a refusal by validation. Webhooks and quotas have other messages.
+/// Returns `true` for a refusal by validation, or of a request that is no Job. Webhooks and quotas have other messages.
 fn is_by_validation(event: &Event, message: &str) -> bool {
-    !event.delivery.injected && message.contains(" is invalid: ")
+    let is_malformed = event.code == BAD_REQUEST && !message.contains("admission webhook");
+    !event.delivery.injected && (is_malformed || message.contains(" is invalid: "))
 }
 
 /// The API server answers 404 only for an object that is gone. The trace shows the Job, so something is missing.

@@ -304,7 +304,9 @@ impl Judge {
             return;
         }
         let is_suspenders = self.tracks.get(&uid).is_some_and(|track| track.is_suspenders(event, it));
-        let by = self.by(event, role, uid, event.is_status && !is_suspenders);
+        let manages =
+            event.is_status && self.tracks.get(&uid).is_some_and(|track| track.shows_manager(event, it));
+        let by = self.by(event, role, uid, manages && !is_suspenders);
         // A refused write of the previous Job with this name shows nothing about this one.
         if by == By::Manager && it.attempted.as_ref().is_none_or(|job| job.uid == uid) {
             self.attended(uid);

@@ -12,6 +12,7 @@ use crate::time::Time;
 pub fn judge_mirrored_times(write: &MirrorWrite<'_>, findings: &mut Findings, advice: &mut Findings) {
     judge_incarnation(write, findings);
     judge_start(write, findings);
+    judge_future(write, findings);
     for condition in &write.new.conditions {
         judge_condition(write, condition, findings, advice);
     }
@@ -56,6 +57,20 @@ fn judge_incarnation(write: &MirrorWrite<'_>, findings: &mut Findings) {
     findings.require(Req::MR04, false, what, expected, format!("{time}{whose}"));
 }
 
+/// MR-14: `startTime` and `completionTime` are not in the future.
+fn judge_future(write: &MirrorWrite<'_>, findings: &mut Findings) {
+    let Some(until) = write.until else { return };
+    let (old, new) = (&write.job.status, write.new);
+    for (what, old, new) in [
+        ("startTime", old.start_time, new.start_time),
+        ("completionTime", old.completion_time, new.completion_time),
+    ] {
+        let Some(time) = new.filter(|_| new != old) else { continue };
+        let expected = Operand::lazy(|| format!("{until}, the time of the response, or earlier"));
+        findings.require(Req::MR14, time <= until.plus(write.skew), what, expected, time);
+    }
+}
+
 fn suspended(status: &JobStatus) -> Option<&Condition> {
     status.condition(&ConditionKind::Suspended)
 }
@@ -96,8 +111,11 @@ fn judge_condition(
     advice: &mut Findings,
 ) {
     let (old, new) = (&write.job.status, write.new);
-    let is_only = |status: &JobStatus| known(status).filter(|it| it.kind == condition.kind).count() <= 1;
-    let is_foreign = matches!(condition.kind, ConditionKind::Other(_));
+    let is_only =
+        |status: &JobStatus| status.conditions.iter().filter(|it| it.kind == condition.kind).count() <= 1;
+    // A changed condition of another actor breaks MR-06.
+    let is_foreign = matches!(&condition.kind, ConditionKind::Other(name) if !write.past.own_types.contains(name))
+        && old.condition(&condition.kind).is_some();
     if is_foreign || old.conditions.contains(condition) || !is_only(old) || !is_only(new) {
         return;
     }
