@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, Read};
 use std::mem;
+use std::sync::atomic::Ordering;
 
 use crate::error::{Defect, Problem};
 use crate::input::Opened;
@@ -11,6 +12,10 @@ use crate::scan::{Scan, Scanned, word};
 /// Limit for a line or a document, in bytes. An API object has at most 1.5 MiB in etcd, and an audit event
 /// holds a few.
 pub(crate) const LONGEST: usize = 64 << 20;
+/// The factor by which compressed data may expand. Audit logs expand by a factor of 20 to 60.
+const MOST_EXPANDED: u64 = 400;
+/// Compressed data may expand to this multiple of the longest document, whatever the factor.
+const UNCHECKED: u64 = 16;
 /// Maximum number of lists within one another whose elements are documents.
 const DEEPEST: usize = 4;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -101,6 +106,7 @@ impl Documents {
         let mut bytes = mem::take(&mut self.text).into_bytes();
         bytes.clear();
         self.line = self.breaks + 1;
+        self.check_expansion()?;
         let found = match self.layout {
             Layout::Lines => self.next_line(&mut bytes)?,
             Layout::Unknown => self.first(&mut bytes)?,
@@ -162,6 +168,7 @@ impl Documents {
 
     /// Skips lines without anything in them, as many at once as are there.
     fn skip_blank_lines(&mut self) -> Result<(), Defect> {
+        let begin = self.bytes;
         loop {
             let buffer = self.fill()?;
             let blank = match buffer.first() {
@@ -175,6 +182,7 @@ impl Documents {
                 buffer[..end].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
             });
             self.consume(end);
+            self.check_blanks(begin)?;
             if blank.is_some() {
                 return Ok(());
             }
@@ -320,14 +328,35 @@ impl Documents {
     }
 
     fn skip_blanks(&mut self) -> Result<(), Defect> {
+        let begin = self.bytes;
         loop {
             let buffer = self.fill()?;
             let (length, blank) = (buffer.len(), buffer.iter().position(|byte| !byte.is_ascii_whitespace()));
             self.consume(blank.unwrap_or(length));
+            self.check_blanks(begin)?;
             if blank.is_some() || length == 0 {
                 return Ok(());
             }
         }
+    }
+
+    /// Checks the number of blanks since a position.
+    fn check_blanks(&self, begin: u64) -> Result<(), Defect> {
+        if self.bytes - begin > self.longest as u64 {
+            let after = (self.breaks + 1).saturating_sub(self.line);
+            return Err(Defect { after, problem: Box::new(Problem::Blank { limit: self.longest }) });
+        }
+        Ok(())
+    }
+
+    /// Checks that compressed data are no bomb: that they do not expand more than logs do.
+    fn check_expansion(&self) -> Result<(), Defect> {
+        let Some(packing) = self.input.packing.name() else { return Ok(()) };
+        let read = self.input.read.load(Ordering::Relaxed);
+        if self.bytes > UNCHECKED * self.longest as u64 && self.bytes / MOST_EXPANDED > read {
+            return Err(Problem::Expanded { packing, most: MOST_EXPANDED }.into());
+        }
+        Ok(())
     }
 
     /// Moves some bytes of the input to the document.
@@ -453,6 +482,42 @@ mod tests {
         let mut spread = documents_of_at_most(12, b"{\n\"a\":\n\"0123456789\"\n}");
         let defect = spread.advance().unwrap_err();
         assert_eq!(spread.line + defect.after, 3);
+    }
+
+    #[test]
+    fn blanks_without_end_are_an_error() {
+        for (text, lines) in
+            [(&b"{}\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n{}"[..], true), (b"[{},                {}]", false)]
+        {
+            let mut blank = documents_of_at_most(12, text);
+            assert!(blank.advance().unwrap());
+            let defect = blank.advance().unwrap_err();
+            assert!(matches!(*defect.problem, Problem::Blank { limit: 12 }), "{lines}");
+        }
+        assert_eq!(all(b"{}\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n{}").len(), 2);
+    }
+
+    #[test]
+    fn data_that_expand_like_no_log_are_an_error() {
+        let lines = b"{\"a\":1}\n".repeat(200_000);
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut packer, &lines).unwrap();
+        let packed = packer.finish().unwrap();
+        assert!(packed.len() * 400 < lines.len());
+        let count = |longest: usize, text: &[u8]| {
+            let mut documents = documents_of_at_most(longest, text);
+            let mut count = 0;
+            loop {
+                match documents.advance() {
+                    Ok(true) => count += 1,
+                    Ok(false) => return Ok(count),
+                    Err(defect) => return Err(defect.problem.to_string()),
+                }
+            }
+        };
+        let error = "expected gzip data of a log, found data that expand more than 400 times; unpack them first, if they are one";
+        assert_eq!(count(1_000, &packed), Err(error.to_owned()));
+        assert_eq!((count(1_000, &lines), count(LONGEST, &packed)), (Ok(200_000), Ok(200_000)));
     }
 
     #[test]

@@ -50,6 +50,22 @@ pub enum Problem {
         /// The maximum.
         limit: usize,
     },
+    /// More blanks between two documents than any log has.
+    #[error("expected a line or a document, found more than {limit} blank bytes")]
+    Blank {
+        /// The maximum.
+        limit: usize,
+    },
+    /// Compressed data expand like no log.
+    #[error(
+        "expected {packing} data of a log, found data that expand more than {most} times; unpack them first, if they are one"
+    )]
+    Expanded {
+        /// Name of the compression.
+        packing: &'static str,
+        /// The maximum.
+        most: u64,
+    },
     /// The input is not UTF-8.
     #[error("expected UTF-8, found other bytes at column {column}{}", if *utf16 { "; the file looks like UTF-16, so convert it to UTF-8" } else { "" })]
     NotUtf8 {

@@ -44,15 +44,17 @@
 //! | `documents`, `scan` | cuts inputs into JSON documents, and lists into their elements |
 //! | `envelope`, `prefix`, `cloud_logging`, `columns`, `unwrap` | takes events out of what log systems put around them |
 //! | `form`, `audit`, `watch`, `lines`, `cursor` | recognise and read the three forms |
-//! | `record`, `request`, `native`, `object` | the types of a record |
+//! | `record`, `request`, `native`, `object`, `detached` | the types of a record |
 //! | `source`, `order`, `reader` | one input; its direction; all inputs, merged |
 //! | `time`, [`parse_duration`] | times and durations as text |
+//! | `redact` | takes secrets out of recorded objects |
 //! | [`files`] | files that only their owner can read |
 
 mod audit;
 mod cloud_logging;
 mod columns;
 mod cursor;
+mod detached;
 mod documents;
 mod duration;
 mod envelope;
@@ -69,6 +71,7 @@ mod parsed;
 mod prefix;
 mod reader;
 mod record;
+mod redact;
 mod request;
 mod scan;
 mod source;
@@ -79,6 +82,7 @@ mod unwrap;
 mod watch;
 mod writer;
 
+pub use detached::DetachedRecord;
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Problem, ReadError};
 pub use input::Input;
@@ -89,6 +93,7 @@ pub use object::{Answer, Object};
 pub use parsed::Skipped;
 pub use reader::{MOST_FILES, Reader};
 pub use record::{Body, Form, Place, Record, Resource, WatchKind, Watched};
+pub use redact::{Redactor, split_documents};
 pub use request::{Actor, Interval, Level, Request, Subresource, Verb};
 pub use source::FileInfo;
 pub use time::parse_micros;

@@ -1,5 +1,6 @@
 //! Merges several inputs into one trace.
 
+use crate::detached::DetachedRecord;
 use crate::error::{Problem, ReadError};
 use crate::input::Input;
 use crate::record::{Form, Record};
@@ -60,6 +61,22 @@ impl Reader {
         reason = "a record borrows from the reader; no iterator can lend"
     )]
     pub fn next(&mut self) -> Result<Option<Record<'_>>, ReadError> {
+        let Some((index, file)) = self.advance()? else { return Ok(None) };
+        Ok(self.sources[index].record(file))
+    }
+
+    /// Returns the next record together with its document, or `None` behind the last one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::next`].
+    pub fn next_detached(&mut self) -> Result<Option<DetachedRecord>, ReadError> {
+        let Some((index, file)) = self.advance()? else { return Ok(None) };
+        Ok(self.sources[index].take_record(file))
+    }
+
+    /// Moves to the next record. Returns the position of its source, also as the number of its file.
+    fn advance(&mut self) -> Result<Option<(usize, u32)>, ReadError> {
         while let Some(index) = self.stale.pop() {
             match self.sources[index].advance() {
                 Err(error) if error.problem.is_emptiness() => self.empty.insert(0, error),
@@ -75,7 +92,7 @@ impl Reader {
         if source.info.form != Some(Form::Watch) {
             self.latest = self.latest.max(source.latest);
         }
-        Ok(source.record(u32::try_from(index).unwrap_or(u32::MAX)))
+        Ok(Some((index, u32::try_from(index).unwrap_or(u32::MAX))))
     }
 
     /// Facts about the inputs, in their order.

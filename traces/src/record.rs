@@ -30,7 +30,7 @@ impl Form {
 }
 
 /// The place of a record in the inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// Position of the file among the inputs, from 0.
     pub file: u32,

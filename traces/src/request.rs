@@ -1,5 +1,7 @@
 //! Requests to the API server, with their responses.
 
+use serde::{Deserialize, Serialize};
+
 use crate::object::{Answer, Object};
 use crate::record::Resource;
 
@@ -111,7 +113,7 @@ impl Level {
 }
 
 /// The verb of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Verb {
     /// POST.
     Create,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::detached::DetachedRecord;
 use crate::documents::{Documents, LONGEST};
 use crate::envelope::{self, Opening};
 use crate::error::{Defect, Problem, ReadError};
@@ -42,6 +43,8 @@ pub(crate) struct Source {
     /// The remaining items of a list, as positions in the current document.
     listed: VecDeque<Range<usize>>,
     is_listed: bool,
+    /// A copy of the current document, for the records that are kept.
+    copy: Option<Arc<str>>,
     /// A position in the current document, and the number of line breaks before it.
     counted: (usize, u64),
     /// Set if the first document is an envelope.
@@ -69,7 +72,7 @@ pub(crate) struct Head {
     pub line: u64,
     held: OwnedRecord,
     /// Its document, unless that is the current one.
-    text: Option<String>,
+    text: Option<Arc<str>>,
 }
 
 impl Head {
@@ -79,7 +82,7 @@ impl Head {
 
     /// Length of the document.
     pub(crate) fn length(&self) -> usize {
-        self.text.as_ref().map_or(0, String::len)
+        self.text.as_ref().map_or(0, |text| text.len())
     }
 }
 
@@ -108,6 +111,7 @@ impl Source {
             state,
             listed: VecDeque::new(),
             is_listed: false,
+            copy: None,
             counted: (0, 0),
             unwrapping: None,
             version: VERSION,
@@ -138,6 +142,23 @@ impl Source {
         Some(Record { place, form, body: head.held.view(text) })
     }
 
+    /// Takes the record that is ready.
+    pub(crate) fn take_record(&mut self, file: u32) -> Option<DetachedRecord> {
+        let (head, form) = (self.head.take()?, self.info.form?);
+        let text = head.text.or_else(|| self.copied())?;
+        let place = Place { file, line: head.line };
+        Some(DetachedRecord { place, form, held: head.held, text })
+    }
+
+    /// A copy of the document of the record that was read last. The items of a list share it.
+    fn copied(&mut self) -> Option<Arc<str>> {
+        if self.copy.is_none() {
+            let State::Open(documents) = &self.state else { return None };
+            self.copy = Some(self.text(documents).into());
+        }
+        self.copy.clone()
+    }
+
     /// The document of the record that was read last.
     fn text<'s>(&'s self, documents: &'s Documents) -> &'s str {
         self.unwrapping.as_ref().map_or(documents.text(), |it| &it.text)
@@ -157,11 +178,8 @@ impl Source {
         while self.order.wants_more() && !matches!(self.state, State::Ended) {
             match self.read() {
                 Ok(Some(head)) if self.info.form == Some(Form::Audit) => {
-                    let text = match &self.state {
-                        State::Open(documents) => self.text(documents).to_owned(),
-                        _ => String::new(),
-                    };
-                    self.order.keep(Head { text: Some(text), ..head }, self.info.records);
+                    let text = self.copied();
+                    self.order.keep(Head { text, ..head }, self.info.records);
                 }
                 Ok(Some(head)) => {
                     self.order.is_as_read();
@@ -234,6 +252,9 @@ impl Source {
 
     /// Reads documents up to the next record. Returns `false` at the end.
     fn seek(&mut self, documents: &mut Documents) -> Result<bool, Defect> {
+        if self.listed.is_empty() {
+            self.copy = None;
+        }
         loop {
             if let Some(unwrapping) = &mut self.unwrapping {
                 match unwrapping.step(documents)? {

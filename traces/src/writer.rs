@@ -56,6 +56,11 @@ impl<W: Write> Writer<W> {
         }
     }
 
+    /// The output, to change what was written to it.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// The output.
     pub fn get_ref(&self) -> &W {
         &self.out
