@@ -18,6 +18,7 @@ macro_rules! catalogue {
     ($($variant:ident = $id:literal [$binds:ident] $level:ident, $judged:expr, $source:literal, $sentence:literal;)*) => {
         /// The requirements, by their ids.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[repr(u16)]
         pub enum Req {
             $(#[doc = $sentence] $variant,)*
@@ -219,7 +220,7 @@ catalogue! {
     MR05 = "MR-05" [Manager] Must, Judged::Truth, "KEP-4368 Status validation; job_controller.go syncJob", "A manager sets startTime once for each unsuspended period, and the write that resumes the Job says Suspended=False and moves startTime.";
     MR06 = "MR-06" [Manager] Must, Judged::Truth, "KEP-4368 Use for MultiKueue", "A manager keeps the conditions that other actors have set.";
     MR07 = "MR-07" [Manager] Must, Judged::Truth, "KEP-4368 Terminating pods and terminal Job conditions", "The terminal condition of a mirrored Job stands beside its interim condition, which should be stored in an earlier write.";
-    MR08 = "MR-08" [Manager] Must, Judged::Pending, "KEP-4368 Terminating pods and terminal Job conditions", "A decided end is reached: without active and terminating pods, the terminal condition follows the interim one.";
+    MR08 = "MR-08" [Manager] Must, Judged::Pending, "KEP-4368 Terminating pods and terminal Job conditions", "A decided end is not taken back and is reached: without active and terminating pods, the terminal condition follows the interim one.";
     MR09 = "MR-09" [Manager] Must, Judged::Audit, "KEP-4368 Status validation", "No status write of a manager is refused by validation or for lack of a permission, and none repeats refused content.";
     MR10 = "MR-10" [Manager] Must, Judged::Truth, "KEP-4368 Use for MultiKueue; API conventions, typical status properties", "At quiescence a manager writes nothing: no status that is stored already, and none that differs in its times alone.";
     MR11 = "MR-11" [Manager] Must, Judged::Truth, "KEP-4368 Terminating pods and terminal Job conditions; KEP-3939 Story 3", "A terminal condition comes with no active, ready or terminating pod, and terminating should be reported by then.";
@@ -227,18 +228,18 @@ catalogue! {
     MR13 = "MR-13" [Manager] Must, Judged::Pending, "KEP-4368 Use for MultiKueue", "At quiescence an unfinished suspended Job has Suspended=True and no active pod, and an unsuspended Job has no Suspended=True.";
     MR14 = "MR-14" [Manager] Must, Judged::Truth, "API conventions, typical status properties; KEP-592 API", "A condition has a status that the API defines and a lastTransitionTime that changes only with the status and is not in the future.";
     MR15 = "MR-15" [Manager] Must, Judged::Audit, "KEP-4368 Proposal; Use for MultiKueue", "A manager that writes status alone writes Jobs of its own only, and changes nothing else but suspend and what a dispatcher owns.";
-    MR20 = "MR-20" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "At quiescence the status here equals the status of the copy, as far as the rules of the manager cluster allow.";
-    MR21 = "MR-21" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "The end of a copy is reported, whatever happens meanwhile.";
-    MR22 = "MR-22" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "A copy that has ended is not created again, and its Job is not dispatched again.";
-    MR23 = "MR-23" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "A copy is identified by more than its name, so that a recreated Job never gets the status of the previous copy.";
-    MR24 = "MR-24" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "A redispatch keeps counters and startTime legal.";
-    MR25 = "MR-25" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "The deletion of the local Job removes exactly its copy.";
-    MR26 = "MR-26" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue; KEP-592 Proposal", "With a TTL on both sides, the end of a copy arrives before the copy is deleted.";
-    MR27 = "MR-27" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "Suspension and resumption pass in both directions without a refused write.";
-    MR30 = "MR-30" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "The sum of several copies counts each pod once, even if a copy leaves, returns, or is replaced.";
-    MR31 = "MR-31" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "The sum fails by the declared rule only, with FailureTarget first, and ends only when no copy has active or terminating pods.";
-    MR32 = "MR-32" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "A copy of an older Kubernetes makes no illegal sum.";
-    MR33 = "MR-33" [Manager] Must, Judged::Not("it spans two clusters, and this version judges the manager cluster alone"), "KEP-4368 Use for MultiKueue", "The order in which copies report does not matter, and an empty list of copies is no end.";
+    MR20 = "MR-20" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "At quiescence the status here equals the status of the copy, as far as the rules of the manager cluster allow.";
+    MR21 = "MR-21" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "The end of a copy is reported, whatever happens meanwhile.";
+    MR22 = "MR-22" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "A copy that has ended is not created again, and its Job is not dispatched again.";
+    MR23 = "MR-23" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "A copy is identified by more than its name, so that a recreated Job never gets the status of the previous copy.";
+    MR24 = "MR-24" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "A redispatch keeps counters and startTime legal.";
+    MR25 = "MR-25" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "The deletion of the local Job removes exactly its copy.";
+    MR26 = "MR-26" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue; KEP-592 Proposal", "With a TTL on both sides, the end of a copy arrives before the copy is deleted.";
+    MR27 = "MR-27" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "Suspension and resumption pass in both directions without a refused write.";
+    MR30 = "MR-30" [Manager] Must, Judged::Not("it concerns sums of several copies, which this version does not judge"), "KEP-4368 Use for MultiKueue", "The sum of several copies counts each pod once, even if a copy leaves, returns, or is replaced.";
+    MR31 = "MR-31" [Manager] Must, Judged::Not("it concerns sums of several copies, which this version does not judge"), "KEP-4368 Use for MultiKueue", "The sum fails by the declared rule only, with FailureTarget first, and ends only when no copy has active or terminating pods.";
+    MR32 = "MR-32" [Manager] Must, Judged::Not("it concerns sums of several copies, which this version does not judge"), "KEP-4368 Use for MultiKueue", "A copy of an older Kubernetes makes no illegal sum.";
+    MR33 = "MR-33" [Manager] Must, Judged::Not("it concerns sums of several copies, which this version does not judge"), "KEP-4368 Use for MultiKueue", "The order in which copies report does not matter, and an empty list of copies is no end.";
     SS01 = "SS-01" [Api] Must, Judged::Truth, "KEP-4368 Job status validation; validation.go", "active, ready, terminating, succeeded and failed are not negative.";
     SS02 = "SS-02" [Api] Must, Judged::Truth, "KEP-2307 API changes; validation.go", "Every UID in uncountedTerminatedPods is non-empty and occurs once across both lists.";
     SS03 = "SS-03" [Api] Must, Judged::Truth, "KEP-4368 Job status validation; validation.go", "SuccessCriteriaMet True and Failed True exclude each other.";

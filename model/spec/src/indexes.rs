@@ -9,12 +9,12 @@
 //! | the one text that a controller writes for a set | `Display` of [`IndexSet`] | PC-19 |
 
 use std::fmt;
-
 /// A completion index.
 pub type Index = u32;
 
 /// A set of indexes, as ascending, disjoint, non-adjacent closed intervals.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IndexSet {
     intervals: Vec<(Index, Index)>,
 }

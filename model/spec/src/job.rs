@@ -3,12 +3,20 @@
 //! Fields have the names of the API in snake case. Values of a newer Kubernetes become `Unknown` variants. Parts that
 //! are only compared are digests: equal values have equal digests.
 
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+mod policies;
+mod sorted;
+
+pub use policies::{
+    ConditionPattern, FailureAction, OnExitCodes, PodFailurePolicy, PodFailureRule, SuccessPolicy,
+    SuccessRule,
+};
+pub use sorted::Conditions;
 
 use crate::indexes::{Index, IndexSet};
 use crate::time::Time;
 use crate::uid::Uid;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// A text of an object, shared between its versions.
 pub type Text = Arc<str>;
@@ -18,6 +26,7 @@ pub const BUILT_IN: &str = "kubernetes.io/job-controller";
 
 /// A `batch/v1` Job.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Job {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -33,12 +42,27 @@ pub struct Job {
     pub deleting: bool,
     /// `metadata.finalizers`.
     pub finalizers: Vec<Text>,
-    /// A digest of `metadata.labels` and `metadata.annotations`.
-    pub metadata_digest: u64,
+    /// `metadata.labels`, `metadata.annotations`, and `metadata.ownerReferences`, shared between versions.
+    pub metadata: Arc<JobMetadata>,
+    /// A digest of `lastProbeTime` of the conditions; 0 if none is set. No rule reads these times, but a change of one is
+    /// a write.
+    pub probes_digest: u64,
     /// `spec`, shared between the versions of one Job.
     pub spec: Arc<JobSpec>,
     /// `status`.
     pub status: JobStatus,
+}
+
+/// Parts of `metadata` that several actors write, each with a digest of its value, sorted by key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct JobMetadata {
+    /// `labels`.
+    pub labels: Vec<(Text, u64)>,
+    /// `annotations`.
+    pub annotations: Vec<(Text, u64)>,
+    /// `ownerReferences`, by kind and name.
+    pub owners: Vec<(Text, u64)>,
 }
 
 impl Hash for Job {
@@ -63,6 +87,7 @@ impl Job {
 
 /// `spec` of a Job, with the defaults that the API server sets. In `JobSpec::default()` no field is set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JobSpec {
     /// `parallelism`.
     pub parallelism: Option<i32>,
@@ -134,6 +159,7 @@ impl JobSpec {
 
 /// `completionMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum CompletionMode {
     /// The Job needs `completions` successes.
     NonIndexed,
@@ -145,6 +171,7 @@ pub enum CompletionMode {
 
 /// `podReplacementPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PodReplacementPolicy {
     /// A pod is replaced as soon as it is being deleted or has failed.
     TerminatingOrFailed,
@@ -154,86 +181,9 @@ pub enum PodReplacementPolicy {
     Unknown,
 }
 
-/// `podFailurePolicy`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct PodFailurePolicy {
-    /// The rules in order; the first match wins (PF-01).
-    pub rules: Vec<PodFailureRule>,
-}
-
-/// A rule of a pod failure policy.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PodFailureRule {
-    /// `action`.
-    pub action: FailureAction,
-    /// `onExitCodes`.
-    pub on_exit_codes: Option<OnExitCodes>,
-    /// `onPodConditions`; empty if it is unset.
-    pub on_pod_conditions: Vec<ConditionPattern>,
-}
-
-impl PodFailureRule {
-    /// A rule that matches one exit code of any container.
-    #[must_use]
-    pub fn on_exit_code(action: FailureAction, code: i32) -> PodFailureRule {
-        let codes = OnExitCodes { container_name: None, is_in: Some(true), values: vec![code] };
-        PodFailureRule { action, on_exit_codes: Some(codes), on_pod_conditions: Vec::new() }
-    }
-}
-
-/// `action` of a pod failure rule (PF-06).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FailureAction {
-    /// The Job fails.
-    FailJob,
-    /// The pod's index fails.
-    FailIndex,
-    /// The failure is not counted.
-    Ignore,
-    /// The failure is counted.
-    Count,
-    /// A value of a newer Kubernetes: the rule is skipped (PF-05).
-    Unknown,
-}
-
-/// `onExitCodes` of a pod failure rule (PF-03).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OnExitCodes {
-    /// `containerName`.
-    pub container_name: Option<Text>,
-    /// `operator`: `true` for `In`, `false` for `NotIn`, `None` for any other value.
-    pub is_in: Option<bool>,
-    /// `values`.
-    pub values: Vec<i32>,
-}
-
-/// A pattern of `onPodConditions` (PF-04).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ConditionPattern {
-    /// `type`.
-    pub kind: Text,
-    /// `status`; the API server sets `True` if it is missing.
-    pub status: Text,
-}
-
-/// `successPolicy`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct SuccessPolicy {
-    /// The rules in order.
-    pub rules: Vec<SuccessRule>,
-}
-
-/// A rule of a success policy (SX-02).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct SuccessRule {
-    /// `succeededIndexes`, as text.
-    pub succeeded_indexes: Option<Text>,
-    /// `succeededCount`.
-    pub succeeded_count: Option<i32>,
-}
-
 /// `selector`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Selector {
     /// `matchLabels`, sorted.
     pub match_labels: Vec<(Text, Text)>,
@@ -243,6 +193,7 @@ pub struct Selector {
 
 /// `template`, divided into the parts that requirements compare (SU-12, SU-13, SP-03, SP-04, PC-15).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Template {
     /// A digest of the whole template.
     pub digest: u64,
@@ -275,6 +226,7 @@ pub struct Template {
 
 /// `restartPolicy` of a pod template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RestartPolicy {
     /// The pod fails if a container fails.
     #[default]
@@ -289,6 +241,7 @@ pub enum RestartPolicy {
 
 /// `status` of a Job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JobStatus {
     /// `active`.
     pub active: i32,
@@ -384,6 +337,7 @@ impl JobStatus {
 
 /// `status.uncountedTerminatedPods`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Uncounted {
     /// The UIDs of succeeded pods that are not counted yet.
     pub succeeded: Vec<Uid>,
@@ -392,7 +346,8 @@ pub struct Uncounted {
 }
 
 /// An entry of `status.conditions`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Condition {
     /// `type`.
     pub kind: ConditionKind,
@@ -408,6 +363,7 @@ pub struct Condition {
 
 /// `type` of a Job condition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ConditionKind {
     /// The terminal condition of a Job that has succeeded.
     Complete,
@@ -453,6 +409,7 @@ impl ConditionKind {
 
 /// `status` of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ConditionStatus {
     /// `True`.
     True,

@@ -51,7 +51,8 @@
 //!     created: Time(0),
 //!     deleting: false,
 //!     finalizers: Vec::new(),
-//!     metadata_digest: 0,
+//!     metadata: Arc::default(),
+//!     probes_digest: 0,
 //!     spec: Arc::new(spec),
 //!     status: JobStatus::default(),
 //! };

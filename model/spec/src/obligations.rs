@@ -6,8 +6,6 @@
 //! These functions decide what is outstanding. The judge adds the time since which it is, and the explorer adds
 //! whether a refusal or a bound of the scope prevents it.
 
-use std::fmt;
-
 use crate::catalogue::Req;
 use crate::guards::counting::delays_finalizer_removal;
 use crate::guards::creation::want_active;
@@ -19,9 +17,11 @@ use crate::pod::Pod;
 use crate::pods::Sums;
 use crate::time::Time;
 use crate::view::View;
+use std::fmt;
 
 /// The kinds of obligations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Obligation {
     /// Remove the finalizers of the pods of a Job that is gone.
     FinalizersOfDeletedJob,

@@ -1,17 +1,17 @@
 //! Pods, reduced to the facts from which a Job controller may decide.
 
-use std::hash::{Hash, Hasher};
-
 use crate::indexes::Index;
 use crate::job::{FailureAction, Text};
 use crate::time::Time;
 use crate::uid::Uid;
+use std::hash::{Hash, Hasher};
 
 /// The tracking finalizer, which keeps a terminated pod until it is counted (KEP-2307, S-16).
 pub const TRACKING_FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 
 /// A pod, reduced to the facts from which a Job controller may decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pod {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -87,6 +87,7 @@ impl Hash for Pod {
 
 /// The first rule of a `podFailurePolicy` that a failed pod matches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PolicyMatch {
     /// No rule matches, or the Job has no policy: the failure counts.
     #[default]
@@ -99,6 +100,7 @@ pub enum PolicyMatch {
 
 /// `status.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Phase {
     /// `Pending`, or an empty phase.
     Pending,

@@ -3,19 +3,19 @@
 //! A Job may own thousands of pods, and most events change one of them. [`Pods::set`] therefore updates every sum
 //! instead of computing it again.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map, btree_set};
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
-
 use crate::indexes::Index;
 use crate::pod::{Phase, Pod, PolicyMatch};
 use crate::uid::Uid;
+use std::collections::{BTreeMap, BTreeSet, btree_map, btree_set};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// The pods of a Job by UID, with sums over them.
 ///
 /// Ownerless pods may be among them. The sums and the classes ([`Pods::unaccounted`], [`Pods::matching_fail_job`])
 /// leave them out.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pods {
     all: BTreeMap<Uid, Pod>,
     sums: Sums,
@@ -26,6 +26,7 @@ pub struct Pods {
 
 /// Sums over the pods that a Job controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sums {
     /// The number of active pods (PC-01).
     pub active: u32,
@@ -39,6 +40,7 @@ pub struct Sums {
 
 /// The number of pods of one completion index that have not terminated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IndexUse {
     /// The number of active pods.
     pub active: u32,

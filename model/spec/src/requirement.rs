@@ -73,6 +73,8 @@ pub enum Judged {
     Audit,
     /// By the obligations that are open when a trace ends.
     Pending,
+    /// By the traces of two clusters: that of the manager and that of its workers.
+    Clusters,
     /// By exploration and tests alone. The text states why no trace shows it.
     Explored(&'static str),
     /// Not by this project. The text states why.
@@ -83,7 +85,7 @@ impl Judged {
     /// Returns whether a trace can show that the requirement is broken.
     #[must_use]
     pub fn by_trace(self) -> bool {
-        matches!(self, Judged::Truth | Judged::View | Judged::Audit | Judged::Pending)
+        matches!(self, Judged::Truth | Judged::View | Judged::Audit | Judged::Pending | Judged::Clusters)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Times with the precision of the Kubernetes API: whole seconds (BO-09).
 
 use std::fmt;
-
 /// Seconds since the Unix epoch.
 ///
 /// The API truncates times to the second. A `Time` from an object is therefore up to one second too early.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Time(pub i64);
 
 impl Time {
@@ -19,6 +19,39 @@ impl Time {
     #[must_use]
     pub fn since(self, earlier: Time) -> i64 {
         self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// Seconds by which the clocks of two machines may differ. A time from one is compared with a time from the other only
+/// beyond that.
+pub const CLOCK_SKEW: i64 = 5;
+
+/// The clocks whose times are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clocks {
+    /// All times are from one clock, as in exploration.
+    One,
+    /// The controller, the API server and each node have their own.
+    Several,
+}
+
+impl Clocks {
+    /// Seconds by which a time of the controller may differ from one of the API server.
+    #[must_use]
+    pub fn skew(self) -> i64 {
+        match self {
+            Clocks::One => 0,
+            Clocks::Several => CLOCK_SKEW,
+        }
+    }
+
+    /// Seconds by which a delay may seem too short. A delay of less than 10 s exists only where all clocks are one.
+    #[must_use]
+    pub fn missing_of(self, delay: i64) -> i64 {
+        match self {
+            Clocks::One => 0,
+            Clocks::Several => (delay / 10).min(1),
+        }
     }
 }
 

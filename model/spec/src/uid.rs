@@ -1,12 +1,12 @@
 //! UIDs of API objects.
 
 use std::fmt;
-
 /// `metadata.uid` as 128 bits.
 ///
 /// Kubernetes generates UUIDs. [`Uid::parse`] hashes any other text, so that traces of fake API servers and of tests
 /// can be judged as well.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Uid(pub u128);
 
 impl Uid {

@@ -13,7 +13,7 @@ use crate::job::{Job, JobSpec};
 use crate::listed::Listed;
 use crate::pod::{Phase, Pod};
 use crate::pods::Pods;
-use crate::time::Time;
+use crate::time::{Clocks, Time};
 
 /// A state of the Job cache and of the Pod cache that one process may have read, and the memory of that process.
 ///
@@ -64,9 +64,8 @@ pub struct View<'a> {
     pub gates: Gates,
     /// The interpretation of pods whose phase has changed after they were recorded.
     pub interpretation: Interpretation,
-    /// Seconds by which the clocks of a node and of the controller may differ from that of the API server. Exploration
-    /// has one clock.
-    pub clock_tolerance: i64,
+    /// The clocks of the times in the view.
+    pub clocks: Clocks,
 }
 
 /// The interpretation of a pod whose phase changes from Failed to Succeeded, or back, after its UID was recorded.
@@ -85,6 +84,7 @@ pub enum Interpretation {
 
 /// The failures that delay the next pod of a Job without limits per index (BO-01, BO-05).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Backoff {
     /// The number of consecutive failures since the last success.
     pub failures: u32,
@@ -116,7 +116,7 @@ impl<'a> View<'a> {
             constants: &Constants::V1_36,
             gates: Gates::ON,
             interpretation: Interpretation::Ideal,
-            clock_tolerance: 0,
+            clocks: Clocks::One,
         }
     }
 

@@ -165,10 +165,10 @@ mod tests {
     #[test]
     fn a_write_of_the_status_keeps_the_specification() {
         let old = stored();
-        let mut sent = Job { generation: 1, status: JobStatus::default(), metadata_digest: 9, ..old.clone() };
+        let mut sent = Job { generation: 1, status: JobStatus::default(), probes_digest: 9, ..old.clone() };
         edit(&mut sent, |spec| spec.parallelism = Some(5));
         let new = status_updated(&old, &sent);
         assert_eq!((new.generation, &new.spec), (7, &old.spec));
-        assert_eq!((&new.status, new.metadata_digest), (&sent.status, 9));
+        assert_eq!((&new.status, new.probes_digest), (&sent.status, 9));
     }
 }

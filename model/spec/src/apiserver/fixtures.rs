@@ -22,7 +22,8 @@ pub(crate) fn job() -> Job {
         created: Time(0),
         deleting: false,
         finalizers: Vec::new(),
-        metadata_digest: 0,
+        metadata: Arc::default(),
+        probes_digest: 0,
         spec: Arc::new(spec),
         status: JobStatus::default(),
     };

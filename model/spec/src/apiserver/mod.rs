@@ -8,7 +8,7 @@
 //! | --- | --- | --- | --- |
 //! | POST of a Job | [`created`] | [`validate_create`] | [`would_refuse_create`] |
 //! | PUT or PATCH of a Job | [`spec_updated`] | [`validate_spec_update`] | [`would_refuse_spec`] |
-//! | PUT or PATCH of `jobs/status` | [`status_updated`] | [`validate_status_update`] | [`would_refuse_status`] |
+//! | PUT or PATCH of `jobs/status` | [`status_updated`] | [`validate_status_update`] | [`would_refuse_status`], [`status_refusals`] |
 //! | DELETE of a Job | [`deleted`] | [`validate_delete`], [`validate_removal`] | – |
 //! | PUT or PATCH with a resourceVersion | – | [`validate_base`] | – |
 //! | DELETE of a pod | [`Pod::delete`](crate::pod::Pod::delete) | [`validate_pod_deletion`] | – |
@@ -50,6 +50,6 @@ pub use effect::{created, defaulted, spec_updated, status_updated};
 pub use precondition::{validate_base, validate_pod_deletion};
 pub use rules::RuleSet;
 pub use spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL};
-pub use status::{validate_status_update, would_refuse_status};
+pub use status::{status_refusals, validate_status_update, would_refuse_status};
 pub use update::{validate_spec_update, would_refuse_spec};
 pub use version::Version;

@@ -48,6 +48,13 @@ pub fn would_refuse_status(rules: &RuleSet, old: &Job, new: &Job) -> Option<Brok
     rules_in_force(rules).find_map(|(req, rule)| rule(&change).refusal(req))
 }
 
+/// All rules for which the server would refuse to write the status of `new` over `old`, as its response lists them.
+#[must_use]
+pub fn status_refusals(rules: &RuleSet, old: &Job, new: &Job) -> Vec<Broken> {
+    let change = Change::between(rules, old, new);
+    rules_in_force(rules).filter_map(|(req, rule)| rule(&change).refusal(req)).collect()
+}
+
 type Rule = (Req, fn(&Change<'_>) -> Outcome);
 
 /// Rules that every version enforces.

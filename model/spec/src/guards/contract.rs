@@ -11,7 +11,7 @@
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
 use crate::guards::status::true_entry;
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Conditions, Job, JobStatus};
 use crate::requirement::{Findings, Operand};
 
 /// Judges a status write by the status before and after it.
@@ -108,13 +108,11 @@ fn same_counts(old: &JobStatus, new: &JobStatus) -> bool {
 
 /// S-12: each condition type has one entry.
 fn judge_condition_types(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let doubled = new
-        .conditions
-        .iter()
-        .find(|condition| entries(new, &condition.kind) > entries(old, &condition.kind).max(1));
+    let (before, after) = (Conditions::of(&old.conditions), Conditions::of(&new.conditions));
+    let is_doubled = |it: &&Condition| after.count(&it.kind) > before.count(&it.kind).max(1);
     findings.premise(Req::S12);
-    let Some(condition) = doubled else { return };
-    let count = entries(new, &condition.kind);
+    let Some(condition) = new.conditions.iter().find(is_doubled) else { return };
+    let count = after.count(&condition.kind);
     let (expected, found) =
         ("one entry for each type", format!("{count} entries of {}", condition.kind.as_str()));
     if appends_withdrawn_interim(old, new, &condition.kind) {
@@ -122,10 +120,6 @@ fn judge_condition_types(old: &JobStatus, new: &JobStatus, findings: &mut Findin
     } else {
         findings.require(Req::S12, false, "conditions", expected, found);
     }
-}
-
-fn entries(status: &JobStatus, kind: &ConditionKind) -> usize {
-    status.conditions.iter().filter(|condition| condition.kind == *kind).count()
 }
 
 /// Returns whether the write has the exact pattern of the known deviation S-12.
@@ -185,9 +179,8 @@ fn judge_completion_time(old: &JobStatus, new: &JobStatus, findings: &mut Findin
 ///
 /// The explorer's controllers set conditions to the statuses that their decisions have, so that it does not ask.
 pub fn judge_condition_statuses(old: &JobStatus, new: &JobStatus, executor: bool, findings: &mut Findings) {
-    let stays = |condition: &Condition| {
-        old.conditions.iter().any(|was| (&was.kind, was.status) == (&condition.kind, condition.status))
-    };
+    let before = Conditions::of(&old.conditions);
+    let stays = |condition: &Condition| before.has(&condition.kind, condition.status);
     for condition in new.conditions.iter().filter(|condition| !stays(condition)) {
         let (fits, expected) = match (&condition.kind, condition.status) {
             (ConditionKind::Other(_), _) => continue,

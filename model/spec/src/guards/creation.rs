@@ -168,8 +168,8 @@ fn judge_global_backoff(view: &View<'_>, pod: &Pod, findings: &mut Findings) {
 fn judge_delay(req: Req, view: &View<'_>, pod: &Pod, last: Time, delay_ms: i64, findings: &mut Findings) {
     // Both times are truncated to seconds, so that a part of a second does not show.
     let (elapsed, delay) = (latest_creation(view, pod).since(last), delay_ms / 1000);
-    // The failure has the time of a node. Short delays exist only where all clocks are one.
-    let has_passed = elapsed + view.clock_tolerance.min(delay / 10) >= delay;
+    // The failure has the time of a node.
+    let has_passed = elapsed + view.clocks.missing_of(delay) >= delay;
     findings.require(
         if has_passed { req } else { of_early_creation(req, view, last) },
         has_passed,

@@ -4,29 +4,33 @@
 //! | --- | --- | --- |
 //! | status write: counters and indexes (`mirror_counts.rs`) | MR-01, MR-02, MR-03, MR-11, MR-12 | the truth |
 //! | the same: times (`mirror_times.rs`) | MR-04, MR-05, MR-14 | the truth, and the response |
-//! | the same: conditions ([`judge_mirror`]) | MR-06, MR-07, TC-03 | the truth |
+//! | the same: conditions ([`judge_mirror`]) | MR-06, MR-07, MR-08, TC-03 | the truth |
+//! | the same: the end comes late ([`judge_delay`]) | MR-08 | the truth, and the time of the manager's requests |
 //! | status write without effect, or of times alone ([`judge_idle`]) | MR-10 | the truth, and the writes before |
 //! | refused status write ([`judge_refusal`], [`judge_missing_permission`]) | MR-09 | the response |
 //! | write to the main resource ([`judge_main_write`]) | MR-15 | the truth |
+//! | any write that changes metadata (`mirror_metadata.rs`) | MR-15 | the truth, and who has set what |
 //!
 //! Such a manager copies what it sees on another cluster. It misses states, so that several steps come in one write. The
 //! rules therefore compare stored objects, and none asks for a step of its own. Some recommendations may be missed together
 //! with a state: they are advice, and no findings.
+
+use std::collections::BTreeSet;
 
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
 use crate::guards::mirror_counts::judge_mirrored_counts;
 use crate::guards::mirror_times::judge_mirrored_times;
 use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Template, Text};
+use crate::job::{
+    Condition, ConditionKind, ConditionStatus, Conditions, Job, JobSpec, JobStatus, Template, Text,
+};
 use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 
-/// Seconds by which clocks of two clusters may differ, unless the user grants more (MR-04).
-pub const SKEW: i64 = 5;
-
 /// The past of a Job, as far as its writes have shown it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Past {
     /// The times in the last status of the previous Job with this name.
     pub former: Vec<Time>,
@@ -35,7 +39,7 @@ pub struct Past {
     /// The highest parallelism so far.
     pub parallelism: u32,
     /// The types of conditions that no Job controller sets, and that the manager has set.
-    pub own_types: Vec<Text>,
+    pub own_types: BTreeSet<Text>,
     /// The number of idle writes in a row: those that changed nothing or times alone.
     pub idle: u32,
 }
@@ -61,11 +65,10 @@ impl Past {
     /// Notes a status write of the manager.
     pub fn note_status(&mut self, old: &JobStatus, new: &JobStatus) {
         self.idle = if differs_in_times_alone(old, new) { self.idle + 1 } else { 0 };
-        for condition in new.conditions.iter().filter(|condition| !old.conditions.contains(condition)) {
-            if let ConditionKind::Other(name) = &condition.kind
-                && !self.own_types.contains(name)
-            {
-                self.own_types.push(name.clone());
+        let before = Conditions::of(&old.conditions);
+        for condition in new.conditions.iter().filter(|condition| !before.contains(condition)) {
+            if let ConditionKind::Other(name) = &condition.kind {
+                self.own_types.insert(name.clone());
             }
         }
     }
@@ -94,6 +97,7 @@ pub fn judge_mirror(write: &MirrorWrite<'_>, findings: &mut Findings, advice: &m
     judge_mirrored_times(write, findings, advice);
     judge_foreign_conditions(write, findings);
     judge_interim(&write.job.status, write.new, findings, advice);
+    judge_kept_decision(&write.job.status, write.new, findings);
     if differs_in_times_alone(&write.job.status, write.new) {
         judge_idle("times alone", write.past.idle, findings, advice);
     }
@@ -102,16 +106,17 @@ pub fn judge_mirror(write: &MirrorWrite<'_>, findings: &mut Findings, advice: &m
 /// MR-06: conditions of other actors are kept as they are. The types that no Job controller sets belong to others, unless
 /// the manager has set them itself.
 fn judge_foreign_conditions(write: &MirrorWrite<'_>, findings: &mut Findings) {
+    let after = Conditions::of(&write.new.conditions);
     for condition in &write.job.status.conditions {
         let ConditionKind::Other(name) = &condition.kind else { continue };
         if write.past.own_types.contains(name) {
             continue;
         }
-        let found = || match write.new.condition(&condition.kind) {
-            None => format!("no {name}"),
-            Some(_) => format!("another {name}"),
+        let found = || match after.count(&condition.kind) {
+            0 => format!("no {name}"),
+            _ => format!("another {name}"),
         };
-        let kept = write.new.conditions.contains(condition);
+        let kept = after.contains(condition);
         let expected = Operand::lazy(|| format!("{name} as before"));
         findings.require(Req::MR06, kept, "a condition of another actor", expected, Operand::lazy(found));
     }
@@ -140,6 +145,35 @@ fn judge_interim(old: &JobStatus, new: &JobStatus, findings: &mut Findings, advi
             judge_text(Req::TC03, TERMINAL_TEXT, first, second, findings);
         }
     }
+}
+
+/// MR-08: a decided end is not taken back.
+fn judge_kept_decision(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    for kind in [
+        ConditionKind::SuccessCriteriaMet,
+        ConditionKind::FailureTarget,
+        ConditionKind::Complete,
+        ConditionKind::Failed,
+    ] {
+        if has_true(old, &kind) {
+            let found = Operand::lazy(|| match new.condition(&kind) {
+                None => format!("no {}", kind.as_str()),
+                Some(_) => format!("{} is not True", kind.as_str()),
+            });
+            let expected = Operand::lazy(|| format!("{} stays", kind.as_str()));
+            findings.require(Req::MR08, has_true(new, &kind), "a decided end", expected, found);
+        }
+    }
+}
+
+/// MR-08: the terminal condition follows within the patience of this rule.
+///
+/// `worked` is the time that the manager has worked since nothing was left to wait for. `patience` is the maximum. Both are
+/// in seconds.
+pub fn judge_delay(worked: i64, patience: i64, findings: &mut Findings) {
+    let expected = Operand::lazy(|| format!("at most {patience} s of the manager's work after the decision"));
+    let found = Operand::lazy(|| format!("{worked} s"));
+    findings.require(Req::MR08, worked <= patience, "delay of the terminal condition", expected, found);
 }
 
 /// MR-10: at quiescence nothing is written. The first idle write may come from a cache that lagged, and is advice. The

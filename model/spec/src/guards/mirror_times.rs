@@ -2,9 +2,11 @@
 //!
 //! The clock of another cluster has set them. They may differ by [`MirrorWrite::skew`] from the clock of this one.
 
+use std::collections::BTreeSet;
+
 use crate::catalogue::Req;
 use crate::guards::mirror::MirrorWrite;
-use crate::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Conditions, JobStatus};
 use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 
@@ -13,8 +15,13 @@ pub fn judge_mirrored_times(write: &MirrorWrite<'_>, findings: &mut Findings, ad
     judge_incarnation(write, findings);
     judge_start(write, findings);
     judge_future(write, findings);
+    let old = Conditions::of(&write.job.status.conditions);
+    let new = Conditions::of(&write.new.conditions);
     for condition in &write.new.conditions {
-        judge_condition(write, condition, findings, advice);
+        let is_only = old.count(&condition.kind) <= 1 && new.count(&condition.kind) <= 1;
+        if is_only && !old.contains(condition) {
+            judge_condition(write, old.only(&condition.kind), condition, findings, advice);
+        }
     }
 }
 
@@ -39,7 +46,7 @@ pub fn all_times(status: &JobStatus) -> Vec<Time> {
 /// MR-04: no time that the write sets is before the creation of the Job, with a grant for another clock. The times of the
 /// previous Job with this name get no grant.
 fn judge_incarnation(write: &MirrorWrite<'_>, findings: &mut Findings) {
-    let stored = all_times(&write.job.status);
+    let stored: BTreeSet<Time> = times(&write.job.status).map(|(_, time)| time).collect();
     let created = write.job.created;
     let is_early = |time: Time| {
         let is_former = write.past.former.contains(&time);
@@ -103,20 +110,18 @@ fn judge_start(write: &MirrorWrite<'_>, findings: &mut Findings) {
 /// the status alone.
 ///
 /// A condition that changed and changed back between two writes has a later time. That is possible for Suspended only,
-/// and gives advice.
+/// and gives advice. `before`: the stored condition of this type.
 fn judge_condition(
     write: &MirrorWrite<'_>,
+    before: Option<&Condition>,
     condition: &Condition,
     findings: &mut Findings,
     advice: &mut Findings,
 ) {
-    let (old, new) = (&write.job.status, write.new);
-    let is_only =
-        |status: &JobStatus| status.conditions.iter().filter(|it| it.kind == condition.kind).count() <= 1;
     // A changed condition of another actor breaks MR-06.
     let is_foreign = matches!(&condition.kind, ConditionKind::Other(name) if !write.past.own_types.contains(name))
-        && old.condition(&condition.kind).is_some();
-    if is_foreign || old.conditions.contains(condition) || !is_only(old) || !is_only(new) {
+        && before.is_some();
+    if is_foreign {
         return;
     }
     let is_defined = condition.status != ConditionStatus::Undefined;
@@ -136,7 +141,7 @@ fn judge_condition(
         let expected = Operand::lazy(|| format!("{until}, the time of the response, or earlier"));
         findings.require(Req::MR14, time <= until.plus(write.skew), what, expected, time);
     }
-    let before = old.condition(&condition.kind).filter(|before| before.status == condition.status);
+    let before = before.filter(|before| before.status == condition.status);
     let Some(stored) = before.and_then(|before| before.last_transition_time).filter(|stored| *stored != time)
     else {
         return;

@@ -10,7 +10,7 @@
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, JobStatus};
 use crate::requirement::{Findings, Operand};
-use crate::time::Time;
+use crate::time::{CLOCK_SKEW, Time};
 use crate::view::View;
 
 /// Judges `startTime` and the condition Suspended in a status write of an executor.
@@ -138,7 +138,7 @@ fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &
         return;
     }
     // The time of the controller is compared with times of the API server.
-    let tolerance = view.clock_tolerance;
+    let tolerance = view.clocks.skew();
     findings.require(
         Req::SU04,
         start.plus(tolerance) >= view.job.created
@@ -161,8 +161,8 @@ fn judge_start_time(view: &View<'_>, new: &JobStatus, resumed: bool, findings: &
 
 /// SU-04: a resumption sets `startTime` to the present time, which is not before the version of the Job that was read.
 ///
-/// `since` is the time at which that version was written. It comes from another clock than `startTime`, which is also
-/// truncated to the second. `startTime` may therefore be 1 s earlier, if the condition Suspended shows no later time.
+/// `since` is the time at which that version was written. It comes from another clock than `startTime`, which may
+/// therefore be earlier, if the condition Suspended shows no later time.
 pub fn judge_resumption_time(old: &JobStatus, new: &JobStatus, since: Option<Time>, findings: &mut Findings) {
     let resumed =
         suspended(old) == Some(ConditionStatus::True) && suspended(new) == Some(ConditionStatus::False);
@@ -170,7 +170,7 @@ pub fn judge_resumption_time(old: &JobStatus, new: &JobStatus, since: Option<Tim
     let transition =
         new.condition(&ConditionKind::Suspended).and_then(|condition| condition.last_transition_time);
     let as_late = transition.is_none_or(|transition| start >= transition);
-    let earliest = if as_late { since.plus(-1) } else { since };
+    let earliest = if as_late { since.plus(-CLOCK_SKEW) } else { since };
     let what = "startTime, no earlier than the Job that was resumed";
     findings.require(Req::SU04, start >= earliest, what, since, start);
 }
@@ -212,4 +212,52 @@ fn status_text(status: Option<ConditionStatus>) -> &'static str {
 
 fn time_text(status: &JobStatus) -> Operand {
     status.start_time.map_or(Operand::Words("none"), Operand::Time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apiserver::fixtures::job;
+    use crate::pods::Pods;
+    use crate::time::Clocks;
+
+    fn is_start_admitted(clocks: Clocks, seconds: i64) -> bool {
+        let (mut job, pods) = (job(), Pods::default());
+        job.created = Time(1000);
+        let view = View { clocks, latest: Some(Time(1002)), ..View::of(&job, &pods) };
+        let mut findings = Findings::default();
+        let new = JobStatus { start_time: Some(Time(seconds)), ..JobStatus::default() };
+        judge_start_time(&view, &new, false, &mut findings);
+        findings.broken.is_empty()
+    }
+
+    #[test]
+    fn clocks_of_several_machines_may_differ_by_some_seconds() {
+        let admitted = |clocks, all: [i64; 4]| all.map(|seconds| is_start_admitted(clocks, seconds));
+        assert_eq!(admitted(Clocks::Several, [994, 995, 1007, 1008]), [false, true, true, false]);
+        assert_eq!(admitted(Clocks::One, [999, 1000, 1002, 1003]), [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_resumption_may_seem_earlier_only_if_both_times_do() {
+        let suspended = |status, start, transition| {
+            let mut new = JobStatus { start_time: start, ..JobStatus::default() };
+            new.conditions.push(crate::job::Condition {
+                kind: ConditionKind::Suspended,
+                status,
+                reason: "".into(),
+                message: "".into(),
+                last_transition_time: Some(Time(transition)),
+            });
+            new
+        };
+        let old = suspended(ConditionStatus::True, None, 900);
+        let judged = |start, transition| {
+            let new = suspended(ConditionStatus::False, Some(Time(start)), transition);
+            let mut findings = Findings::default();
+            judge_resumption_time(&old, &new, Some(Time(1000)), &mut findings);
+            findings.broken.is_empty()
+        };
+        assert!(judged(996, 996) && !judged(994, 994) && !judged(996, 1000));
+    }
 }

@@ -12,12 +12,9 @@
 //! The explorer stamps every write with its own clock. Its writes cannot break these rules, and it does not ask them.
 
 use crate::catalogue::Req;
-use crate::job::{Condition, ConditionKind, ConditionStatus, Job, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Conditions, Job, JobStatus};
 use crate::requirement::{Findings, Operand};
-use crate::time::Time;
-
-/// Seconds by which a time may be outside its bounds.
-pub const TOLERANCE: i64 = 5;
+use crate::time::{CLOCK_SKEW, Time};
 
 /// The times between which a status write was computed, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,8 +35,8 @@ pub fn judge_times(old: &Job, new: &JobStatus, bounds: Bounds, is_named: bool, f
     let shown = latest_time(&old.status).filter(|_| bounds.are_own).max(Some(old.created));
     let judge = |req, what, time: Time, read: Option<Time>, findings: &mut Findings| {
         let from = shown.max(read);
-        let early = from.is_some_and(|from| time.plus(TOLERANCE) < from);
-        let late = bounds.until.is_some_and(|until| until.plus(TOLERANCE) < time);
+        let early = from.is_some_and(|from| time.plus(CLOCK_SKEW) < from);
+        let late = bounds.until.is_some_and(|until| until.plus(CLOCK_SKEW) < time);
         findings.require(req, !early && !late, what, Operand::lazy(|| between(from, bounds.until)), time);
     };
     // `judge_resumption_time` judges the startTime of a resumed Job, and a view judges whether it is too late.
@@ -54,7 +51,8 @@ pub fn judge_times(old: &Job, new: &JobStatus, bounds: Bounds, is_named: bool, f
     }
     let is_own = |condition: &&Condition| is_named || condition.status == ConditionStatus::True;
     let conditions = new.conditions.iter().filter(is_own);
-    for condition in conditions.filter(|condition| is_judged(condition, &old.status, new)) {
+    let (all_old, all_new) = (Conditions::of(&old.status.conditions), Conditions::of(&new.conditions));
+    for condition in conditions.filter(|condition| is_judged(condition, &all_old, &all_new)) {
         let before = old.status.condition(&condition.kind).filter(|before| before.status == condition.status);
         match (before, condition.last_transition_time) {
             (Some(before), found) => judge_unmoved(before, found, findings),
@@ -75,7 +73,7 @@ pub fn judge_times(old: &Job, new: &JobStatus, bounds: Bounds, is_named: bool, f
 pub fn judge_by_later_event(status: &JobStatus, later: Time, findings: &mut Findings) {
     if let Some(latest) = latest_time(status) {
         let expected = Operand::lazy(|| format!("at most {later}, the time of a later event"));
-        let is_past = latest <= later.plus(TOLERANCE);
+        let is_past = latest <= later.plus(CLOCK_SKEW);
         findings.require(Req::TC15, is_past, "latest time in the status", expected, latest);
     }
 }
@@ -89,11 +87,9 @@ fn judge_unmoved(before: &Condition, found: Option<Time>, findings: &mut Finding
 
 /// Returns whether a condition is one of the Job controllers. With several conditions of one type, nothing shows which
 /// became which.
-fn is_judged(condition: &Condition, old: &JobStatus, new: &JobStatus) -> bool {
-    let is_only = |status: &JobStatus| {
-        status.conditions.iter().filter(|other| other.kind == condition.kind).count() <= 1
-    };
-    !matches!(condition.kind, ConditionKind::Other(_)) && is_only(old) && is_only(new)
+fn is_judged(condition: &Condition, old: &Conditions<'_>, new: &Conditions<'_>) -> bool {
+    let kind = &condition.kind;
+    !matches!(kind, ConditionKind::Other(_)) && old.count(kind) <= 1 && new.count(kind) <= 1
 }
 
 fn latest_time(status: &JobStatus) -> Option<Time> {
@@ -116,9 +112,9 @@ fn transition_of(kind: &ConditionKind) -> &'static str {
 fn between(from: Option<Time>, until: Option<Time>) -> String {
     let time = |time: Time| time.to_string();
     match (from.map(time), until.map(time)) {
-        (Some(from), Some(until)) => format!("between {from} and {until}, give or take {TOLERANCE} s"),
-        (Some(from), None) => format!("{from} or later, give or take {TOLERANCE} s"),
-        (None, Some(until)) => format!("{until} or earlier, give or take {TOLERANCE} s"),
+        (Some(from), Some(until)) => format!("between {from} and {until}, give or take {CLOCK_SKEW} s"),
+        (Some(from), None) => format!("{from} or later, give or take {CLOCK_SKEW} s"),
+        (None, Some(until)) => format!("{until} or earlier, give or take {CLOCK_SKEW} s"),
         (None, None) => "any time".to_owned(),
     }
 }

@@ -26,7 +26,8 @@ fn job(spec: JobSpec, status: JobStatus) -> Job {
         created: Time(0),
         deleting: false,
         finalizers: Vec::new(),
-        metadata_digest: 0,
+        metadata: Arc::default(),
+        probes_digest: 0,
         spec: Arc::new(spec),
         status,
     }

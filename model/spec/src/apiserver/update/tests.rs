@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use super::super::effect::{spec_updated, status_updated};
 use super::super::fixtures::{decide, edit, indexed, job};
 use super::*;
-use crate::job::{PodFailurePolicy, PodReplacementPolicy, SuccessPolicy, SuccessRule};
+use crate::job::{JobMetadata, PodFailurePolicy, PodReplacementPolicy, SuccessPolicy, SuccessRule};
 use crate::time::Time;
 
 const RULES: RuleSet = RuleSet::V1_36;
@@ -120,9 +122,11 @@ fn ss32_main_resource_keeps_the_stored_status() {
 #[test]
 fn mb12_status_write_takes_metadata_but_no_specification() {
     let (old, mut sent) = (job(), suspended());
-    (sent.metadata_digest, sent.status.active) = (7, 1);
+    let labels = vec![("team".into(), 7)];
+    sent.metadata = Arc::new(JobMetadata { labels, ..JobMetadata::default() });
+    sent.status.active = 1;
     let new = status_updated(&old, &sent);
-    assert_eq!((new.metadata_digest, new.status.active, new.spec), (7, 1, old.spec));
+    assert_eq!((new.metadata, new.status.active, new.spec), (sent.metadata, 1, old.spec));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::Uid;
 use crate::apiserver::fixtures::job;
 use crate::job::{CompletionMode, SuccessPolicy, Uncounted};
 use crate::obligations::{Obligation, mirrored};
+use crate::time::CLOCK_SKEW;
 
 const CREATED: i64 = 1000;
 
@@ -44,7 +45,7 @@ fn started() -> JobStatus {
 /// The broken rules, then those whose advice is not followed.
 fn judged(job: &Job, new: &JobStatus, past: &Past) -> (Vec<Req>, Vec<Req>) {
     let (mut findings, mut advice) = (Findings::new(), Findings::new());
-    let write = MirrorWrite { job, new, until: Some(Time(1020)), skew: SKEW, past };
+    let write = MirrorWrite { job, new, until: Some(Time(1020)), skew: CLOCK_SKEW, past };
     judge_mirror(&write, &mut findings, &mut advice);
     let ids = |findings: Findings| findings.broken.iter().map(|broken| broken.req).collect();
     (ids(findings), ids(advice))
@@ -143,8 +144,8 @@ fn a_counter_rises_with_each_uid_that_leaves_and_never_falls() {
 fn times_belong_to_this_job() {
     let job = stored(JobStatus::default());
     let start = |time| JobStatus { start_time: Some(Time(time)), ..JobStatus::default() };
-    assert_eq!(broken(&job, &start(CREATED - SKEW)), []);
-    assert_eq!(broken(&job, &start(CREATED - SKEW - 1)), [Req::MR04]);
+    assert_eq!(broken(&job, &start(CREATED - CLOCK_SKEW)), []);
+    assert_eq!(broken(&job, &start(CREATED - CLOCK_SKEW - 1)), [Req::MR04]);
     // The times of the previous Job get no grant.
     let known = Past { former: vec![Time(CREATED - 1)], ..past() };
     assert_eq!(judged(&job, &start(CREATED - 1), &known).0, [Req::MR04]);

@@ -1,0 +1,280 @@
+//! The contract of a manager between two clusters: a Job here, and its copies on workers (MR-20 to MR-27,
+//! `docs/reference/managers.md`).
+//!
+//! | requirement | compared | decided by |
+//! | --- | --- | --- |
+//! | MR-20 | the last statuses, where neither has changed for a while | [`judge_copies`] |
+//! | MR-21 | the end of a copy and the end of the Job | the same |
+//! | MR-22 | the end of a copy and the creation of the next one | the same |
+//! | MR-23 | the times in the status and those of copies of another Job with this name | the same |
+//! | MR-24, MR-27 | refused status writes after a redispatch, and after a change of `suspend` | the same |
+//! | MR-25 | the removal of the Job and that of its copies | the same |
+//! | MR-26 | the removal of a copy by its TTL and the end of the Job | the same |
+//!
+//! Clocks of two clusters differ, so times are compared with the skew that the user grants. An end, a difference or a
+//! removal counts only if the manager was seen to work afterwards for as long as it may take.
+
+use crate::catalogue::Req;
+use crate::job::{ConditionKind, JobStatus};
+use crate::requirement::Findings;
+use crate::time::Time;
+
+/// A span of time in microseconds since 1970, or a point in it.
+pub type Micros = i64;
+
+/// The bounds of what is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Grants {
+    /// The time that a manager may take.
+    pub patience: Micros,
+    /// The difference between the clocks of two clusters.
+    pub skew: Micros,
+}
+
+/// A copy of a Job on a worker.
+#[derive(Clone, Debug)]
+pub struct Copy<'a> {
+    /// The number of its worker.
+    pub worker: usize,
+    /// Its creation.
+    pub created: Micros,
+    /// Its last status.
+    pub status: &'a JobStatus,
+    /// The last change of its status.
+    pub changed: Micros,
+    /// The first status with a terminal condition.
+    pub ended: Option<Micros>,
+    /// Its deletion or removal.
+    pub gone: Option<Micros>,
+    /// Its removal, if the TTL-after-finished controller has deleted it. A finalizer may have kept it until then.
+    pub expired: Option<Micros>,
+    /// The time up to which the trace of its worker reaches.
+    pub seen_until: Micros,
+    /// `spec.suspend` is true.
+    pub is_suspended: bool,
+}
+
+/// A Job whose manager writes status alone.
+#[derive(Clone, Debug)]
+pub struct Local<'a> {
+    /// Its last status.
+    pub status: &'a JobStatus,
+    /// The last change of its status.
+    pub changed: Micros,
+    /// The first status with a terminal condition.
+    pub ended: Option<Micros>,
+    /// Its deletion or removal.
+    pub gone: Option<Micros>,
+    /// `spec.suspend` is true.
+    pub is_suspended: bool,
+    /// The last change of `spec.suspend`.
+    pub suspend_changed: Option<Micros>,
+    /// Its specification has a TTL.
+    pub has_ttl: bool,
+    /// The last request of its manager, for any Job.
+    pub worked: Option<Micros>,
+    /// Status writes that validation refused, without an accepted one after them.
+    pub refused: Vec<Micros>,
+    /// The copies, in the order of their creation.
+    pub copies: Vec<Copy<'a>>,
+    /// `startTime` and `completionTime` of copies of other Jobs with this name.
+    pub foreign_times: Vec<Time>,
+    /// `startTime` and `completionTime` that its own copies have had.
+    pub own_times: Vec<Time>,
+    /// The creator of the copies has deleted a Job of somebody else, with this name.
+    pub deletes_foreign: bool,
+}
+
+impl Copy<'_> {
+    /// Returns `true` if the trace of its worker shows what happened long after this time.
+    fn is_seen_after(&self, since: Micros, grants: Grants) -> bool {
+        self.seen_until >= since.saturating_add(grants.patience).saturating_sub(grants.skew)
+    }
+}
+
+impl Local<'_> {
+    /// Returns `true` if the manager has worked for long after this time.
+    fn has_had_time(&self, since: Micros, grants: Grants) -> bool {
+        self.worked.is_some_and(|worked| worked >= since.saturating_add(grants.patience))
+    }
+
+    /// Status writes that were refused after this time, if there are several.
+    fn refused_since(&self, since: Micros) -> usize {
+        self.refused.iter().filter(|at| **at >= since).count()
+    }
+}
+
+/// Judges a Job beside its copies.
+pub fn judge_copies(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    if !local.copies.is_empty() {
+        judge_equality(local, grants, findings);
+        judge_end(local, grants, findings);
+        judge_repetition(local, grants, findings);
+        judge_refusals(local, findings);
+        judge_removal(local, grants, findings);
+        judge_expiry(local, grants, findings);
+    }
+    judge_identity(local, findings);
+}
+
+/// MR-20: at quiescence the status equals that of the last copy. After a redispatch the counters contain those of earlier
+/// copies.
+fn judge_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let Some(copy) = local.copies.last().filter(|copy| copy.gone.is_none() && local.gone.is_none()) else {
+        return;
+    };
+    let since = local.changed.max(copy.changed);
+    let rests = local.has_had_time(since, grants) && copy.is_seen_after(since, grants);
+    if !rests || copy.is_suspended != local.is_suspended {
+        return;
+    }
+    let difference = difference(local.status, copy.status, local.copies.len() == 1, local.is_suspended);
+    let holds = difference.is_none();
+    let expected = difference.as_ref().map_or_else(String::new, |(_, _, copied)| copied.clone());
+    let (what, found) = difference.map_or(("status", String::new()), |(what, found, _)| (what, found));
+    findings.require(Req::MR20, holds, what, expected, found);
+}
+
+/// The first field that differs: its name, its value here, and its value in the copy.
+fn difference(
+    here: &JobStatus,
+    copy: &JobStatus,
+    is_only_copy: bool,
+    is_suspended: bool,
+) -> Option<(&'static str, String, String)> {
+    let number = |name, mine: i32, theirs: i32| {
+        (mine != theirs).then(|| (name, mine.to_string(), format!("{theirs}, as in the copy")))
+    };
+    let living = || {
+        number("status.active", here.active, copy.active)
+            .or_else(|| number("status.ready", here.ready.unwrap_or(0), copy.ready.unwrap_or(0)))
+    };
+    let counted = || {
+        number("status.succeeded", here.succeeded, copy.succeeded)
+            .or_else(|| number("status.failed", here.failed, copy.failed))
+    };
+    let started = || {
+        let time = |time: Option<Time>| time.map_or_else(|| "none".to_owned(), |time| time.to_string());
+        let (mine, theirs) = (time(here.start_time), time(copy.start_time));
+        (mine != theirs).then(|| ("status.startTime", mine, format!("{theirs}, as in the copy")))
+    };
+    let stands = |status: &JobStatus, kind: &ConditionKind| status.is_true(kind);
+    let condition = || {
+        DECISIONS.iter().find(|(kind, _)| stands(here, kind) != stands(copy, kind)).map(|(kind, name)| {
+            let word = |status| if stands(status, kind) { "True" } else { "not True" };
+            (*name, word(here).to_owned(), format!("{}, as in the copy", word(copy)))
+        })
+    };
+    condition()
+        .or_else(living)
+        .or_else(|| is_only_copy.then(counted).flatten())
+        .or_else(|| (is_only_copy && !is_suspended).then(started).flatten())
+}
+
+/// The conditions that decide a Job.
+const DECISIONS: [(ConditionKind, &str); 4] = [
+    (ConditionKind::Complete, "condition Complete"),
+    (ConditionKind::Failed, "condition Failed"),
+    (ConditionKind::SuccessCriteriaMet, "condition SuccessCriteriaMet"),
+    (ConditionKind::FailureTarget, "condition FailureTarget"),
+];
+
+/// MR-21: the end of a copy arrives, and it is the end of a copy.
+fn judge_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let mut ended = local.copies.iter().filter_map(|copy| Some((copy.ended?, copy.status)));
+    let Some((first, _)) = ended.clone().min_by_key(|(at, _)| *at) else { return };
+    let what = "terminal condition of the Job";
+    if local.ended.is_some() {
+        let is_failed = |status: &JobStatus| status.is_true(&ConditionKind::Failed);
+        let fits = ended.any(|(_, status)| is_failed(status) == is_failed(local.status));
+        let word = |failed: bool| if failed { "Failed" } else { "Complete" };
+        let failed = is_failed(local.status);
+        findings.require(Req::MR21, fits, what, word(!failed), word(failed));
+        return;
+    }
+    let is_late = local.gone.is_none() && local.has_had_time(first, grants);
+    let found = "none, although the manager was active for 120 s or more after the end of the copy";
+    findings.require(Req::MR21, !is_late, what, "that of its copy", found);
+}
+
+/// MR-22: nothing is created again after the end of a copy.
+fn judge_repetition(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    for (position, copy) in local.copies.iter().enumerate() {
+        let Some(ended) = copy.ended else { continue };
+        let is_again = |later: &&Copy<'_>| {
+            let skew = if later.worker == copy.worker { 0 } else { grants.skew };
+            later.created > ended + skew
+        };
+        let again = local.copies[position + 1..].iter().find(is_again);
+        let found = again.map_or_else(String::new, |later| {
+            format!(
+                "a copy created at {}, after another one had ended at {}",
+                time(later.created),
+                time(ended)
+            )
+        });
+        findings.require(
+            Req::MR22,
+            again.is_none(),
+            "copies of the Job",
+            "none after the end of a copy",
+            found,
+        );
+    }
+}
+
+/// MR-23: the status has no time of a copy that belongs to another Job with this name.
+fn judge_identity(local: &Local<'_>, findings: &mut Findings) {
+    if local.foreign_times.is_empty() {
+        return;
+    }
+    let is_foreign = |time: &Time| local.foreign_times.contains(time) && !local.own_times.contains(time);
+    let found =
+        [local.status.start_time, local.status.completion_time].into_iter().flatten().find(is_foreign);
+    let words = found
+        .map_or_else(String::new, |time| format!("{time}, from the copy of the previous Job with this name"));
+    findings.require(Req::MR23, found.is_none(), "times in the status", "those of a copy of this Job", words);
+}
+
+/// MR-24 and MR-27: after a redispatch, and after a change of `suspend`, no status write is refused for ever.
+fn judge_refusals(local: &Local<'_>, findings: &mut Findings) {
+    let has_counted = |copy: &Copy<'_>| copy.status.succeeded > 0 || copy.status.failed > 0;
+    let what = "status writes that validation refuses, without an accepted one after them";
+    let redispatched =
+        local.copies.windows(2).filter(|pair| has_counted(&pair[0])).map(|pair| pair[1].created);
+    if let Some(since) = redispatched.min() {
+        let refused = local.refused_since(since);
+        findings.require(Req::MR24, refused < 2, what, "none after a redispatch", refused);
+    } else if let Some(since) = local.suspend_changed {
+        let refused = local.refused_since(since);
+        findings.require(Req::MR27, refused < 2, what, "none after suspend was changed", refused);
+    }
+}
+
+/// MR-25: the removal of a Job removes its copies, and nothing else.
+fn judge_removal(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    if local.deletes_foreign {
+        let what = "Jobs of somebody else that the creator of the copies deleted";
+        findings.require(Req::MR25, false, what, "none", "one with the name of this Job");
+    }
+    let Some(gone) = local.gone else { return };
+    let is_left = |copy: &Copy<'_>| copy.gone.is_none() && copy.is_seen_after(gone, grants);
+    let left = local.copies.iter().any(is_left) && local.has_had_time(gone, grants);
+    let found = "a copy is left, although the manager was active for 120 s or more after the removal";
+    findings.require(Req::MR25, !left, "copies of the removed Job", "none", found);
+}
+
+/// MR-26: with a TTL on both sides, the end arrives before the copy expires.
+fn judge_expiry(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    for copy in local.copies.iter().filter(|copy| copy.ended.is_some() && local.has_ttl) {
+        let expired = copy.expired;
+        let arrived = local.ended.into_iter().chain(local.gone).min();
+        let holds = expired.is_none_or(|at| arrived.is_some_and(|arrived| arrived <= at + grants.skew));
+        let found = expired.map_or_else(String::new, |at| format!("the copy expired at {} before", time(at)));
+        findings.require(Req::MR26, holds, "end of the Job", "written while the copy is there", found);
+    }
+}
+
+fn time(micros: Micros) -> Time {
+    Time(micros.div_euclid(1_000_000))
+}
