@@ -1,0 +1,129 @@
+//! Counterexamples as text: a line for each step.
+
+use crate::check::Counterexample;
+use crate::executor::Move;
+use crate::flat::{COMPLETE, FAILED, FAILURE_TARGET, Flat, KINDS, SUCCESS_CRITERIA_MET, SUSPENDED};
+use crate::scope::Scope;
+use crate::step::{Call, Step};
+use crate::world::World;
+
+/// The steps of a path.
+#[must_use]
+pub fn steps(scope: &Scope, path: &[Step]) -> Vec<String> {
+    let mut world = World::initial(scope);
+    let mut lines = Vec::new();
+    for step in path {
+        let next = world.apply(step, scope);
+        lines.push(line(step, &world, &next, scope));
+        world = next;
+    }
+    lines
+}
+
+/// The steps of a counterexample, and what it breaks.
+#[must_use]
+pub fn lines(scope: &Scope, found: &Counterexample) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, step) in steps(scope, &found.path).into_iter().enumerate() {
+        if found.cycle_start == Some(number) {
+            lines.push("from here the steps repeat:".to_owned());
+        }
+        lines.push(step);
+    }
+    if found.cycle_start == Some(found.path.len()) {
+        lines.push("nothing more has to happen".to_owned());
+    }
+    lines.push(format!("broken: {}", found.why));
+    lines
+}
+
+fn line(step: &Step, before: &World, after: &World, scope: &Scope) -> String {
+    let copy =
+        |world: &World, worker: usize| world.workers[worker].copy.map(|it| it.status).unwrap_or_default();
+    match step {
+        Step::Request(_, call) => request(*call, before, after),
+        Step::Execute(worker, it) => {
+            let whose =
+                if before.own_copies().any(|(own, _)| own == *worker) { "copy" } else { "former copy" };
+            let at = place(*worker, scope);
+            match it {
+                Move::Create => format!("a pod of the {whose} is created{at}"),
+                it => {
+                    let shown = changes(&copy(before, *worker), &copy(after, *worker));
+                    let what = if shown.is_empty() { format!("{it:?}") } else { shown };
+                    format!("the executor{at} writes the status of the {whose}: {what}")
+                }
+            }
+        }
+        Step::Assign(worker) => format!("the dispatcher chooses {}", name(*worker, scope)),
+        Step::Evict => "the dispatcher takes the Job away".to_owned(),
+        Step::Suspend(true) => "the user suspends the Job".to_owned(),
+        Step::Suspend(false) => "the user resumes the Job".to_owned(),
+        Step::Delete => "the user deletes the Job".to_owned(),
+        Step::Recreate => "the user creates the Job again under its name".to_owned(),
+        Step::SetCondition => "another actor sets its condition on the Job".to_owned(),
+        Step::DeleteCopy(worker) => format!("somebody deletes the copy{}", place(*worker, scope)),
+        Step::CreateStranger(worker) => {
+            format!("somebody creates a Job of the same name{}", place(*worker, scope))
+        }
+        Step::Expire => "the Job expires".to_owned(),
+        Step::ExpireCopy(worker) => format!("the copy expires{}", place(*worker, scope)),
+        Step::Disconnect(worker) => format!("{} becomes unreachable", name(*worker, scope)),
+        Step::Reconnect(worker) => format!("{} is reachable again", name(*worker, scope)),
+        Step::Crash => "the manager crashes, and starts again".to_owned(),
+    }
+}
+
+fn request(call: Call, before: &World, after: &World) -> String {
+    match call {
+        Call::Write if before.local == after.local => {
+            "the manager writes the status, and the API server refuses it".to_owned()
+        }
+        Call::Write => {
+            let status = |world: &World| world.local.map(|local| local.status).unwrap_or_default();
+            format!("the manager writes the status: {}", changes(&status(before), &status(after)))
+        }
+        Call::Create(_) => "the manager creates the copy".to_owned(),
+        Call::Suspend(worker) => {
+            let suspended = after.workers[worker].copy.is_some_and(|copy| copy.suspended);
+            format!("the manager {} the copy", if suspended { "suspends" } else { "resumes" })
+        }
+        Call::Delete(_) => "the manager deletes the copy".to_owned(),
+        Call::Release(_) => "the manager removes its finalizer".to_owned(),
+    }
+}
+
+fn name(worker: usize, scope: &Scope) -> String {
+    if scope.workers == 1 { "the worker".to_owned() } else { format!("worker {worker}") }
+}
+
+fn place(worker: usize, scope: &Scope) -> String {
+    if scope.workers == 1 { String::new() } else { format!(" on worker {worker}") }
+}
+
+/// The fields that differ, with their new values.
+fn changes(old: &Flat, new: &Flat) -> String {
+    let number = |what: &str, old: u8, new: u8| (old != new).then(|| format!("{what} {new}"));
+    let time = |what: &str, old: u8, new: u8| match (old != new, new) {
+        (false, _) => None,
+        (true, 0) => Some(format!("no {what}")),
+        (true, at) => Some(format!("{what} {at}")),
+    };
+    let mut parts = vec![
+        time("startTime", old.start, new.start),
+        number("active", old.active, new.active),
+        number("terminating", old.terminating, new.terminating),
+        number("recorded successes", old.recorded, new.recorded),
+        number("succeeded", old.succeeded, new.succeeded),
+        number("failed", old.failed, new.failed),
+    ];
+    for kind in [SUSPENDED, SUCCESS_CRITERIA_MET, FAILURE_TARGET, COMPLETE, FAILED] {
+        let name = KINDS[kind].as_str();
+        parts.push(
+            (old.is(kind) != new.is(kind))
+                .then(|| format!("{name}={}", if new.is(kind) { "True" } else { "False" })),
+        );
+    }
+    parts.push((old.other != new.other).then(|| "another condition".to_owned()));
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
