@@ -12,7 +12,7 @@ use jobcheck_spec::incarnation;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::pods::Pods;
-use jobcheck_spec::time::Time;
+use jobcheck_spec::time::{Clocks, Time};
 use jobcheck_spec::uid::Uid;
 use jobcheck_spec::view::{Backoff, Interpretation, View};
 
@@ -204,7 +204,7 @@ impl PodCache {
             constants,
             gates: Gates::ON,
             interpretation: Interpretation::Ideal,
-            clock_tolerance: 0,
+            clocks: Clocks::One,
         };
         view.backoff = record.in_view(&view);
         view

@@ -64,7 +64,8 @@ pub(crate) fn job_with(rules: &RuleSet, number: u128, uid: Uid, spec: &JobSpec) 
         created: Time(0),
         deleting: false,
         finalizers: Vec::new(),
-        metadata_digest: 0,
+        metadata: Arc::default(),
+        probes_digest: 0,
         spec: Arc::new(spec.clone()),
         status: JobStatus::default(),
     };

@@ -11,7 +11,7 @@ mod parts;
 mod possible;
 mod renaming;
 mod symmetry;
-mod table;
+pub mod table;
 
 use std::sync::Arc;
 

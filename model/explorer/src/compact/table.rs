@@ -53,6 +53,11 @@ impl<T: Eq + Hash> Table<T> {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).all.len()
     }
 
+    /// Returns true if there is no part.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     fn add(&self, part: T, hash: u64) -> (Id, Arc<T>) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let Inner { ids, all } = &mut *inner;
@@ -72,11 +77,23 @@ impl<T: Eq + Hash> Table<T> {
     }
 }
 
+impl<T: Eq + Hash> Default for Table<T> {
+    fn default() -> Table<T> {
+        Table::new()
+    }
+}
+
 /// The parts of one kind that a thread knows without access to the shared table.
 #[derive(Debug)]
 pub struct Known<T> {
     ids: Index,
     all: Vec<Option<(Arc<T>, u64)>>,
+}
+
+impl<T: Eq + Hash> Default for Known<T> {
+    fn default() -> Known<T> {
+        Known::new()
+    }
 }
 
 impl<T: Eq + Hash> Known<T> {

@@ -20,6 +20,7 @@ pub enum Because {
 use Because::{AlsoForbidden, NoProperty, NoSuchCase, OneForm};
 
 const NO_MIRROR: Because = OneForm("no scope has a manager that writes status alone");
+const ONE_CLUSTER: Because = OneForm("no scope has two clusters");
 
 /// The guards without which every property holds in every scope of the specification.
 pub const REDUNDANT: &[(Req, Because)] = &[
@@ -64,12 +65,21 @@ pub const REDUNDANT: &[(Req, Because)] = &[
     (Req::MR05, NO_MIRROR),
     (Req::MR06, NO_MIRROR),
     (Req::MR07, NO_MIRROR),
+    (Req::MR08, NO_MIRROR),
     (Req::MR09, NO_MIRROR),
     (Req::MR10, NO_MIRROR),
     (Req::MR11, NO_MIRROR),
     (Req::MR12, NO_MIRROR),
     (Req::MR14, NO_MIRROR),
     (Req::MR15, NO_MIRROR),
+    (Req::MR20, ONE_CLUSTER),
+    (Req::MR21, ONE_CLUSTER),
+    (Req::MR22, ONE_CLUSTER),
+    (Req::MR23, ONE_CLUSTER),
+    (Req::MR24, ONE_CLUSTER),
+    (Req::MR25, ONE_CLUSTER),
+    (Req::MR26, ONE_CLUSTER),
+    (Req::MR27, ONE_CLUSTER),
     // Names of special cases.
     (Req::BI11, NoSuchCase("a backoffLimit beside backoffLimitPerIndex", &[Req::TC14])),
     (Req::BO04, NoSuchCase("an ignored failure before a delay", &[Req::BO01])),
