@@ -1,0 +1,68 @@
+//! The configuration of a client.
+
+use std::path::Path;
+
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use crate::error::with_causes;
+use crate::proxy;
+
+/// Loads the configuration of a client, as kubectl does: from a file; or from `$KUBECONFIG`, `~/.kube/config`, or the
+/// service account of the pod. Without a context, the current context of the file is used.
+///
+/// # Errors
+///
+/// There is no configuration, it is invalid, or the cluster is behind a proxy.
+pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, String> {
+    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+    let mut config = match kubeconfig {
+        Some(path) => {
+            let file = Kubeconfig::read_from(path).map_err(|error| with_causes(&error))?;
+            Config::from_custom_kubeconfig(file, &options).await.map_err(|error| with_causes(&error))?
+        }
+        None if context.is_some() => {
+            Config::from_kubeconfig(&options).await.map_err(|error| with_causes(&error))?
+        }
+        None => Config::infer().await.map_err(|error| with_causes(&error))?,
+    };
+    proxy::take_out(&mut config)?;
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    async fn of(text: &str) -> Result<Config, String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        config(Some(file.path()), None).await
+    }
+
+    #[tokio::test]
+    async fn a_malformed_kubeconfig_is_located_and_not_quoted() {
+        for (text, place) in [
+            ("apiVersion: v1\nusers: [{name: u, user: {token: SECRETTOK\n", "line "),
+            ("apiVersion: v1\nusers:\n- name: u\n  user: SECRETTOK\n", "line 4, column 9"),
+            ("clusters: SECRETTOK", "line 1, column 11"),
+            ("users:\n- name: u\n  user: {token: [SECRETTOK]}\n", "line 3, column "),
+        ] {
+            let error = of(text).await.unwrap_err();
+            assert!(error.contains(place) && !error.contains("SECRET"), "{text}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_proxy_of_the_kubeconfig_is_an_error_without_its_password() {
+        let text = "\
+            current-context: c\n\
+            clusters: [{name: c, cluster: {server: 'https://a.example', proxy-url: 'http://me:SECRET@proxy:3128'}}]\n\
+            contexts: [{name: c, context: {cluster: c, user: u}}]\n\
+            users: [{name: u, user: {}}]\n";
+        let error = of(text).await.unwrap_err();
+        assert!(error.contains("proxy:3128") && !error.contains("SECRET"), "{error}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Access to an API server, for the controllers, recordings, and runs on clusters.
+//!
+//! | part | item |
+//! | --- | --- |
+//! | the configuration of a client from a kubeconfig | [`config()`] |
+//! | the first questions to an API server, which may be overloaded | [`patiently`] |
+//! | a limit on the events of watches | [`EventLimit`] |
+//! | texts of errors | [`with_causes`] |
+//!
+//! # Guarantees
+//!
+//! - No text of an error quotes a kubeconfig, a token, or the output of a credential plugin.
+//! - A cluster on this machine, or one that `NO_PROXY` names, is never reached by the proxy of the environment.
+//!
+//! # Caveats
+//!
+//! Proxies are not supported: a cluster that is reached only by one is an error.
+
+mod error;
+mod events;
+mod kubeconfig;
+mod patience;
+mod proxy;
+
+pub use error::with_causes;
+pub use events::{EventLimit, EventTooLong, LimitedEvents, LimitedService, MAX_EVENT, is_too_long};
+pub use kubeconfig::config;
+pub use patience::{PATIENCE, RESPONSE_TIME, Unanswered, patiently};
