@@ -24,11 +24,16 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`replay`] | reads inputs and judges them: the entry point |
+//! | [`transition`] | would API servers accept this status? |
+//! | [`threads`] | work on several threads |
 //! | [`report`] | the result as data, and requirements by their ids |
 //! | [`validate`] | the validator: is there a behaviour of the specification that explains the trace? |
 //!
 //! `examples/audit_log.rs` prints the verdict on each Job of an audit log.
 
+pub(crate) mod clusters;
 pub mod replay;
 pub mod report;
+pub mod threads;
+pub mod transition;
 pub mod validate;

@@ -1,5 +1,8 @@
 //! The caches of a projector. A full cache is emptied, which is simple, deterministic, and rare.
 
+use std::hash::Hash;
+use std::sync::Arc;
+
 use jobcheck_spec::job::Text;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -69,10 +72,36 @@ impl<V: Clone> TextCache<V> {
     }
 }
 
+/// A set in which equal values share one allocation.
+#[derive(Debug)]
+pub(super) struct Shared<V> {
+    seen: FxHashSet<Arc<V>>,
+}
+
+impl<V> Default for Shared<V> {
+    fn default() -> Shared<V> {
+        Shared { seen: FxHashSet::default() }
+    }
+}
+
+impl<V: Eq + Hash> Shared<V> {
+    /// The shared copy of a value.
+    pub(super) fn share(&mut self, value: V) -> Arc<V> {
+        if let Some(seen) = self.seen.get(&value) {
+            return Arc::clone(seen);
+        }
+        if self.seen.len() >= MAX_ENTRIES {
+            self.seen.clear();
+        }
+        let shared = Arc::new(value);
+        self.seen.insert(Arc::clone(&shared));
+        shared
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     #[test]
     fn equal_texts_share_one_allocation() {

@@ -25,6 +25,13 @@ pub(super) fn of_pairs(labels: Option<&Pairs<'_>>, annotations: Option<&Pairs<'_
     hasher.finish()
 }
 
+/// The digest of a value of the specification.
+pub(super) fn of(value: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Hashes a value. Tags at the beginning and at the end keep different values apart.
 fn write(hasher: &mut FxHasher, value: &Value) {
     match value {

@@ -5,16 +5,19 @@
 //! | `uid`, `name`, `namespace`, `generation`, `finalizers` | `metadata.` the same |
 //! | `created` | `metadata.creationTimestamp`; the epoch if it is absent, as in a request |
 //! | `deleting` | `metadata.deletionTimestamp` is set |
-//! | `metadata_digest` | `metadata.labels`, `metadata.annotations` |
+//! | `metadata` | `metadata.labels`, `metadata.annotations`, `metadata.ownerReferences` |
 //! | `spec` | `spec`, see `spec.rs` |
 //! | `status.uncounted` | `status.uncountedTerminatedPods` |
 //! | `status.*` | `status.` the same in camel case |
-//! | ignored | the probe times of conditions |
+//! | `probes_digest` | `status.conditions.*.lastProbeTime` |
 
 use std::sync::Arc;
 
-use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, Uncounted};
+use jobcheck_spec::job::{
+    Condition, ConditionKind, ConditionStatus, Job, JobMetadata, JobSpec, JobStatus, Uncounted,
+};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Projector;
@@ -80,6 +83,7 @@ struct WireCondition<'a> {
     #[serde(borrow)]
     message: Option<Str<'a>>,
     last_transition_time: Option<Stamp>,
+    last_probe_time: Option<Value>,
 }
 
 impl Projector {
@@ -92,6 +96,7 @@ impl Projector {
         let wire: WireJob = read(text, "")?;
         let spec = self.job_spec(wire.spec.map_or("{}", RawValue::get))?;
         let wire_metadata = wire.metadata.unwrap_or_default();
+        let wire_status = wire.status.unwrap_or_default();
         let metadata = metadata::project(&mut self.texts, &wire_metadata);
         let job = Job {
             uid: metadata.uid,
@@ -101,14 +106,17 @@ impl Projector {
             created: Stamp::time(wire_metadata.creation_timestamp).unwrap_or_default(),
             deleting: metadata.deletion_timestamp.is_some(),
             finalizers: metadata.finalizers.clone(),
-            metadata_digest: digest::of_pairs(
-                wire_metadata.labels.as_ref(),
-                wire_metadata.annotations.as_ref(),
-            ),
+            metadata: self.job_metadata(&metadata),
+            probes_digest: probes(&wire_status),
             spec,
-            status: status(&mut self.texts, &wire.status.unwrap_or_default()),
+            status: status(&mut self.texts, &wire_status),
         };
         Ok(JobObject { job, metadata })
+    }
+
+    /// The parts of the metadata that several actors write. Equal ones share one value.
+    fn job_metadata(&mut self, metadata: &Metadata) -> Arc<JobMetadata> {
+        self.metadata.share(metadata.of_job())
     }
 
     /// The specification with this text. All versions of a Job with the same text share one value.
@@ -120,6 +128,12 @@ impl Projector {
         self.specs.put(text, Arc::clone(&spec));
         Ok(spec)
     }
+}
+
+/// A digest of the probe times of all conditions.
+fn probes(wire: &WireStatus<'_>) -> u64 {
+    let probes = || wire.conditions.iter().flatten().map(|it| it.last_probe_time.as_ref());
+    if probes().all(|time| time.is_none()) { 0 } else { digest::of_values(probes()) }
 }
 
 fn status(texts: &mut Texts, wire: &WireStatus<'_>) -> JobStatus {
@@ -251,7 +265,9 @@ mod tests {
         );
         assert_eq!(object.metadata.controller.map(|owner| owner.kind), Some("CronJob".into()));
         assert_eq!(object.metadata.annotations, [("a".into(), "1".into()), ("b".into(), "2".into())]);
-        assert_ne!(object.job.metadata_digest, job(&value(JOB)).job.metadata_digest);
+        let metadata = &object.job.metadata;
+        assert_ne!(*metadata, job(&value(JOB)).job.metadata);
+        assert_eq!((metadata.annotations.len(), &*metadata.owners[0].0), (2, "CronJob c"));
     }
 
     #[test]

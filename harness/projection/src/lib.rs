@@ -48,8 +48,8 @@ pub use time::parse_time;
 
 use std::sync::Arc;
 
-use cache::{TextCache, Texts};
-use jobcheck_spec::job::{JobSpec, Template};
+use cache::{Shared, TextCache, Texts};
+use jobcheck_spec::job::{JobMetadata, JobSpec, Template};
 
 /// Projects objects. Texts, specifications, and templates are cached, so that all versions of an object share
 /// them.
@@ -59,6 +59,7 @@ use jobcheck_spec::job::{JobSpec, Template};
 pub struct Projector {
     texts: Texts,
     specs: TextCache<Arc<JobSpec>>,
+    metadata: Shared<JobMetadata>,
     templates: TextCache<Template>,
     /// The specifications of pods that were asked for.
     asked: TextCache<birth::SpecOfBirth>,

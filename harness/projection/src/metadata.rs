@@ -10,12 +10,13 @@
 //! | ignored | `managedFields`, `selfLink` |
 
 use jobcheck_spec::birth::OwnerRef;
-use jobcheck_spec::job::Text;
+use jobcheck_spec::job::{JobMetadata, Text};
 use jobcheck_spec::{Time, Uid};
 use serde::Deserialize;
 
 use super::Projector;
 use super::cache::Texts;
+use super::digest;
 use super::error::{ProjectError, read};
 use super::wire::{Pairs, Stamp, Str, WireUid, WireVersion};
 
@@ -91,6 +92,22 @@ struct WireOwner<'a> {
 struct WireObject<'a> {
     #[serde(borrow)]
     metadata: Option<WireMetadata<'a>>,
+}
+
+impl Metadata {
+    /// The parts that several actors write, as a Job has them.
+    #[must_use]
+    pub fn of_job(&self) -> JobMetadata {
+        let digests = |pairs: &[(Text, Text)]| {
+            pairs.iter().map(|(key, value)| (key.clone(), digest::of(value))).collect::<Vec<_>>()
+        };
+        let owners = self.controller.iter().chain(&self.other_owners);
+        let mut owners: Vec<(Text, u64)> = owners
+            .map(|owner| (format!("{} {}", owner.kind, owner.name).into(), digest::of(owner)))
+            .collect();
+        owners.sort_unstable();
+        JobMetadata { labels: digests(&self.labels), annotations: digests(&self.annotations), owners }
+    }
 }
 
 impl Projector {

@@ -7,12 +7,15 @@
 //! | show the same versions of the same objects | separate traces: one is a copy of the other, perhaps with edits |
 //! | show nothing, such as an empty file | part of the first trace that shows something |
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use jobcheck_spec::Uid;
 use jobcheck_traces::{Body, Input, Object, Reader, Record, Resource};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
 use super::PROGRESS_EVERY;
+use super::judging::ShowProgress;
 
 /// Number of versions of an input that are compared with those of other inputs.
 const VERSIONS_KEPT: usize = 65_536;
@@ -34,15 +37,22 @@ pub enum Grouping {
 /// [`Grouping::Auto`] reads the files an additional time. If one of them can be read only once, such as a pipe, all
 /// inputs are one trace.
 #[must_use]
-pub fn group(
+pub fn group(inputs: Vec<Input>, grouping: Grouping, progress: ShowProgress<'_>) -> Vec<Vec<Input>> {
+    group_until(inputs, grouping, &AtomicBool::new(false), progress)
+}
+
+/// Groups inputs as [`group`] does. Once `stop` is true, the rest of the inputs does not count.
+#[must_use]
+pub fn group_until(
     inputs: Vec<Input>,
     grouping: Grouping,
-    progress: &mut dyn FnMut(u64, Option<u64>),
+    stop: &AtomicBool,
+    progress: ShowProgress<'_>,
 ) -> Vec<Vec<Input>> {
     match grouping {
         Grouping::Each => inputs.into_iter().map(|input| vec![input]).collect(),
         Grouping::Auto if inputs.len() > 1 && inputs.iter().all(can_be_read_twice) => {
-            by_content(inputs, progress)
+            by_content(inputs, stop, progress)
         }
         Grouping::Auto | Grouping::One => vec![inputs],
     }
@@ -67,8 +77,11 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(input: &Input, progress: &mut dyn FnMut(u64, Option<u64>)) -> Shown {
+    fn of(input: &Input, stop: &AtomicBool, progress: &mut dyn FnMut(u64, Option<u64>)) -> Shown {
         let mut shown = Shown::default();
+        if stop.load(Ordering::Relaxed) {
+            return shown;
+        }
         let mut reader = Reader::open(std::slice::from_ref(input));
         let mut records: u32 = 0;
         loop {
@@ -88,6 +101,9 @@ impl Shown {
             if records.is_multiple_of(PROGRESS_EVERY) {
                 let (read, total) = reader.progress();
                 progress(read, total);
+                if stop.load(Ordering::Relaxed) {
+                    return shown;
+                }
             }
         }
     }
@@ -146,8 +162,8 @@ fn owners(object: Object<'_>) -> Vec<Uid> {
     references.iter().filter_map(|owner| owner.uid.as_deref()).map(Uid::parse).collect()
 }
 
-fn by_content(inputs: Vec<Input>, progress: &mut dyn FnMut(u64, Option<u64>)) -> Vec<Vec<Input>> {
-    let shown: Vec<Shown> = inputs.iter().map(|input| Shown::of(input, progress)).collect();
+fn by_content(inputs: Vec<Input>, stop: &AtomicBool, progress: ShowProgress<'_>) -> Vec<Vec<Input>> {
+    let shown: Vec<Shown> = inputs.iter().map(|input| Shown::of(input, stop, progress)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (position, this) in shown.iter().enumerate().filter(|(_, this)| !this.is_nothing) {
         let mut group = vec![position];
@@ -245,6 +261,18 @@ mod tests {
     fn copies_are_judged_apart() {
         let inputs = vec![watch("one", &[JOB_A, POD_OF_A]), watch("edited", &[JOB_A, POD_OF_A, POD_OF_B])];
         assert_eq!(names(&group(inputs, Grouping::Auto, &mut |_, _| {})), [["one"], ["edited"]]);
+    }
+
+    /// A limit of memory or time holds while files are grouped, too.
+    #[test]
+    fn grouping_ends_once_it_is_told_to() {
+        let many = || watch("many", &[JOB_A; 2_000]);
+        let (stop, mut calls) = (AtomicBool::new(false), 0);
+        let groups = group_until(vec![many(), many()], Grouping::Auto, &stop, &mut |_, _| {
+            calls += 1;
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!((calls, groups.concat().len()), (1, 2));
     }
 
     #[test]

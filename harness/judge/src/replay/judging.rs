@@ -1,15 +1,21 @@
 //! Reads the inputs of a trace and feeds the validator.
 
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
 use jobcheck_spec::apiserver::RuleSet;
-use jobcheck_spec::guards::mirror::SKEW;
+use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Req, Uid};
-use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Reader, Record, Resource};
+use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Record, Resource};
 use rustc_hash::FxHashMap;
 
-use super::PROGRESS_EVERY;
 use super::assume::{Assumption, Subject, assumed};
+use super::stages::{self, Item};
+use crate::clusters::{Clusters, compare};
 use crate::report::{InputError, JudgedTrace, Read, ReplayReport, Selection, Since, build};
-use crate::validate::{Options, Profile, Role, Unreadable, Validator, Wanted};
+use crate::threads::on_threads;
+use crate::validate::{Content, Options, Profile, Role, Unreadable, Validator, Wanted};
 
 /// Options of a replay.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +46,13 @@ pub struct Judging {
     pub strict: bool,
     /// Excuses known deviations of the built-in controller in the exit code.
     pub allow_known: bool,
+    /// Number of threads; the caller's alone if unset. The report does not depend on it.
+    pub threads: Option<NonZeroUsize>,
+    /// Number of finished Jobs of each trace that are kept as they are, and not as bytes. The report does not depend on
+    /// it.
+    pub finished_at_hand: Option<usize>,
+    /// Ends the reading once it is true. The report then is one of what was read, and does not show that more follows.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Judges traces. The inputs of each trace are merged.
@@ -48,37 +61,75 @@ pub struct Judging {
 /// assumed, so that whatever depends on the missing part is inconclusive.
 ///
 /// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is known.
-pub fn judge(
-    traces: &[Vec<Input>],
-    judging: &Judging,
-    progress: &mut dyn FnMut(u64, Option<u64>),
-) -> ReplayReport {
-    let judged = traces.iter().map(|inputs| judge_one(inputs, judging, progress)).collect();
-    let Judging { ref only, ref wanted, since, strict, allow_known, .. } = *judging;
-    build(judged, &Selection { only, wanted, since, strict, allow_known })
+pub fn judge(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
+    report(judge_all(traces, judging, progress), judging, false)
 }
 
-fn judge_one(inputs: &[Input], judging: &Judging, progress: &mut dyn FnMut(u64, Option<u64>)) -> JudgedTrace {
-    let mut reader = Reader::open(inputs);
+/// Judges a manager beside its workers.
+///
+/// The trace of each cluster is judged as [`judge`] does. The Jobs of the manager are then compared with their copies
+/// (MR-20 to MR-27).
+pub fn judge_clusters(clusters: &Clusters, judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
+    let mut judged = judge_all(&clusters.traces(), judging, progress);
+    let compared = compare(clusters, judging, progress);
+    if let Some(manager) = judged.first_mut() {
+        compared.add_to(&mut manager.summary);
+    }
+    report(judged, judging, true)
+}
+
+fn report(judged: Vec<JudgedTrace>, judging: &Judging, has_workers: bool) -> ReplayReport {
+    let Judging { ref only, ref wanted, since, strict, allow_known, .. } = *judging;
+    build(judged, &Selection { only, wanted, since, strict, allow_known, has_workers })
+}
+
+fn judge_all(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_>) -> Vec<JudgedTrace> {
+    let threads = judging.threads.map_or(1, NonZeroUsize::get);
+    let for_each = threads / threads.min(traces.len()).max(1);
+    let shared = Mutex::new(Progress { show: progress, traces: vec![(0, Some(0)); traces.len()] });
+    on_threads(threads, traces.iter().collect(), &|position, inputs: &Vec<Input>| {
+        judge_one(inputs, judging, for_each, &mut |read, total| {
+            shared.lock().unwrap_or_else(PoisonError::into_inner).at(position, (read, total));
+            !judging.stop.load(Ordering::Relaxed)
+        })
+    })
+}
+
+/// Shows the number of bytes read, and the size of the inputs if it is known.
+pub type ShowProgress<'a> = &'a mut (dyn FnMut(u64, Option<u64>) + Send);
+
+/// The progress of several traces.
+struct Progress<'a> {
+    show: ShowProgress<'a>,
+    /// Bytes read and size of each trace, as far as it was opened.
+    traces: Vec<(u64, Option<u64>)>,
+}
+
+impl Progress<'_> {
+    fn at(&mut self, position: usize, progress: (u64, Option<u64>)) {
+        self.traces[position] = progress;
+        let read = self.traces.iter().map(|(read, _)| read).sum();
+        (self.show)(read, self.traces.iter().map(|(_, total)| *total).sum());
+    }
+}
+
+fn judge_one(
+    inputs: &[Input],
+    judging: &Judging,
+    threads: usize,
+    progress: &mut dyn FnMut(u64, Option<u64>) -> bool,
+) -> JudgedTrace {
     let mut reading = Interpretation::new(inputs);
     let mut validator = None;
-    let mut records: u32 = 0;
-    loop {
-        records = records.wrapping_add(1);
-        if records.is_multiple_of(PROGRESS_EVERY) {
-            let (read, total) = reader.progress();
-            progress(read, total);
+    let mut take = |item: Item| match item {
+        Ok((detached, content)) => {
+            let record = detached.record();
+            let validator = validator.get_or_insert_with(|| reading.validator(&record, judging));
+            reading.take(&record, content, validator);
         }
-        match reader.next() {
-            Ok(Some(record)) => {
-                let validator = validator.get_or_insert_with(|| reading.validator(&record, judging));
-                reading.take(&record, validator);
-            }
-            Ok(None) => break,
-            Err(error) => reading.failed(of_reading(&error), None),
-        }
-    }
-    let files = reader.files().cloned().collect();
+        Err(error) => reading.failed(of_reading(&error), None),
+    };
+    let files = stages::read(inputs, threads, &mut take, progress);
     let minor = reading.rules.minor;
     let summary = validator.unwrap_or_else(|| Validator::new(Options::default())).finish();
     let Interpretation { names, origins, errors, .. } = reading;
@@ -127,8 +178,9 @@ impl Interpretation {
             explained: judging.explained.clone(),
             restarted: judging.restarted.clone(),
             profile: judging.profile,
-            skew: judging.skew.unwrap_or(SKEW),
+            skew: judging.skew.unwrap_or(CLOCK_SKEW),
             keeps_story: judging.keeps_story,
+            finished_at_hand: judging.finished_at_hand.unwrap_or(Options::default().finished_at_hand),
         })
     }
 
@@ -138,7 +190,7 @@ impl Interpretation {
         InputError { file, line: Some(place.line), message: problem, expected, found }
     }
 
-    fn take(&mut self, record: &Record<'_>, validator: &mut Validator) {
+    fn take(&mut self, record: &Record<'_>, content: Content, validator: &mut Validator) {
         let file = record.place.file;
         if self.broken.get(file as usize).copied().unwrap_or(false) {
             return;
@@ -154,7 +206,7 @@ impl Interpretation {
                 files.push(file);
             }
         }
-        if let Err(Unreadable { place, problem }) = validator.feed(record) {
+        if let Err(Unreadable { place, problem }) = validator.feed_with(record, content) {
             self.failed(self.unreadable(place, problem), Some(file));
         }
     }

@@ -4,16 +4,19 @@
 //! | item | task |
 //! | --- | --- |
 //! | [`mod@group`] | decides which inputs are parts of one trace |
+//! | [`judge_clusters`] | the same for a manager and its workers |
 //! | [`judge`] | reads and judges the traces, with the options in [`Judging`] |
 //! | [`Assumption`], [`Subject`], [`rules`] | the API server and the controller that are assumed |
 
 mod assume;
 mod group;
 mod judging;
+mod stages;
 
+pub use crate::clusters::Clusters;
 pub use assume::{Assumption, Subject, consistent, milliseconds, rules};
-pub use group::{Grouping, group};
-pub use judging::{Judging, judge};
+pub use group::{Grouping, group, group_until};
+pub use judging::{Judging, ShowProgress, judge, judge_clusters};
 
 /// Number of records between two calls of a progress function.
-const PROGRESS_EVERY: u32 = 512;
+pub(crate) const PROGRESS_EVERY: u32 = 512;

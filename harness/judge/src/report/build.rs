@@ -46,12 +46,15 @@ pub(crate) struct Selection<'a> {
     pub strict: bool,
     /// Excuses known deviations in the exit code.
     pub allow_known: bool,
+    /// The Jobs of a manager were compared with their copies.
+    pub has_workers: bool,
 }
 
 /// The report on all traces.
 pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> ReplayReport {
     let requirements = requirements(&traces, selection);
     let mut doubts = unmatched(&traces, selection);
+    doubts.extend(absent_managers(&traces));
     // Filters that select no Job say more than premises that no Job met.
     if doubts.is_empty() {
         doubts = premise_doubts(selection, &requirements);
@@ -146,6 +149,15 @@ fn unmatched(traces: &[JudgedTrace], selection: &Selection<'_>) -> Vec<String> {
     doubts
 }
 
+/// Users that the options name as managers of Jobs, and that no trace shows.
+fn absent_managers(traces: &[JudgedTrace]) -> Vec<String> {
+    let mut absent = traces.iter().map(|trace| trace.summary.actors.absent_managers());
+    let Some(mut users) = absent.next() else { return Vec::new() };
+    absent.for_each(|others| users.retain(|user| others.contains(user)));
+    let doubt = |user| format!("no request is sent by {user:?}, which --actor names as a manager of Jobs");
+    users.into_iter().map(doubt).collect()
+}
+
 /// Returns `true` if the Job has an event from this time on, or at no known time.
 fn has_event_since(job: &JobVerdict, since: Option<i64>) -> bool {
     is_since(job.last, since)
@@ -192,6 +204,10 @@ fn premise_doubts(selection: &Selection<'_>, requirements: &Requirements) -> Vec
         Judged::Truth | Judged::View | Judged::Audit | Judged::Pending => {
             Some(format!("{req}: its premise was never met"))
         }
+        Judged::Clusters if selection.has_workers => Some(format!("{req}: its premise was never met")),
+        Judged::Clusters => Some(format!(
+            "{req} needs the traces of the manager and of its workers: --cluster manager=FILE --cluster worker=FILE"
+        )),
     };
     selection.only.iter().filter_map(why).collect()
 }
@@ -214,6 +230,8 @@ fn requirements(traces: &[JudgedTrace], selection: &Selection<'_>) -> Requiremen
             None if entry.judged == Judged::Audit && is_watched_only => {
                 list.not_decidable.push(Id(entry.req))
             }
+            // Without the trace of a worker nobody expects a premise.
+            None if entry.judged == Judged::Clusters => {}
             None if entry.judged.by_trace() => list.premise_never_met.push(Id(entry.req)),
             None => {}
         }

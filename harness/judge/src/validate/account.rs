@@ -1,5 +1,6 @@
 //! The background of the results in reports: the last lines about a Job, its life, and the names and ends of its pods.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt::Display;
 
@@ -15,13 +16,14 @@ const STORY_LINES: usize = 24;
 const LINES_AT_REST: usize = 4;
 
 /// The account of a Job.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Account {
     /// The last lines about the Job.
     pub story: VecDeque<Note>,
     /// Keeps these lines.
     pub keeps_story: bool,
-    /// Its life, if it is explained.
+    /// Its life, if it is explained. Such a Job is never parked.
+    #[serde(skip)]
     pub life: Option<Box<Life>>,
     /// The ends of its pods.
     pub fates: Fates,

@@ -2,6 +2,7 @@
 
 use jobcheck_spec::job::Text;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// The role of an actor, by its name (`docs/reference/judging.md`, *Identifying the controller*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +45,7 @@ impl Role {
 }
 
 /// The position of an actor in [`Actors`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ActorId(u32);
 
 /// The actors of a trace.
@@ -91,6 +92,14 @@ impl Actors {
     #[must_use]
     pub fn get(&self, id: ActorId) -> &Actor {
         &self.list[id.0 as usize]
+    }
+
+    /// The users that are named as managers, and that have sent no request.
+    #[must_use]
+    pub fn absent_managers(&self) -> Vec<String> {
+        let named = self.named.iter().filter(|(role, _)| *role == Role::Manager);
+        let absent = named.filter(|(_, user)| !self.known.contains_key(user.as_str()));
+        absent.map(|(_, user)| user.clone()).collect()
     }
 
     /// Returns `true` for the account of several controllers, if the user agent names none of them.

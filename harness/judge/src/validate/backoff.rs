@@ -5,9 +5,10 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::{Backoff, View};
 use jobcheck_spec::{Time, Uid};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 /// The record of one Job, with the pods that it contains.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BackoffRecord {
     record: Backoff,
     recorded: FxHashSet<Uid>,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use jobcheck_spec::Uid;
-use jobcheck_spec::job::{Job, JobStatus};
+use jobcheck_spec::job::{Job, JobStatus, Text};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
-use super::event::Event;
+use super::event::{Event, JobEvent};
 use super::job_writes;
 use super::router::Judge;
 use super::track::Track;
@@ -18,13 +18,15 @@ impl Judge {
         let created = event.verb == Some(Verb::Create);
         let born = created && !event.arrival.late || (event.form == Form::Watch && self.is_new(&job));
         let key = (job.namespace.clone(), job.name.clone());
-        self.names.insert(key, uid);
+        if let Some(other) = self.names.insert(&key, uid) {
+            self.meet_namesake(key, other, event.place.file);
+        }
         let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
         track.times.changed = event.when.map(|when| when.done);
         track.times.written = event.when.map(|when| when.received);
         track.id.namesake = self.departures.has(&job.namespace, &job.name);
         let former = self.departures.times(&job.namespace, &job.name);
-        track.begin_mirror(&job, born, former, self.settings.profile);
+        track.begin_mirror(&job, (born, event.actor), former, self.settings.profile);
         track.occasions.unseen.version = event.version.unwrap_or(0);
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);
@@ -37,9 +39,55 @@ impl Judge {
             track.keep_life(event);
         }
         let is_built_in = track.is_built_in();
-        self.tracks.insert(uid, Box::new(track));
+        self.tracks.insert(track);
         if event.is_status && is_built_in {
             self.by(event, role, uid, true);
+        }
+    }
+
+    /// Notes a Job that has a name which another living Job has in another input. The inputs show several clusters.
+    fn meet_namesake(&mut self, key: (Text, Text), other: Uid, file: u32) {
+        let lives =
+            self.tracks.peek(&other).is_some_and(|track| track.stored.is_some() && track.id.file != file);
+        if lives {
+            self.namesakes.entry(key).or_default().push(other);
+        }
+    }
+
+    /// The Job that an event concerns. The response of a refusal has no UID. If several clusters have Jobs with the name,
+    /// the request, the input or the sender decides.
+    pub(super) fn job_of(&self, event: &Event, it: &JobEvent) -> Option<Uid> {
+        let key = (event.namespace.clone(), event.name.clone());
+        let named = || {
+            let latest = self.names.get(&key);
+            let Some(others) = self.namesakes.get(&key) else { return latest };
+            let all = || others.iter().copied().chain(latest);
+            let is_it = |test: &dyn Fn(&Track) -> bool| {
+                all().find(|uid| self.tracks.peek(uid).is_some_and(|track| test(&track)))
+            };
+            let sent = it.attempted.as_ref().map(|job| job.uid);
+            is_it(&|track| sent == Some(track.id.uid))
+                .or_else(|| is_it(&|track| track.stored.is_some() && track.id.file == event.place.file))
+                .or_else(|| is_it(&|track| event.actor.is_some() && track.manager.actor == event.actor))
+                .or(latest)
+        };
+        it.uid.or_else(named)
+    }
+
+    /// Notes that a Job is gone, so that another one may have its name.
+    pub(super) fn forget_name(&mut self, key: &(Text, Text), uid: Uid) {
+        if let Some(others) = self.namesakes.get_mut(key) {
+            others.retain(|other| *other != uid);
+        }
+        if self.names.get(key) != Some(uid) {
+            return;
+        }
+        self.names.remove(key);
+        if let Some(other) = self.namesakes.get_mut(key).and_then(Vec::pop) {
+            self.names.insert(key, other);
+        }
+        if self.namesakes.get(key).is_some_and(Vec::is_empty) {
+            self.namesakes.remove(key);
         }
     }
 

@@ -13,6 +13,7 @@ use jobcheck_spec::job::{ConditionKind, Job};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::View;
 use jobcheck_spec::{Findings, Time};
+use serde::{Deserialize, Serialize};
 
 use super::event::{Event, JobEvent};
 use super::explain::Question;
@@ -28,7 +29,7 @@ pub const TOLERANCE: i64 = 1;
 const SECOND: i64 = 1_000_000;
 
 /// The time of a write, in microseconds, if the trace shows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// Lower bound.
     from: Option<i64>,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jobcheck_spec::Uid;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::gaps::{Sighting, Undeleted};
@@ -13,7 +14,7 @@ use super::history::Position;
 const VERSIONS_KEPT: usize = 64;
 
 /// The versions and events that the trace has shown of a Job and its pods, and the gaps ([`super::gaps`]).
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// All pods of the Job are known: its creation was seen, without a gap since.
     pub complete: bool,

@@ -2,13 +2,14 @@
 
 use jobcheck_spec::Uid;
 use jobcheck_spec::pod::Pod;
+use serde::{Deserialize, Serialize};
 
 use super::clock::Written;
 use super::history::Position;
 use super::own_write::OwnWrite;
 
 /// A change of a pod in etcd.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// The pod.
     pub uid: Uid,
@@ -30,7 +31,7 @@ pub struct Entry {
 }
 
 /// The entries that every view contains.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Dropped {
     /// The last `resourceVersion`.
     pub(super) version: Option<u64>,
@@ -39,7 +40,7 @@ pub(super) struct Dropped {
 }
 
 /// The next entry.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Next {
     /// Its `resourceVersion`.
     pub(super) version: Option<u64>,

@@ -119,6 +119,9 @@ pub struct JobEvent {
     pub attempted: Option<Box<Job>>,
     /// The status that a refused PATCH asks for.
     pub patch: Option<Box<StatusPatch>>,
+    /// The request may change metadata: it is no PATCH, or a PATCH that mentions labels, annotations, finalizers or owner
+    /// references.
+    pub writes_metadata: bool,
     /// The options of a DELETE.
     pub deletion: Option<JobDeletion>,
     /// The audit level hides the response.
@@ -170,6 +173,7 @@ impl JobEvent {
             base: None,
             attempted: None,
             patch: None,
+            writes_metadata: false,
             deletion: None,
             hidden: false,
             message: None,

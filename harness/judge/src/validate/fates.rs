@@ -3,12 +3,13 @@
 use jobcheck_spec::Uid;
 use jobcheck_spec::job::{ConditionKind, Job};
 use jobcheck_spec::pod::{Phase, Pod};
+use serde::{Deserialize, Serialize};
 
 use super::pod_records::Fact;
 use super::track::Track;
 
 /// Numbers of pods by their end, and the counts of the last status.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Fates {
     succeeded: i64,
     /// Pods that failed, or were deleted before they terminated. Both count as failures.
@@ -25,7 +26,7 @@ enum Fate {
 }
 
 /// The counts in a status, with the pods in its lists.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Counts {
     succeeded: i64,
     failed: i64,

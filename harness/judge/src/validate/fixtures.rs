@@ -8,9 +8,9 @@ use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Verb};
 
 use super::actor::Actors;
+use super::contents::no_pod;
 use super::delivery::Delivery;
 use super::event::{Arrival, Body, Event, JobEvent};
-use super::normalize::no_pod;
 
 /// The UID of [`job`].
 pub(super) const JOB: Uid = Uid(1000);
@@ -25,7 +25,8 @@ pub(super) fn job() -> Job {
         created: Time(0),
         deleting: false,
         finalizers: Vec::new(),
-        metadata_digest: 0,
+        metadata: Arc::default(),
+        probes_digest: 0,
         spec: Arc::new(JobSpec { parallelism: Some(2), completions: Some(2), ..JobSpec::default() }),
         status: JobStatus::default(),
     }

@@ -11,11 +11,13 @@ use std::sync::Arc;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::Job;
+use jobcheck_spec::time::Clocks;
 use jobcheck_spec::view::{Backoff, Interpretation, View};
 use jobcheck_spec::{Binds, Findings, Time, Uid};
+use serde::{Deserialize, Serialize};
 
 use super::backoff::BackoffRecord;
-use super::clock::{self, Clock, TOLERANCE, Written, not_before};
+use super::clock::{self, Clock, Written, not_before};
 use super::history::{History, Position};
 use super::observed::{Bounds, Reach, Seen};
 use super::point::{Point, earliest};
@@ -27,7 +29,7 @@ pub const VIEW_CAP: usize = 100_000;
 const COMBINED: usize = 4;
 
 /// The earliest views that explain all writes so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Frontier {
     /// The Job versions that a view may contain; the last one is stored.
     versions: VecDeque<Version>,
@@ -46,7 +48,7 @@ pub struct Frontier {
 }
 
 /// A version of the Job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Version {
     job: Arc<Job>,
     /// Its `resourceVersion`.
@@ -122,6 +124,11 @@ impl Frontier {
         self.versions.push_back(Version { job, number, written: None, read: None });
         (self.own, self.own_before, self.clock) = (None, None, None);
         self.minimal = vec![Point::new(self.start, position)];
+    }
+
+    /// Changes the Jobs of the versions.
+    pub fn replace_jobs(&mut self, replace: impl FnMut(&mut Arc<Job>)) {
+        self.versions.iter_mut().map(|version| &mut version.job).for_each(replace);
     }
 
     /// Adds a version of the Job. All later views contain a version that the process wrote itself. If the trace shows
@@ -413,7 +420,7 @@ impl Search<'_> {
             constants: self.setting.constants,
             gates: self.setting.gates,
             interpretation: self.setting.reading,
-            clock_tolerance: TOLERANCE,
+            clocks: Clocks::Several,
         };
         view.backoff = record.in_view(&view, self.setting.let_go);
         view

@@ -8,6 +8,7 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Broken, Operand, Req, Uid};
 use jobcheck_traces::{Form, Verb};
+use serde::{Deserialize, Serialize};
 
 use super::actor::Role;
 use super::event::{Event, JobEvent, PodEvent};
@@ -30,7 +31,7 @@ pub enum Since {
 }
 
 /// The last event of a pod.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Sighting {
     /// The number of the event.
     pub order: u64,
@@ -39,7 +40,7 @@ pub struct Sighting {
 }
 
 /// A pod that was being deleted before the trace showed a DELETE.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Undeleted {
     /// Number of the last event without the deletion.
     since: u64,

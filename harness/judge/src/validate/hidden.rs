@@ -10,8 +10,8 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_traces::Verb;
 
 use super::actor::Role;
+use super::contents::no_pod;
 use super::event::{Event, PodEvent};
-use super::normalize::no_pod;
 use super::router::Judge;
 
 impl Judge {
@@ -48,7 +48,7 @@ impl Judge {
         };
         let jobs: Vec<Uid> = self
             .tracks
-            .iter()
+            .awake()
             .filter(|(job, track)| is_concerned(job, &track.id.namespace))
             .filter(|(_, track)| track.stored.as_ref().is_some_and(|job| !job.status.is_finished()))
             .map(|(job, _)| *job)

@@ -11,6 +11,7 @@ use jobcheck_spec::Uid;
 use jobcheck_spec::pod::{Phase, Pod};
 use jobcheck_spec::pods::Pods;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::clock::Written;
 use super::entry::{Dropped, Entry, Next};
@@ -22,7 +23,7 @@ use super::ownerless::put;
 pub type Position = u64;
 
 /// The history of the pods of one Job.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct History {
     /// The pods in etcd that the Job controls.
     pub stored: Pods,

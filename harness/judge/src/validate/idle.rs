@@ -3,6 +3,7 @@
 use jobcheck_spec::job::Text;
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::track::Track;
@@ -17,7 +18,7 @@ const WITHIN: i64 = 5_000_000;
 type Request = (Verb, Text, u16);
 
 /// Requests of the manager since the last change of the Job or its pods.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct IdleRequests {
     /// The highest `resourceVersion` of the Job and its pods. A request at another version may be a new one.
     version: u64,

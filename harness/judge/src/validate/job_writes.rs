@@ -34,6 +34,7 @@ use super::frontier::Versions;
 use super::known;
 use super::managers::{self, intrusion};
 use super::mirror;
+use super::mirror_metadata;
 use super::pod_records::Fact;
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -98,8 +99,9 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             validate_spec_update(&settings.rules, &before, &after, &mut findings);
         }
         if status_changed {
-            foreign(track, &before, &after);
+            foreign(track, event, (&before, &after), settings);
         }
+        mirror::wrote_no_status(track, event, it, by, (&before, &after));
         mirror::main_write(track, event, by, (&before, &after), &mut findings);
         let what = if spec_changed { "change of the spec" } else { "change of the Job's metadata" };
         intrusion(track, by, what, &mut findings);
@@ -110,6 +112,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         track.tell(event, &what);
     }
     managers::judge_own_metadata(track, event, it, (&before, &after), by, settings);
+    mirror_metadata::judge_metadata(track, event, it, (&before, &after), by, settings);
     store(track, event, after, by == By::Manager && status_changed && !track.unheard(event));
 }
 
@@ -123,7 +126,8 @@ fn store(track: &mut Track, event: &Event, after: Arc<Job>, own_status: bool) {
     track.live_job(event, &after);
     let before = track.stored.take();
     if let Some(before) = &before {
-        track.manager.mirror.job_changed(before, &after);
+        let by = event.actor.filter(|_| !track.coverage.stale);
+        track.manager.mirror.job_changed(before, &after, by);
     }
     // A change of the metadata alone concerns no obligation.
     let is_idle = before.as_ref().is_some_and(|before| track.standing.job_changed(before, &after));
@@ -212,7 +216,7 @@ fn status_written(
             track.status_tried();
         }
         By::Manager => {}
-        By::Intruder | By::Ttl | By::Other => foreign(track, before, after),
+        By::Intruder | By::Ttl | By::Other => foreign(track, event, (before, after), settings),
     }
     track.tell(event, &write);
 }
@@ -317,7 +321,7 @@ fn count(track: &mut Track, old: &JobStatus, new: &JobStatus) {
 }
 
 /// Notes a status write by another actor. The counters are then not the manager's.
-fn foreign(track: &mut Track, before: &Job, after: &Job) {
+fn foreign(track: &mut Track, event: &Event, (before, after): (&Job, &Job), settings: &Settings) {
     track.manager.mirror.past.idle = 0;
     if is_of_suspender(before, &after.status) {
         return;
@@ -325,7 +329,10 @@ fn foreign(track: &mut Track, before: &Job, after: &Job) {
     track.manager.foreign_status = true;
     let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
     if counts(&before.status) != counts(&after.status) {
-        track.doubt("another actor wrote counters of this Job's status".to_owned());
+        let writer = event.actor.and_then(|actor| settings.actor(actor));
+        let name =
+            writer.map_or_else(String::new, |it| format!(", {} with user agent {},", it.user, it.agent));
+        track.doubt(format!("another actor{name} wrote counters of this Job's status"));
     }
 }
 

@@ -6,6 +6,7 @@ use jobcheck_spec::failure_policy::{FailureEvidence, evaluate};
 use jobcheck_spec::job::{FailureAction, Job};
 use jobcheck_spec::pod::{Pod, PolicyMatch};
 use jobcheck_spec::{Broken, Req};
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::pod_records::Fact;
@@ -14,7 +15,7 @@ use super::track::Track;
 use super::verdict::{ViewRefusal, Violation};
 
 /// Occasions that lead the built-in controller to deviations later. They are dropped with the counts of the Job.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Occasions {
     /// The manager created a pod of the previous Job when this Job had the name already (J-07).
     pub inherits: bool,

@@ -5,6 +5,7 @@
 //! was silent for a second or more, and then sent other requests before this one was answered.
 
 use jobcheck_spec::Uid;
+use serde::{Deserialize, Serialize};
 
 use super::delivery::Sender;
 use super::event::Event;
@@ -14,7 +15,7 @@ use super::setbacks::RefusedWrite;
 use super::track::Track;
 
 /// Possible requests of a replaced process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LateRequests {
     /// There may have been one since the last explained status write. Its sender may have seen more than the successor.
     pub possible: bool,

@@ -1,5 +1,7 @@
 //! The life of a Job: where each of its pods was counted, and by which write. It is kept for Jobs that are explained.
 
+use std::collections::HashMap;
+
 use jobcheck_spec::job::{ConditionStatus, Job, JobStatus, Text};
 use jobcheck_spec::pod::{Phase, Pod};
 use jobcheck_spec::{Time, Uid};
@@ -183,9 +185,12 @@ impl Life {
     }
 
     fn conditions_change(&mut self, old: &JobStatus, new: &JobStatus) {
+        let mut before = HashMap::new();
+        for condition in old.conditions.iter().rev() {
+            before.insert(&condition.kind, condition.status);
+        }
         for condition in &new.conditions {
-            let was = old.condition(&condition.kind).map(|it| it.status);
-            if was == Some(condition.status) {
+            if before.get(&condition.kind) == Some(&condition.status) {
                 continue;
             }
             let reason = Some(&*condition.reason).filter(|reason| !reason.is_empty());

@@ -10,6 +10,7 @@ use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
 use jobcheck_spec::{Findings, Uid};
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::actor::{ActorId, Role};
 use super::event::{Event, JobEvent};
@@ -20,7 +21,7 @@ use super::settings::Settings;
 use super::track::Track;
 
 /// The facts about the manager of a Job.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Manager {
     /// The manager, if it is not the built-in controller.
     pub actor: Option<ActorId>,
@@ -85,11 +86,21 @@ impl Judge {
             track.declare_manager(Profile::Mirror);
         }
         let built_in = track.is_built_in();
+        // The user agent of an upgraded manager has another version.
+        let former = track.manager.actor.filter(|it| *it != actor && self.settings.is_one_actor(*it, actor));
+        if let Some(former) = former.filter(|_| !built_in) {
+            let work = self.end.managers.get(&former).copied().unwrap_or_default();
+            let own = self.end.managers.entry(actor).or_default();
+            own.total = own.total.max(work.total);
+            track.manager.actor = Some(actor);
+        }
         let is_manager = match role {
             // UG-14: without the gate the field does not exist.
             Role::JobController => built_in || !self.settings.gates.job_managed_by,
             Role::Other | Role::Manager if !built_in || !named => {
-                let is_known = !built_in && self.managers.manages(actor, track.id.managed_by.as_ref());
+                let is_named = !built_in && role == Role::Manager;
+                let is_known =
+                    is_named || !built_in && self.managers.manages(actor, track.id.managed_by.as_ref());
                 if manages && (role == Role::Manager || event.is_accepted()) {
                     track.presumption_ends(actor, role == Role::Manager);
                 }
@@ -97,7 +108,7 @@ impl Judge {
                     track.manager.actor = Some(actor);
                     track.manager.is_presumed = !built_in && !is_known && !event.is_accepted();
                 }
-                let is_it = track.manager.actor == Some(actor);
+                let is_it = is_named || track.manager.actor == Some(actor);
                 let shows_it = manages && is_it && !track.manager.is_presumed && !built_in;
                 if let Some(value) = track.id.managed_by.as_ref().filter(|_| shows_it) {
                     self.managers.note(actor, value);
@@ -113,7 +124,9 @@ impl Judge {
         };
         if is_manager {
             if let (Role::Other | Role::Manager, Some(when)) = (role, event.when) {
-                self.end.managers.entry(actor).or_default().at(when.done);
+                let work = self.end.managers.entry(actor).or_default();
+                work.at(when.done);
+                track.manager.mirror.now = work.total;
             }
             track.manager.executor |= built_in;
             track.enter_sync(event, &self.settings);
@@ -179,7 +192,7 @@ pub fn judge_own_metadata(
     let direct = if event.is_status { it.base.is_some() } else { true };
     let is_newest = it.base.is_none() || it.base == track.coverage.version;
     let changes = before.spec != after.spec
-        || before.metadata_digest != after.metadata_digest
+        || before.metadata != after.metadata
         || before.finalizers != after.finalizers;
     if !changes || !direct || !is_newest || !is_by_the_built_in(track, event, by, settings) {
         return;

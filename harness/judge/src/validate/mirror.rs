@@ -5,17 +5,22 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use jobcheck_spec::guards::mirror::{
-    MirrorWrite, Past, is_of_suspender, judge_idle, judge_main_write, judge_mirror, judge_missing_permission,
-    judge_refusal,
+    MirrorWrite, Past, is_of_suspender, judge_delay, judge_idle, judge_main_write, judge_mirror,
+    judge_missing_permission, judge_refusal,
 };
 use jobcheck_spec::guards::mirror_times::all_times;
 use jobcheck_spec::job::{Condition, Job, JobStatus};
+use jobcheck_spec::obligations::mirrored;
 use jobcheck_spec::{Findings, Req, Time};
 use rustc_hash::FxHasher;
+use serde::{Deserialize, Serialize};
 
+use super::actor::ActorId;
+use super::clock::Written;
 use super::event::{Event, JobEvent};
 use super::job_writes::By;
 use super::managers::differ_in_strange_conditions;
+use super::mirror_metadata::Entries;
 use super::owed::PATIENCE;
 use super::settings::Settings;
 use super::track::Track;
@@ -26,7 +31,7 @@ const AT_WORK: i64 = 60_000_000;
 const CONTENTS_KEPT: usize = 8;
 
 /// The kind of a manager, as the user of the judge says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Profile {
     /// It copies the status of one Job elsewhere.
     Mirror,
@@ -49,7 +54,7 @@ impl Profile {
 }
 
 /// Facts about the manager of a Job, if it writes status alone.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Mirror {
     /// The past of the Job, as far as the trace has shown it.
     pub past: Past,
@@ -59,13 +64,25 @@ pub struct Mirror {
     pub reports: bool,
     /// The times in the last status, once the Job is gone.
     pub last: Vec<Time>,
-    /// The time that the manager had worked in all at the last change of the Job, in microseconds.
+    /// The time that the manager had worked in all at its last request, in microseconds.
+    pub now: i64,
+    /// The same at the last change of the Job.
     pub worked: i64,
+    /// The same when the terminal condition became due (MR-08).
+    due: Option<i64>,
+    /// The same when the environment refused a request the last time.
+    hindered: i64,
+    /// The senders who have set the parts of the metadata.
+    pub entries: Entries,
+    /// The manager has not learnt that its last status write was stored, so that it may send it again.
+    unheard: bool,
+    /// The Job as it is stored if the last status write, which a server error answered, was committed.
+    unsettled: Option<Arc<Job>>,
     refusals: Refusals,
 }
 
 /// Status writes that validation has refused.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Refusals {
     /// The contents since the last change of the Job.
     contents: Vec<u64>,
@@ -93,10 +110,19 @@ impl Work {
 }
 
 impl Mirror {
-    /// Returns `true` if the manager has worked long enough since the last change of the Job.
+    /// Returns `true` if the manager has worked long enough to meet an obligation. That the end follows is due since the
+    /// decision (MR-08). Other obligations are those at quiescence, and begin with the last change of the Job.
     #[must_use]
-    pub fn has_had_time(&self, work: Option<&Work>) -> bool {
-        work.is_some_and(|work| work.total - self.worked >= PATIENCE)
+    pub fn has_had_time(&self, req: Req, work: Option<&Work>) -> bool {
+        let since = self.due.filter(|_| req == Req::MR08).unwrap_or(self.worked);
+        work.is_some_and(|work| work.total - since >= PATIENCE)
+    }
+
+    /// The time that the manager has worked since the terminal condition became due, in seconds, at the write that sets
+    /// it. Terminating pods that are not reported may have been waited for.
+    fn delay(&self, old: &JobStatus, new: &JobStatus) -> Option<i64> {
+        let ends = !old.is_finished() && new.is_finished() && old.terminating.is_some();
+        self.due.filter(|_| ends).map(|due| (self.now - due.max(self.hindered)) / 1_000_000)
     }
 
     /// Notes that the Job is gone.
@@ -105,8 +131,16 @@ impl Mirror {
     }
 
     /// Notes a new version of the Job.
-    pub fn job_changed(&mut self, before: &Job, after: &Job) {
+    ///
+    /// `by` is the sender of the write; `None` if it is not known, since a write is missing before.
+    pub fn job_changed(&mut self, before: &Job, after: &Job, by: Option<ActorId>) {
         self.refusals.contents.clear();
+        (self.unsettled, self.unheard) = (None, false);
+        if before.metadata != after.metadata || before.finalizers != after.finalizers {
+            self.entries.note(before, after, by);
+        }
+        let is_due = matches!(mirrored(after), Some((Req::MR08, _)));
+        self.due = if is_due { self.due.or(Some(self.now)) } else { None };
         if before.spec != after.spec {
             self.past.note_spec(&after.spec);
         }
@@ -121,8 +155,17 @@ impl Track {
     }
 
     /// Notes the first sight of a Job, and what the user says about its manager.
-    pub fn begin_mirror(&mut self, job: &Job, is_new: bool, former: Vec<Time>, profile: Option<Profile>) {
+    pub fn begin_mirror(
+        &mut self,
+        job: &Job,
+        (is_new, by): (bool, Option<ActorId>),
+        former: Vec<Time>,
+        profile: Option<Profile>,
+    ) {
         self.manager.mirror.past = Past { former, ..Past::begin(&job.spec, is_new) };
+        if is_new {
+            self.manager.mirror.entries = Entries::of_new(job, by);
+        }
         match profile {
             Some(Profile::Executor) => self.manager.executor |= !self.is_built_in(),
             Some(profile) => self.declare_manager(profile),
@@ -179,6 +222,9 @@ pub fn written(
     findings: &mut Findings,
 ) {
     let advice = judge(track, event, jobs, settings, findings);
+    if let Some(delay) = track.manager.mirror.delay(&jobs.0.status, &jobs.1.status) {
+        judge_delay(delay, PATIENCE / 1_000_000, findings);
+    }
     // Obligations follow from this status.
     if jobs.1.status.is_decided() {
         findings.premise(Req::MR08);
@@ -225,11 +271,36 @@ fn advise(track: &mut Track, event: &Event, advice: &Findings) {
 
 /// Judges an accepted status write that changed nothing (MR-10).
 pub fn wrote_nothing(track: &mut Track, event: &Event, by: By) {
+    wrote_idly("no change", track, event, by);
+}
+
+/// Judges an accepted write that left every field of the status that a rule reads. A change of `lastProbeTime` alone is
+/// stored, and is a write of times alone (MR-10). A write of somebody else ends the quiescence.
+pub fn wrote_no_status(
+    track: &mut Track,
+    event: &Event,
+    it: &JobEvent,
+    by: By,
+    (before, after): (&Job, &Job),
+) {
+    if it.base.is_some() && it.base == event.version {
+        wrote_nothing(track, event, by);
+    } else if by != By::Manager {
+        track.manager.mirror.past.idle = 0;
+    } else if before.probes_digest != after.probes_digest {
+        wrote_idly("times alone", track, event, by);
+    }
+}
+
+fn wrote_idly(changes: &'static str, track: &mut Track, event: &Event, by: By) {
     if by != By::Manager || !event.is_status || !track.is_mirrored() {
         return;
     }
+    if std::mem::take(&mut track.manager.mirror.unheard) {
+        return track.tell(event, &"the status write is sent again, since a server error answered it");
+    }
     let (mut findings, mut advice) = (Findings::new(), Findings::new());
-    judge_idle("no change", track.manager.mirror.past.idle, &mut findings, &mut advice);
+    judge_idle(changes, track.manager.mirror.past.idle, &mut findings, &mut advice);
     track.manager.mirror.past.idle += 1;
     advise(track, event, &advice);
     track.take(event, &"status write", findings);
@@ -250,6 +321,50 @@ pub fn main_write_refused(track: &mut Track, event: &Event, by: By, message: Opt
         track
             .warn(event, format!("the manager's write of the spec is refused with {}: {reason}", event.code));
     }
+}
+
+/// Notes a status write that the environment refused, such as an overloaded server or a webhook. Time for the obligations
+/// of its sender begins anew.
+pub fn hindered(track: &mut Track, event: &Event, by: By, message: &str) {
+    let is_of_environment = match event.code {
+        429 | 500.. => true,
+        400 | 403 | 422 => message.contains("denied the request") || message.contains("exceeded quota"),
+        _ => false,
+    };
+    if by == By::Manager && event.is_status && (is_of_environment || event.delivery.injected) {
+        track.manager.mirror.hindered = track.manager.mirror.now;
+    }
+}
+
+/// Notes a status write that a server error answered. Its content may have been stored all the same.
+pub fn unsettled(track: &mut Track, event: &Event, it: &JobEvent) {
+    let Some(stored) = track.shown().filter(|_| event.code >= 500 && track.is_mirrored()) else { return };
+    let patched = it.patch.as_ref().map(|patch| patch.applied(&stored).status);
+    let status = it.attempted.as_ref().map(|job| job.status.clone()).or(patched);
+    let may_be_stored = it.base.is_none() || it.base == track.coverage.version;
+    track.manager.mirror.unsettled =
+        status.filter(|_| may_be_stored).map(|status| Arc::new(Job { status, ..(*stored).clone() }));
+}
+
+/// Decides about a status write that a server error answered. It was stored if a request was made on a version that no
+/// response has shown, and is judged like any other write then.
+pub fn settle(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
+    let (Some(base), Some(before)) = (it.base, track.shown()) else { return };
+    let is_newer = track.coverage.version.is_some_and(|stored| base > stored);
+    let Some(stored) = track.manager.mirror.unsettled.clone().filter(|_| is_newer) else { return };
+    let shows_it = event.answered == Some(base);
+    let is_other = it.after.as_ref().is_some_and(|after| shows_it && after.status != stored.status);
+    if is_other || !track.is_mirrored() {
+        return;
+    }
+    let mut findings = Findings::new();
+    written(track, event, (&before, &stored), settings, &mut findings);
+    track.take(event, &"status write that a server error answered, and that was stored", findings);
+    track.manager.mirror.job_changed(&before, &stored, event.actor);
+    track.manager.mirror.unheard = true;
+    track.coverage.has_version(base, event.order);
+    track.process.frontier.push(stored.clone(), (Some(base), Written::default()), false, false);
+    track.stored = Some(stored);
 }
 
 /// A message without the value that validation shows in its middle.
@@ -331,8 +446,9 @@ mod tests {
         [1, 31, 61, 661].iter().for_each(|second| work.at(second * SECOND));
         assert_eq!(work.total, 120 * SECOND);
         let mirror = Mirror { worked: 10 * SECOND, ..Mirror::default() };
-        assert!(!mirror.has_had_time(Some(&work)) && !mirror.has_had_time(None));
-        assert!(Mirror::default().has_had_time(Some(&work)));
+        let req = Req::MR13;
+        assert!(!mirror.has_had_time(req, Some(&work)) && !mirror.has_had_time(req, None));
+        assert!(Mirror::default().has_had_time(req, Some(&work)));
     }
 
     #[test]

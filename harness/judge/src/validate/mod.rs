@@ -5,9 +5,9 @@
 //!
 //! | stage | modules | result |
 //! | --- | --- | --- |
-//! | normalise | [`normalize`], [`actor`], [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
+//! | normalise | `contents`, [`normalize`], [`actor`], [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
 //! | order | [`sequence`], `bindings` | the order in which etcd accepted the writes |
-//! | route | [`router`], `pod_routes`, `hidden`, `births`, `ownerless`, `relists` | the Job of each event |
+//! | route | [`router`], [`tracks`], `parked`, `pod_routes`, `hidden`, `births`, `ownerless`, `relists` | the Job of each event |
 //! | record | [`track`], [`history`], [`pod_records`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
 //! | judge | `job_writes`, `pod_writes`, `refused_pods`, `refused_status`, `refusal`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
 //! | explain | [`frontier`], `explain`, `hypotheses`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
@@ -16,15 +16,19 @@
 //! | conclude | `conclusion`, [`verdict`] | the verdict on each Job |
 //! | report | `names`, `fates`, `life`, `primary`, `wanted` | what reports show beside the verdicts |
 //!
-//! Memory is bounded. The validator keeps the living objects, 16 bytes for each pod UID of a living Job, the reorder window, and ids of recent events.
+//! Memory is bounded. The validator keeps the living objects, 16 bytes for each pod UID of a living Job, the reorder
+//! window, and ids of recent events. Finished Jobs are compressed.
 
 mod account;
 pub mod actor;
 mod backoff;
 mod bindings;
 mod births;
+mod by_name;
+mod claims;
 mod clock;
 mod conclusion;
+mod contents;
 mod coverage;
 pub mod delivery;
 mod entry;
@@ -47,6 +51,7 @@ mod late;
 mod life;
 mod managers;
 mod mirror;
+mod mirror_metadata;
 mod mishaps;
 mod names;
 pub mod normalize;
@@ -55,6 +60,7 @@ mod owed;
 mod owed_work;
 pub mod own_write;
 mod ownerless;
+mod parked;
 mod patches;
 mod pod_api;
 pub mod pod_records;
@@ -80,14 +86,18 @@ mod summary;
 mod timeline;
 mod times;
 pub mod track;
+pub mod tracks;
 pub mod verdict;
 mod wanted;
 mod without_interim;
 
 pub use actor::Role;
+pub use contents::{Content, Contents};
+pub(crate) use event::{Body as ObjectBody, JobEvent};
 pub use life::{Life, PodLife};
 pub use mirror::Profile;
 pub(crate) use names::replaced;
+pub(crate) use owed::PATIENCE;
 pub use router::{Options, Validator};
 pub use summary::Summary;
 pub use verdict::{JobVerdict, Note, Outcome, Unreadable, Violation};

@@ -6,6 +6,7 @@ use std::iter;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::{Broken, Uid};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::event::{Body, Event};
 use super::router::Judge;
@@ -18,13 +19,13 @@ const GONE_KEPT: usize = 64;
 const UID_LENGTH: usize = 36;
 
 /// The names of the living pods of a Job, and of the pods that were removed last.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Names {
     of: FxHashMap<Uid, Name>,
     gone: VecDeque<Uid>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Name {
     text: Text,
     gone: bool,

@@ -4,38 +4,30 @@
 //! | --- | --- | --- |
 //! | state after the request | `responseObject` | `object` |
 //! | the object is gone | deletionTimestamp set, no finalizer, no grace period left; or a `Status` in response to the DELETE | `DELETED` |
-//! | own version | `resourceVersion` of the response, unless it was seen before | `resourceVersion` of `object` |
+//! | own version | `resourceVersion` of the response, unless another request produced it (`claims`) | `resourceVersion` of `object` |
 //! | base of the request | `resourceVersion` of `requestObject` | not shown |
 
 use std::collections::VecDeque;
 
 use jobcheck_spec::Uid;
-use jobcheck_spec::guards::ttl::JobDeletion;
-use jobcheck_spec::job::{Job, Text};
+use jobcheck_spec::job::Text;
 use jobcheck_spec::pod::TRACKING_FINALIZER;
-use jobcheck_traces::{
-    Answer, Body as Operand, Fault, FaultKind, Form, Level, Mark, MarkKind, Object, Record, Request,
-    Resource, Subresource, Verb, WatchKind, Watched,
-};
+use jobcheck_traces::{Body as Operand, Form, Record, Request, Subresource, Verb, WatchKind, Watched};
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::actor::{ActorId, Actors, Role};
+use super::contents::{Content, is_hidden};
 use super::delivery::Delivery;
-use super::event::{Arrival, Body, Event, JobEvent, PodEvent};
+use super::event::{Arrival, Body, Event, PodEvent};
 use super::mishaps::Mishaps;
 use super::patches::PatchFacts;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
-use super::status_patch::StatusPatch;
 use super::verdict::Unreadable;
-use jobcheck_projection::{Metadata, PodObject, ProjectError, Projector};
 
 /// Converts records to events.
 #[derive(Debug)]
 pub struct Normalizer {
-    projector: Projector,
     /// The actors of the trace.
     pub actors: Actors,
     /// The latest versions of each living object.
@@ -52,33 +44,11 @@ pub struct Normalizer {
     pub hidden: u64,
 }
 
-/// Body of a DELETE request.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DeleteOptions {
-    preconditions: Option<Preconditions>,
-    propagation_policy: Option<String>,
-    /// The predecessor of `propagationPolicy`.
-    orphan_dependents: Option<bool>,
-}
-
-#[derive(Default, Deserialize)]
-struct Preconditions {
-    uid: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct List<'a> {
-    #[serde(borrow, default)]
-    items: Vec<&'a RawValue>,
-}
-
 impl Normalizer {
     /// A normaliser with the roles from `--actor`.
     #[must_use]
     pub fn new(actors: Actors) -> Normalizer {
         Normalizer {
-            projector: Projector::new(),
             actors,
             versions: FxHashMap::default(),
             departed: VecDeque::new(),
@@ -89,28 +59,36 @@ impl Normalizer {
         }
     }
 
-    /// The event of a record; `None` if the record contains none.
+    /// The event of a record with this content; `None` if the record contains none.
     ///
     /// # Errors
     ///
     /// An object has a field of a wrong type.
-    pub fn event(&mut self, record: &Record<'_>) -> Result<Option<Event>, Unreadable> {
-        let unreadable = |error: ProjectError| Unreadable::object(record.place, &error);
+    pub fn event(&mut self, record: &Record<'_>, content: Content) -> Result<Option<Event>, Unreadable> {
         match &record.body {
-            Operand::Request(request) if request.dry_run || self.repetitions.is_one(request) => Ok(None),
-            Operand::Request(request) => self.request(record, request).map_err(unreadable),
-            Operand::Watched(watched) if self.is_echo(watched) => Ok(None),
-            Operand::Watched(watched) => self.watched(record, watched).map(Some).map_err(unreadable),
-            Operand::Mark(mark) => {
-                self.mishaps.marked(mark);
-                Ok(mark_body(mark).map(|body| bare(record, body)))
+            Operand::Request(request) if request.dry_run || self.repetitions.is_one(request) => {
+                return Ok(None);
             }
-            Operand::Fault(fault) => {
-                self.mishaps.faulted(fault);
-                Ok(lists(fault).then(|| bare(record, Body::Relist(fault.resource))))
-            }
-            Operand::Header(_) | Operand::Observed(_) | Operand::Expected(_) => Ok(None),
+            Operand::Watched(watched) if self.is_echo(watched) => return Ok(None),
+            Operand::Mark(mark) => self.mishaps.marked(mark),
+            Operand::Fault(fault) => self.mishaps.faulted(fault),
+            Operand::Request(_)
+            | Operand::Watched(_)
+            | Operand::Header(_)
+            | Operand::Observed(_)
+            | Operand::Expected(_) => {}
         }
+        let content = content.map_err(|error| Unreadable::object(record.place, &error))?;
+        Ok(match (&record.body, content) {
+            (Operand::Request(request), Some(body)) => Some(self.request(record, request, body)),
+            (Operand::Request(request), None) => {
+                // A fault ends with the next request, whatever that asks for.
+                self.mishaps.delivery(request);
+                None
+            }
+            (Operand::Watched(watched), Some(body)) => Some(self.watched(record, watched, body)),
+            (_, content) => content.map(|body| bare(record, body)),
+        })
     }
 
     /// Returns `true` if a watch repeats a write that a log shows in more detail, or shows an object that the log
@@ -121,61 +99,44 @@ impl Normalizer {
         shown || self.departed.contains(&uid)
     }
 
-    fn watched(&mut self, record: &Record<'_>, watched: &Watched<'_>) -> Result<Event, ProjectError> {
+    fn watched(&mut self, record: &Record<'_>, watched: &Watched<'_>, body: Body) -> Event {
         let gone = watched.kind == WatchKind::Deleted;
-        let mut event = bare(record, Body::Evicted);
+        let mut event = bare(record, body);
         event.verb = gone.then_some(Verb::Delete);
         event.version = Some(watched.version);
         event.namespace = watched.namespace.into();
         event.name = watched.name.into();
-        event.body = match watched.resource {
-            Resource::Jobs => Body::Job(Box::new(self.job_state(watched.object, gone)?)),
-            Resource::Pods => Body::Pod(Box::new(match watched.kind {
-                WatchKind::Added => self.pod_creation(watched.object, None)?,
-                WatchKind::Modified | WatchKind::Deleted => self.pod_state(watched.object, gone)?,
-            })),
-        };
         let uid = Uid::parse(watched.uid);
         event.arrival.relisted = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
         if gone {
             self.watched.remove(&uid);
         }
-        Ok(event)
+        event
     }
 
-    fn request(&mut self, record: &Record<'_>, request: &Request<'_>) -> Result<Option<Event>, ProjectError> {
-        if matches!(request.subresource, Subresource::Other(_)) && request.resource == Resource::Jobs {
-            return Ok(None);
-        }
-        let mut event = bare(record, Body::Evicted);
+    fn request(&mut self, record: &Record<'_>, request: &Request<'_>, body: Body) -> Event {
+        let mut event = bare(record, body);
         event.when = Some(request.interval);
-        event.actor = Some(self.actors.meet(request.actor.user, request.actor.agent));
+        let actor = self.actors.meet(request.actor.user, request.actor.agent);
+        event.actor = Some(actor);
         event.verb = Some(request.verb);
         event.is_status = request.subresource == Subresource::Status;
         event.code = request.code;
         event.namespace = request.namespace.into();
         event.name = request.name.into();
         event.delivery = self.mishaps.delivery(request);
-        let hidden = request.is_accepted() && request.level != Level::RequestResponse;
+        let hidden = is_hidden(request);
         self.hidden += u64::from(hidden);
-        event.body = match (request.resource, request.verb) {
-            (_, Verb::DeleteCollection) if !request.is_accepted() => return Ok(None),
-            (resource, Verb::DeleteCollection) => self.collection(request, resource)?,
-            (Resource::Pods, _) if request.subresource == Subresource::Other("eviction") => Body::Evicted,
-            (Resource::Pods, _) if request.subresource == Subresource::Other("binding") => Body::Bound,
-            (Resource::Jobs, _) => Body::Job(Box::new(self.job_request(request, hidden)?)),
-            (Resource::Pods, _) => {
-                let role = event.actor.map_or(Role::Other, |actor| self.actors.get(actor).role);
-                Body::Pod(Box::new(self.pod_request(request, hidden, role)?))
-            }
-        };
+        if let Body::Pod(pod) = &mut event.body {
+            note_patch(pod, request, hidden, self.actors.get(actor).role);
+        }
         event.answered = request.version.filter(|_| request.is_accepted());
         event.version = self.own_version(&event.body, request.verb, event.answered);
         self.forget_versions(&event.body);
-        if event.actor.is_some_and(|actor| self.actors.is_shared(actor)) {
+        if self.actors.is_shared(actor) {
             event.actor = self.told_by_request(request, &event.body);
         }
-        Ok(Some(event))
+        event
     }
 
     /// The controller behind a shared account, if only this controller sends such requests; otherwise `None`, as in a
@@ -200,8 +161,8 @@ impl Normalizer {
         is_job_controllers.then(|| self.actors.meet(request.actor.user, name))
     }
 
-    /// The version that the write produced. A version that the object had before marks a request without effect. The
-    /// removal of the last finalizer of a deleted object returns the version before the removal.
+    /// The version in the response, if the write may have produced it. The removal of the last finalizer of a deleted object
+    /// returns the version before the removal. If several requests have one version, the sequencer finds the write.
     fn own_version(&mut self, body: &Body, verb: Verb, version: Option<u64>) -> Option<u64> {
         let removal = |gone: bool| gone && verb != Verb::Delete;
         let uid = match body {
@@ -217,11 +178,10 @@ impl Normalizer {
         }?;
         let version = version?;
         let seen = self.versions.entry(uid).or_default();
-        if seen.contains(&version) {
-            return None;
+        if !seen.contains(&version) {
+            seen.rotate_right(1);
+            seen[0] = version;
         }
-        seen.rotate_right(1);
-        seen[0] = version;
         Some(version)
     }
 
@@ -246,135 +206,6 @@ impl Normalizer {
         }
         self.departed.push_back(uid);
     }
-
-    fn job_request(&mut self, request: &Request<'_>, hidden: bool) -> Result<JobEvent, ProjectError> {
-        let mut event = match (request.answer, request.response.filter(|_| request.is_accepted())) {
-            (Answer::Whole, Some(object)) => self.job_state(object, false)?,
-            (Answer::Metadata, Some(object)) => {
-                let metadata = self.projector.metadata(object.text())?;
-                let gone = metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty();
-                JobEvent { uid: Some(metadata.uid), gone, metadata: Some(metadata), ..JobEvent::nothing() }
-            }
-            (Answer::Absent | Answer::Status | Answer::Other, _) | (_, None) => {
-                JobEvent { uid: request.uid.map(Uid::parse), ..JobEvent::nothing() }
-            }
-        };
-        event.hidden = hidden;
-        event.message = request.message.map(str::to_owned);
-        event.base = request.request.and_then(base_version);
-        if request.verb == Verb::Delete {
-            event.deletion = Some(deletion(request));
-            let finalizer_left = event.after.as_ref().is_some_and(|job| !job.finalizers.is_empty());
-            // Without a response, the Job may wait for a finalizer.
-            event.gone = request.is_accepted() && !hidden && !finalizer_left && event.metadata.is_none();
-        }
-        if !request.is_accepted() && request.verb == Verb::Update {
-            event.attempted = request
-                .request
-                .and_then(|object| self.projector.job(object.text()).ok())
-                .map(|job| Box::new(job.job));
-        }
-        if !request.is_accepted() && request.verb == Verb::Patch && request.subresource == Subresource::Status
-        {
-            let patch = request.request.and_then(|it| StatusPatch::read(it.text(), &mut self.projector));
-            event.patch = patch.map(Box::new);
-        }
-        Ok(event)
-    }
-
-    fn job_state(&mut self, object: Object<'_>, gone: bool) -> Result<JobEvent, ProjectError> {
-        let job = self.projector.job(object.text())?.job;
-        let gone = gone || (job.deleting && job.finalizers.is_empty());
-        Ok(JobEvent { gone, ..JobEvent::state(std::sync::Arc::new(job)) })
-    }
-
-    fn pod_request(
-        &mut self,
-        request: &Request<'_>,
-        hidden: bool,
-        role: Role,
-    ) -> Result<PodEvent, ProjectError> {
-        let mut event = match (request.answer, request.response.filter(|_| request.is_accepted())) {
-            (Answer::Whole, Some(object)) => match request.verb {
-                Verb::Create => self.pod_creation(object, request.request)?,
-                Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection => {
-                    self.pod_state(object, false)?
-                }
-            },
-            (Answer::Metadata, Some(object)) => {
-                let metadata = self.projector.metadata(object.text())?;
-                let gone = vanishes(&metadata);
-                PodEvent { uid: Some(metadata.uid), metadata: Some(metadata), gone, ..no_pod() }
-            }
-            (Answer::Absent | Answer::Status | Answer::Other, _) | (_, None) => {
-                PodEvent { uid: request.uid.map(Uid::parse), ..no_pod() }
-            }
-        };
-        let patch = request.request.filter(|_| request.verb == Verb::Patch);
-        let names = |field: &str| patch.map(|object| object.text().contains(field));
-        event.names_owner = names("ownerReferences");
-        event.names_finalizers = names("finalizers");
-        let judged = patch.filter(|_| hidden || patches_are_judged(role));
-        let facts = judged.map(|object| PatchFacts::of(object.text())).unwrap_or_default();
-        event.other_field = facts.other_field;
-        event.lists_foreign_finalizer = facts.lists_foreign_finalizer;
-        if request.verb == Verb::Create && (hidden || !request.is_accepted()) {
-            self.pod_wish(request, &mut event);
-        }
-        event.hidden = hidden;
-        event.removes_finalizer =
-            hidden && request.subresource == Subresource::None && facts.removes_finalizer_alone;
-        event.message = request.message.map(str::to_owned);
-        Ok(event)
-    }
-
-    /// Reads the body of a refused creation. A client may send anything, so an unreadable body is ignored.
-    fn pod_wish(&mut self, request: &Request<'_>, event: &mut PodEvent) {
-        let Some(asked) = request.request else { return };
-        event.metadata = self.projector.metadata(asked.text()).ok();
-        event.attempted = self.projector.pod(asked.text(), None).ok().map(|object| Box::new(object.pod));
-        event.birth = self.projector.birth(asked.text()).ok().map(Box::new);
-    }
-
-    /// A created pod, as it was stored and as it was asked for.
-    fn pod_creation(
-        &mut self,
-        created: Object<'_>,
-        asked: Option<Object<'_>>,
-    ) -> Result<PodEvent, ProjectError> {
-        let (pod, birth) = self.projector.created(created.text(), asked.map(Object::text))?;
-        Ok(PodEvent { birth: Some(Box::new(birth)), ..pod_event(pod, false) })
-    }
-
-    fn pod_state(&mut self, object: Object<'_>, gone: bool) -> Result<PodEvent, ProjectError> {
-        Ok(pod_event(self.pod_object(object.text())?, gone))
-    }
-
-    fn pod_object(&mut self, text: &str) -> Result<PodObject, ProjectError> {
-        self.projector.pod(text, None)
-    }
-
-    /// The objects of a deletecollection, in the state before. The response lists them.
-    fn collection(&mut self, request: &Request<'_>, resource: Resource) -> Result<Body, ProjectError> {
-        let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
-        let Some(list) = list.filter(|_| request.level == Level::RequestResponse) else {
-            let reason = format!("the response to a deletecollection of {} is not recorded", resource.name());
-            return Ok(Body::Gap(reason));
-        };
-        let texts = list.items.iter().map(|item| item.get());
-        match resource {
-            Resource::Jobs => {
-                let jobs: Result<Vec<Job>, ProjectError> =
-                    texts.map(|text| self.projector.job(text).map(|object| object.job)).collect();
-                jobs.map(Body::JobCollection)
-            }
-            Resource::Pods => {
-                let pods: Result<Vec<PodObject>, ProjectError> =
-                    texts.map(|text| self.pod_object(text)).collect();
-                pods.map(Body::PodCollection)
-            }
-        }
-    }
 }
 
 /// Returns `true` if the fields of a PATCH by this role are judged, since it may manage Jobs. Kubelets send most patches,
@@ -386,55 +217,15 @@ fn patches_are_judged(role: Role) -> bool {
     }
 }
 
-/// Returns `true` if nothing keeps a deleted pod any longer (SY-12).
-fn vanishes(pod: &Metadata) -> bool {
-    pod.deletion_timestamp.is_some()
-        && pod.finalizers.is_empty()
-        && pod.deletion_grace_period_seconds.unwrap_or(0) == 0
-}
-
-fn deletion(request: &Request<'_>) -> JobDeletion {
-    let options: DeleteOptions = request.request.and_then(|object| object.read().ok()).unwrap_or_default();
-    let before_policies =
-        options.orphan_dependents.map(|orphan| if orphan { "Orphan" } else { "Background" });
-    let asked = request.propagation_policy.map(str::to_owned).or(options.propagation_policy);
-    JobDeletion {
-        propagation: asked.or_else(|| before_policies.map(str::to_owned)),
-        uid_precondition: options.preconditions.and_then(|it| it.uid).map(|uid| Uid::parse(&uid)),
-        request_known: request.level != Level::Metadata,
-        latest: Some(jobcheck_spec::Time(request.interval.done.div_euclid(1_000_000))),
-    }
-}
-
-/// The version that a request was computed from. Requests are long, so the version is searched for as text. An
-/// unescaped key can only be part of the structure, and before `spec` only of `metadata`.
-fn base_version(object: Object<'_>) -> Option<u64> {
-    let text = object.text();
-    let head = after_key(text, "\"spec\"").map_or(text, |spec| &text[..text.len() - spec.len()]);
-    let value = after_key(head, "\"resourceVersion\"")?.strip_prefix('"')?;
-    value.split('"').next()?.parse().ok()
-}
-
-/// The text behind the first occurrence of a key and its colon.
-fn after_key<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    text.match_indices(key)
-        .find_map(|(at, _)| text[at + key.len()..].trim_start().strip_prefix(':'))
-        .map(str::trim_start)
-}
-
-fn mark_body(mark: &Mark) -> Option<Body> {
-    match &mark.kind {
-        MarkKind::Gap { reason, .. } => Some(Body::Gap(reason.clone())),
-        MarkKind::Restart { actor, .. } | MarkKind::Leader { actor } => Some(Body::Restart(actor.clone())),
-        MarkKind::Start | MarkKind::End => None,
-    }
-}
-
-/// Returns `true` if the Job controller lists again. A fault without an actor concerns every controller.
-fn lists(fault: &Fault) -> bool {
-    let last = |actor: &str| actor.rsplit(['/', ':']).next().and_then(Role::named);
-    let concerned = fault.actor.as_deref().map_or(Some(Role::JobController), last);
-    fault.kind == FaultKind::Relist && concerned == Some(Role::JobController)
+/// Adds the fields of a PATCH.
+fn note_patch(pod: &mut PodEvent, request: &Request<'_>, hidden: bool, role: Role) {
+    let judged = request.verb == Verb::Patch && (hidden || patches_are_judged(role));
+    let Some(patch) = request.request.filter(|_| judged) else { return };
+    let facts = PatchFacts::of(patch.text());
+    pod.other_field = facts.other_field;
+    pod.lists_foreign_finalizer = facts.lists_foreign_finalizer;
+    pod.removes_finalizer =
+        hidden && request.subresource == Subresource::None && facts.removes_finalizer_alone;
 }
 
 fn bare(record: &Record<'_>, body: Body) -> Event {
@@ -456,31 +247,6 @@ fn bare(record: &Record<'_>, body: Body) -> Event {
         namespace: empty.clone(),
         name: empty,
         body,
-    }
-}
-
-/// The event of a request that leaves a pod in this state.
-fn pod_event(pod: PodObject, gone: bool) -> PodEvent {
-    let gone = gone || vanishes(&pod.metadata);
-    PodEvent { uid: Some(pod.pod.uid), after: Some(pod), gone, ..no_pod() }
-}
-
-/// The event of a request about a pod, with nothing known about it.
-pub(super) fn no_pod() -> PodEvent {
-    PodEvent {
-        uid: None,
-        after: None,
-        metadata: None,
-        attempted: None,
-        birth: None,
-        gone: false,
-        names_owner: None,
-        names_finalizers: None,
-        other_field: None,
-        hidden: false,
-        lists_foreign_finalizer: false,
-        removes_finalizer: false,
-        message: None,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Observed, Resource};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::actor::Actor;
 use super::event::Event;
@@ -66,7 +67,7 @@ struct Line {
 }
 
 /// The progress of a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The last `resourceVersion` in the cache.
     pub version: u64,
@@ -76,7 +77,7 @@ pub struct Seen {
 }
 
 /// The progress of both caches at a decision about a Job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sight {
     /// The Job cache.
     pub jobs: Option<Seen>,
@@ -187,7 +188,7 @@ impl Observations {
 }
 
 /// A range of version numbers or positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
     /// The earliest.
     pub from: u64,
@@ -215,7 +216,7 @@ impl Reach {
 }
 
 /// The views that a trace allows; all of them by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// Version numbers of the Job.
     pub versions: Option<Reach>,

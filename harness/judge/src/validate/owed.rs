@@ -5,6 +5,7 @@ use jobcheck_spec::obligations::{self, Obligation};
 use jobcheck_spec::view::View;
 use jobcheck_spec::{Broken, Operand, Req};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::actor::ActorId;
 use super::event::Event;
@@ -20,7 +21,7 @@ use super::verdict::Owed;
 pub const PATIENCE: i64 = 120_000_000;
 
 /// Refused requests of a Job's controllers whose work may still have to be done.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Trouble {
     /// The last response to the manager was a server error (EN-07).
     pub server_error: bool,

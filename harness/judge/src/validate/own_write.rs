@@ -1,9 +1,10 @@
 //! The effects of a process's own writes on its knowledge of a pod (`docs/reference/judging.md`, *View and truth*).
 
 use jobcheck_spec::pod::Pod;
+use serde::{Deserialize, Serialize};
 
 /// A write of the manager to a pod that it knows about without its cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum OwnWrite {
     /// It created the pod.
     Create(Box<Pod>),

@@ -79,6 +79,7 @@ impl Judge {
             track.pods.forget(uid, Fact::BecameOwnerless);
             track.rest();
         }
+        self.tracks.used(job);
         self.close_if_over(job);
     }
 

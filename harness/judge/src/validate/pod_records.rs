@@ -8,6 +8,7 @@ use jobcheck_spec::guards::counting::CountingHistory;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::{Phase, Pod};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 /// Something that happened to a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Fact {
 }
 
 /// The records of a Job's pods, and what else decides about counts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PodRecords {
     /// The records by the bytes of the UID, which need less room than a number of this size.
     facts: FxHashMap<[u8; 16], Facts>,

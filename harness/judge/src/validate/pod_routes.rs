@@ -68,8 +68,8 @@ impl Judge {
     /// The pod with the rule of the Job's failure policy that matches it. The Job may be read later than its pods, so the
     /// policy is applied when the pod is judged.
     fn by_policy(&self, object: &PodObject, controller: Option<Uid>) -> Pod {
-        let job = controller.and_then(|job| self.tracks.get(&job)).and_then(|track| track.stored.as_ref());
-        let policy = job.and_then(|job| job.spec.pod_failure_policy.as_ref());
+        let job = controller.and_then(|job| self.tracks.peek(&job)?.stored.clone());
+        let policy = job.as_ref().and_then(|job| job.spec.pod_failure_policy.as_ref());
         match policy.zip(object.evidence.as_ref()) {
             Some((policy, evidence)) => Pod { policy: evaluate(policy, evidence), ..object.pod.clone() },
             None => object.pod.clone(),
@@ -79,7 +79,7 @@ impl Judge {
     /// The Job of a pod that the Job controller patches in a field beside finalizers and owners.
     fn job_of_patch(&self, event: &Event, it: &PodEvent, role: Role) -> Option<Uid> {
         it.other_field.as_ref().filter(|_| role == Role::JobController)?;
-        let named = || self.pods.names.get(&(event.namespace.clone(), event.name.clone())).copied();
+        let named = || self.pods.names.get(&(event.namespace.clone(), event.name.clone()));
         let owner = it.uid.or_else(named).and_then(|uid| self.pods.owners.get(&uid)).copied();
         let shown = || job_controller(it.after.as_ref()?.metadata.controller.as_ref());
         owner.or_else(shown)
@@ -107,7 +107,7 @@ impl Judge {
         let creator = it.metadata.as_ref().and_then(|asked| job_controller(asked.controller.as_ref()));
         let key = (event.namespace.clone(), event.name.clone());
         let late = self.pods.departed.iter().rev().find(|departed| departed.key == key);
-        let living = it.uid.or_else(|| self.pods.names.get(&key).copied());
+        let living = it.uid.or_else(|| self.pods.names.get(&key));
         let uid = living.or(late.map(|departed| departed.pod));
         let owner = living
             .and_then(|uid| self.pods.owners.get(&uid).or_else(|| self.pods.former.get(&uid)).copied())
@@ -145,10 +145,10 @@ impl Judge {
         let uid = metadata.uid;
         let owner = self.pods.owners.get(&uid).copied();
         let known = owner
-            .and_then(|job| self.tracks.get(&job))
-            .and_then(|track| track.history.stored.get(uid))
-            .or_else(|| self.pods.ownerless.get(&uid));
-        let Some(known) = known.cloned() else { return };
+            .and_then(|job| self.tracks.peek(&job))
+            .and_then(|track| track.history.stored.get(uid).cloned())
+            .or_else(|| self.pods.ownerless.get(&uid).cloned());
+        let Some(known) = known else { return };
         let tracking = |name: &Text| &**name == jobcheck_spec::pod::TRACKING_FINALIZER;
         let pod = Pod {
             finalizer: metadata.finalizers.iter().any(tracking),
@@ -225,7 +225,7 @@ impl Judge {
     ) {
         let Some(birth) = it.birth.as_deref().filter(|_| event.actor.is_some()) else { return };
         let birth = &birth.created;
-        if controller.is_some_and(|controller| self.tracks.contains_key(&controller)) {
+        if controller.is_some_and(|controller| self.tracks.contains(&controller)) {
             return;
         }
         let Some(job) = self.job_by_looks(event, labels, birth) else { return };
@@ -240,12 +240,12 @@ impl Judge {
     /// The Job in a pod's labels or owner references. A name alone may be that of a previous Job.
     fn job_by_looks(&self, event: &Event, labels: &[(Text, Text)], birth: &PodBirth) -> Option<Uid> {
         let label = |key: &str| labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
-        let is_known = |uid: &Uid| self.tracks.contains_key(uid);
+        let is_known = |uid: &Uid| self.tracks.contains(uid);
         if let Some(uid) = label(CONTROLLER_UID_LABEL) {
             return Some(Uid::parse(uid)).filter(is_known);
         }
         let owners = birth.controller.iter().chain(&birth.other_owners).map(|owner| owner.uid);
-        let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone())).copied();
+        let named = || self.names.get(&(event.namespace.clone(), label(JOB_NAME_LABEL)?.clone()));
         owners.clone().find(is_known).or_else(|| if owners.count() == 0 { named() } else { None })
     }
 
@@ -275,13 +275,14 @@ impl Judge {
         if it.gone {
             self.departs(event, pod.uid, job);
         }
+        self.tracks.used(job);
         self.close_if_over(job);
     }
 
     fn departs(&mut self, event: &Event, uid: Uid, job: Uid) {
         self.pods.owners.remove(&uid);
         let key = (event.namespace.clone(), event.name.clone());
-        if self.pods.names.get(&key) == Some(&uid) {
+        if self.pods.names.get(&key) == Some(uid) {
             self.pods.names.remove(&key);
         }
         if self.pods.departed.len() == DEPARTED {
@@ -350,7 +351,7 @@ impl Judge {
             }
             return;
         }
-        if !self.tracks.contains_key(&job) {
+        if !self.tracks.contains(&job) {
             if event.verb == Some(Verb::Create) && role == Role::JobController {
                 self.leaves_an_expectation(job);
             }
@@ -359,7 +360,7 @@ impl Judge {
         }
         let ownerless_pod = self.pods.ownerless.remove(&pod.uid);
         self.ownerless_adopted(pod.uid, job);
-        self.pods.names.insert((event.namespace.clone(), event.name.clone()), pod.uid);
+        self.pods.names.insert(&(event.namespace.clone(), event.name.clone()), pod.uid);
         let created =
             event.verb == Some(Verb::Create) || (event.form == Form::Watch && ownerless_pod.is_none());
         let by = self.by(event, role, job, created);
@@ -387,7 +388,7 @@ impl Judge {
     /// now.
     fn leaves_an_expectation(&mut self, job: Uid) {
         let heir = self.departures.key_of(job).and_then(|key| self.names.get(key));
-        if let Some(track) = heir.and_then(|heir| self.tracks.get_mut(heir)) {
+        if let Some(track) = heir.and_then(|heir| self.tracks.get_mut(&heir)) {
             track.occasions.inherits = true;
         }
     }
@@ -419,13 +420,13 @@ impl Judge {
 
     /// The Job and the state of the pod that this event names.
     pub(super) fn named_pod(&self, event: &Event) -> Option<(Uid, Pod)> {
-        self.owned_pod(*self.pods.names.get(&(event.namespace.clone(), event.name.clone()))?)
+        self.owned_pod(self.pods.names.get(&(event.namespace.clone(), event.name.clone()))?)
     }
 
     /// The Job and the state of a pod.
     pub(super) fn owned_pod(&self, uid: Uid) -> Option<(Uid, Pod)> {
         let job = *self.pods.owners.get(&uid)?;
-        self.tracks.get(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
+        self.tracks.peek(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
     }
 
     /// Marks an evicted pod as being deleted. The response is a `Status`.

@@ -1,9 +1,11 @@
 //! The place of a view in the histories of a Job and its pods.
 
+use serde::{Deserialize, Serialize};
+
 use super::history::Position;
 
 /// A view, by its place in the histories.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     /// The number of the Job version.
     pub version: u64,

@@ -47,6 +47,11 @@ const PRECEDENCES: &[Precedence] = &[
         reason: "The contract is the missing interim condition. The validation of the API server enforces a part.",
     },
     Precedence {
+        first: Req::MR08,
+        before: &[Req::TC06, Req::SS06, Req::SS08],
+        reason: "The contract is that a decided end stays. The rule for all managers and the validation enforce parts.",
+    },
+    Precedence {
         first: Req::MR11,
         before: &[Req::SS12, Req::SS18, Req::SS33, Req::SS36],
         reason: "The contract is that no pod is left. The validation enforces a part.",

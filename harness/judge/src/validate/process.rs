@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jobcheck_spec::Uid;
 use jobcheck_spec::pod::Pod;
+use serde::{Deserialize, Serialize};
 
 use super::backoff::BackoffRecord;
 use super::frontier::Frontier;
@@ -17,7 +18,7 @@ use super::setbacks::{Refused, Setbacks};
 pub type Uncertain = BTreeMap<Uid, (Option<Pod>, OwnWrite)>;
 
 /// The process of a Job's manager. The pods in its cache are a position in the [`super::history::History`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Process {
     /// The views that explain all its writes so far.
     pub frontier: Frontier,

@@ -10,6 +10,7 @@ use jobcheck_spec::Uid;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::obligations::Obligation;
 use jobcheck_traces::Verb;
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::setbacks::is_of_terminating_namespace;
@@ -20,7 +21,7 @@ use super::verdict::{Note, Owed};
 const MANY: u32 = 5;
 
 /// The last refusals without a reason.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Refusals {
     last: Option<Refusal>,
     /// Pods that the API server did not find.
@@ -30,7 +31,7 @@ pub struct Refusals {
 }
 
 /// A request that was refused, perhaps several times in a row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Refusal {
     request: Request,
     code: u16,

@@ -28,11 +28,13 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     judge_forbidden(track, event, it.message.as_deref(), by);
     managers::judge_refused_write(track, event, by, settings);
     mirror::main_write_refused(track, event, by, it.message.as_deref());
+    mirror::hindered(track, event, by, it.message.as_deref().unwrap_or_default());
     track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
     if by != By::Manager || !event.is_status || event.code == TOO_MANY_REQUESTS {
         return;
     }
     track.find_unseen_base(it);
+    mirror::unsettled(track, event, it);
     track.trouble.refused(event);
     track.came_to_nothing(event);
     if track.coverage.complete

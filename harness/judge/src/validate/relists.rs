@@ -9,18 +9,20 @@ use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::Resource;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::pod_records::Fact;
 use super::router::{DEPARTED, Judge};
 use super::settings::names_job_controller;
 use super::track::Track;
+use super::tracks::Notice;
 
 /// Time after which 1.36 stops waiting for an expected creation, in microseconds (`ExpectationsTimeout`).
 const EXPECTATION: i64 = 300_000_000;
 
 /// Changes that the manager of a Job has missed between two lists.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Unseen {
     /// The `resourceVersion` of the Job's first event.
     pub version: u64,
@@ -126,17 +128,7 @@ impl Judge {
         }
         let at = event.when.map(|when| when.done).or(self.end.last);
         self.settings.restarted(Some(name), at.unwrap_or(i64::MIN));
-        let settings = &self.settings;
-        let is_meant =
-            |track: &&mut Box<Track>| settings.means_manager(name, track.is_built_in(), track.manager.actor);
-        for track in self.tracks.values_mut().filter(is_meant) {
-            track.process.backoff.lose();
-            track.history.forget_misses();
-            track.process.frontier.forget_clock();
-            track.occasions.inherits = false;
-            track.occasions.unseen.restarted();
-            track.pods.forget_all(Fact::Held);
-        }
+        self.tracks.notify(Notice::Restart(self.settings.meant(name)));
     }
 
     /// Notes that the manager has handled a Job, so that it has seen this Job and all earlier ones.
@@ -154,7 +146,7 @@ impl Judge {
         }
         if resource != Some(Resource::Jobs) {
             let seen = self.settings.observations.reached(Resource::Pods);
-            self.tracks.values_mut().for_each(|track| lists_pods(track, seen));
+            self.tracks.notify(Notice::ListsPods(seen));
         }
     }
 
@@ -162,7 +154,7 @@ impl Judge {
     fn lists_jobs(&mut self) {
         let seen = self.served.max(self.settings.observations.reached(Resource::Jobs));
         for departure in self.departures.latest().filter(|it| it.version > seen) {
-            let heir = self.names.get(&departure.key).and_then(|heir| self.tracks.get_mut(heir));
+            let heir = self.names.get(&departure.key).and_then(|heir| self.tracks.get_mut(&heir));
             let Some(heir) = heir.filter(|heir| is_unmanaged(heir) && heir.occasions.unseen.version > seen)
             else {
                 continue;
@@ -187,7 +179,7 @@ pub fn hides_the_end(track: &Track) -> bool {
 
 /// J-09: the process never observes the creation of a pod that it first sees while the pod is being deleted. If it had
 /// seen the deletion before, the status would count it.
-fn lists_pods(track: &mut Track, seen: u64) {
+pub fn lists_pods(track: &mut Track, seen: u64) {
     let Some(job) = &track.stored else { return };
     let created = &track.occasions.unseen.created;
     let is_unseen = |pod: &&Pod| pod.deleting && created.get(&pod.uid).is_some_and(|version| *version > seen);

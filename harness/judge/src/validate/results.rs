@@ -1,6 +1,7 @@
 //! The findings about a Job so far.
 
 use jobcheck_spec::Findings;
+use serde::{Deserialize, Serialize};
 
 use super::verdict::{Note, Violation};
 
@@ -10,13 +11,15 @@ const VIOLATIONS_KEPT: usize = 20;
 const RESERVATIONS_KEPT: usize = 5;
 
 /// The results so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     /// Number of writes on which a guard was evaluated.
     pub judged: u64,
     /// Requirements whose premise was met.
+    #[serde(with = "premises")]
     pub premises: Findings,
-    /// The violations.
+    /// The violations. A Job with violations is never parked.
+    #[serde(skip)]
     pub violations: Vec<Violation>,
     /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
@@ -39,5 +42,21 @@ impl Results {
         if self.reservations.len() < RESERVATIONS_KEPT && !is_known {
             self.reservations.push(note);
         }
+    }
+}
+
+/// Findings of which only the premises are kept.
+mod premises {
+    use jobcheck_spec::{Findings, Req};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(findings: &Findings, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(findings.premises().collect::<Vec<Req>>())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Findings, D::Error> {
+        let mut findings = Findings::new();
+        Vec::<Req>::deserialize(deserializer)?.into_iter().for_each(|req| findings.premise(req));
+        Ok(findings)
     }
 }

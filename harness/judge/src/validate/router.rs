@@ -6,16 +6,18 @@ use std::sync::Arc;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
-use jobcheck_spec::guards::mirror::SKEW;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
+use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Req, Uid};
 use jobcheck_traces::{Form, Record, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actors, Role};
 use super::bindings::Early;
+use super::by_name::ByName;
 use super::clock::Written;
+use super::contents::{Content, Contents};
 use super::delivery::Sender;
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
@@ -28,12 +30,16 @@ use super::sequence::Sequencer;
 use super::settings::Settings;
 use super::summary::Summary;
 use super::track::Track;
+use super::tracks::{Notice, Tracks};
 use super::verdict::{JobVerdict, Owed, Unreadable};
 use super::wanted::{Others, Wanted};
-use super::{known_pods, refused_status};
+use super::{known_pods, mirror_metadata, refused_status};
 
 /// Number of removed Jobs, and of removed pods, that are kept.
 pub(super) const DEPARTED: usize = 256;
+
+/// Number of finished Jobs that are not parked: about as many as have late events.
+const AT_HAND: usize = 256;
 
 /// Options of a validation.
 #[derive(Clone, Debug)]
@@ -58,6 +64,8 @@ pub struct Options {
     pub skew: i64,
     /// Adds the preceding lines to each violation, at a cost in time and memory for every Job.
     pub keeps_story: bool,
+    /// Number of finished Jobs that are not parked ([`super::tracks`]). The verdicts do not depend on it.
+    pub finished_at_hand: usize,
 }
 
 impl Default for Options {
@@ -71,8 +79,9 @@ impl Default for Options {
             explained: Wanted::default(),
             restarted: Vec::new(),
             profile: None,
-            skew: SKEW,
+            skew: CLOCK_SKEW,
             keeps_story: true,
+            finished_at_hand: AT_HAND,
         }
     }
 }
@@ -80,6 +89,7 @@ impl Default for Options {
 /// Judges a trace while it is read.
 #[derive(Debug)]
 pub struct Validator {
+    contents: Contents,
     normalizer: Normalizer,
     sequencer: Sequencer,
     judge: Judge,
@@ -104,7 +114,7 @@ pub(super) struct PodIndex {
     pub(super) ownerless: FxHashMap<Uid, Pod>,
     /// The last Job that controlled an ownerless pod.
     pub(super) former: FxHashMap<Uid, Uid>,
-    pub(super) names: FxHashMap<(Text, Text), Uid>,
+    pub(super) names: ByName,
     /// Recently removed pods, for late requests that name them.
     pub(super) departed: VecDeque<Departed>,
     /// Jobs that were recently named by pods, but not shown yet.
@@ -125,10 +135,11 @@ pub(super) struct Totals {
 #[derive(Debug)]
 pub(super) struct Judge {
     pub(super) settings: Settings,
-    /// Boxed, because the map has room for up to twice as many.
-    pub(super) tracks: FxHashMap<Uid, Box<Track>>,
+    pub(super) tracks: Tracks,
     /// The Jobs by namespace and name.
-    pub(super) names: FxHashMap<(Text, Text), Uid>,
+    pub(super) names: ByName,
+    /// Other living Jobs with these names, on other clusters.
+    pub(super) namesakes: FxHashMap<(Text, Text), Vec<Uid>>,
     pub(super) pods: PodIndex,
     /// Recently removed Jobs.
     pub(super) departures: Departures,
@@ -153,12 +164,14 @@ impl Validator {
         options.restarted.iter().for_each(|time| settings.restarted(None, *time));
         settings.named_controller = options.actors.iter().any(|(role, _)| *role == Role::JobController);
         Validator {
+            contents: Contents::default(),
             normalizer: Normalizer::new(Actors::new(options.actors)),
             sequencer: Sequencer::default(),
             judge: Judge {
                 settings,
-                tracks: FxHashMap::default(),
-                names: FxHashMap::default(),
+                tracks: Tracks::new(options.finished_at_hand),
+                names: ByName::default(),
+                namesakes: FxHashMap::default(),
                 pods: PodIndex::default(),
                 departures: Departures::default(),
                 latest: 0,
@@ -177,11 +190,21 @@ impl Validator {
     ///
     /// An object in the record has a field of a wrong type.
     pub fn feed(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+        let content = self.contents.of(record);
+        self.feed_with(record, content)
+    }
+
+    /// Takes the next record with its content, which [`Contents`] has computed.
+    ///
+    /// # Errors
+    ///
+    /// An object in the record has a field of a wrong type.
+    pub fn feed_with(&mut self, record: &Record<'_>, content: Content) -> Result<(), Unreadable> {
         if let jobcheck_traces::Body::Observed(observed) = record.body {
             self.judge.settings.named_controller |= Role::named(&observed.actor) == Some(Role::JobController);
             self.judge.settings.observations.take(observed);
         }
-        let Some(mut event) = self.normalizer.event(record)? else { return Ok(()) };
+        let Some(mut event) = self.normalizer.event(record, content)? else { return Ok(()) };
         // Another actor may write before the first request of the controller.
         if let Some(sender) = event.actor.map(|actor| self.normalizer.actors.get(actor)) {
             self.judge.settings.named_controller |= sender.role == Role::JobController;
@@ -267,28 +290,22 @@ impl Judge {
 
     fn gap(&mut self, reason: &str) {
         self.totals.doubts.push(reason.to_owned());
-        for track in self.tracks.values_mut() {
-            if track.stored.as_ref().is_none_or(|job| !job.status.is_finished()) {
-                track.doubt(reason.to_owned());
-            }
-            track.coverage.gap = Some(self.totals.events);
-            track.coverage.stale = true;
+        for track in self.tracks.awake_mut().filter(|track| !track.is_finished()) {
+            track.doubt(reason.to_owned());
         }
+        self.tracks.notify(Notice::Gap(self.totals.events));
     }
 
     fn job(&mut self, event: &Event, it: &JobEvent, role: Role) {
-        let key = (event.namespace.clone(), event.name.clone());
-        let uid = it.uid.or_else(|| self.names.get(&key).copied());
-        let Some(uid) = uid else { return };
+        let Some(uid) = self.job_of(event, it) else { return };
         if event.is_accepted() && it.hidden && it.after.is_none() && !it.gone {
             if let Some(track) = self.tracks.get_mut(&uid) {
                 track.doubt("the audit level hides a write of the Job".to_owned());
-                track.coverage.gap = Some(event.order);
-                track.coverage.stale = true;
+                track.coverage.lacks_write(event.order);
             }
             return;
         }
-        if !self.tracks.contains_key(&uid) {
+        if !self.tracks.contains(&uid) {
             if it.gone && event.form == Form::Watch {
                 // The end of an unknown Job, or of one that a log has removed, shows nothing.
                 return;
@@ -303,9 +320,9 @@ impl Judge {
         if self.tracks.get_mut(&uid).is_some_and(|track| track.comes_late(event)) {
             return;
         }
-        let is_suspenders = self.tracks.get(&uid).is_some_and(|track| track.is_suspenders(event, it));
+        let is_suspenders = self.tracks.peek(&uid).is_some_and(|track| track.is_suspenders(event, it));
         let manages =
-            event.is_status && self.tracks.get(&uid).is_some_and(|track| track.shows_manager(event, it));
+            event.is_status && self.tracks.peek(&uid).is_some_and(|track| track.shows_manager(event, it));
         let by = self.by(event, role, uid, manages && !is_suspenders);
         // A refused write of the previous Job with this name shows nothing about this one.
         if by == By::Manager && it.attempted.as_ref().is_none_or(|job| job.uid == uid) {
@@ -323,12 +340,13 @@ impl Judge {
         }
         let changed = track.times.changed;
         if event.is_accepted() {
+            mirror::settle(track, event, it, &self.settings);
             track.find_missing_write(event, it);
         }
         match (event.is_accepted(), event.verb) {
             (false, _) => refused_status::refused(track, event, it, by, &self.settings),
             (true, Some(Verb::Delete)) => job_writes::deleted(track, event, it, by, &self.settings),
-            (true, _) if it.metadata.is_some() => metadata_written(track, event, it),
+            (true, _) if it.metadata.is_some() => metadata_written(track, event, it, by, &self.settings),
             (true, _) if event.version.is_none() && !it.gone && by == By::Manager => {
                 track.came_to_nothing(event);
                 mirror::wrote_nothing(track, event, by);
@@ -346,6 +364,7 @@ impl Judge {
         } else if let Some(track) = self.tracks.get_mut(&uid) {
             track.saw(event, None);
             track.rest();
+            self.tracks.used(uid);
         }
     }
 
@@ -362,10 +381,8 @@ impl Judge {
             job_writes::gone(track, event);
         }
         let key = (track.id.namespace.clone(), track.id.name.clone());
-        if self.names.get(&key) == Some(&uid) {
-            self.names.remove(&key);
-        }
         self.departures.add(track, event.version, self.latest, &self.settings.constants);
+        self.forget_name(&key, uid);
         self.close_if_over(uid);
     }
 
@@ -373,7 +390,7 @@ impl Judge {
     pub(super) fn close_if_over(&mut self, uid: Uid) {
         let over = self
             .tracks
-            .get(&uid)
+            .peek(&uid)
             .is_some_and(|track| track.stored.is_none() && !track.history.holds_finalizers());
         if !over {
             return;
@@ -411,7 +428,7 @@ impl Judge {
         let owed = owed(&track, &self.settings);
         let is_overdue = |it: &Owed| {
             if track.is_mirrored() && it.is_mirrored() {
-                return track.manager.mirror.has_had_time(self.end.work_of(track.manager.actor));
+                return track.manager.mirror.has_had_time(it.req, self.end.work_of(track.manager.actor));
             }
             it.is_overdue(&self.end, track.manager.actor) || track.standing.is_overdue(it.obligation)
         };
@@ -434,11 +451,8 @@ impl Judge {
     }
 
     fn finish(mut self, hidden: u64, actors: Actors) -> Summary {
-        let mut tracks: Vec<Box<Track>> = std::mem::take(&mut self.tracks).into_values().collect();
-        tracks.sort_by(|a, b| {
-            (&a.id.namespace, &a.id.name, a.id.uid).cmp(&(&b.id.namespace, &b.id.name, b.id.uid))
-        });
-        for track in tracks {
+        let mut tracks = std::mem::replace(&mut self.tracks, Tracks::new(0));
+        for track in tracks.drain() {
             self.close(*track);
         }
         let mut premises: Vec<(Req, u64)> = self.totals.premises.into_iter().collect();
@@ -463,13 +477,16 @@ pub(super) fn job_controller(owner: Option<&jobcheck_spec::birth::OwnerRef>) -> 
     owner.filter(|owner| &*owner.kind == "Job" && &*owner.api_version == "batch/v1").map(|owner| owner.uid)
 }
 
-fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent) {
+fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let (Some(metadata), Some(stored)) = (&it.metadata, track.stored.clone()) else { return };
     let job = Job {
         finalizers: metadata.finalizers.clone(),
+        metadata: Arc::new(metadata.of_job()),
         deleting: metadata.deletion_timestamp.is_some(),
         ..(*stored).clone()
     };
+    mirror_metadata::judge_metadata(track, event, it, (&stored, &job), by, settings);
+    track.manager.mirror.entries.note(&stored, &job, event.actor);
     if let Some(version) = metadata.resource_version {
         track.coverage.has_version(version, event.order);
     }

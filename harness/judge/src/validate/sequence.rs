@@ -2,7 +2,7 @@
 //!
 //! | event | place |
 //! | --- | --- |
-//! | has a `resourceVersion` of its own | by this version |
+//! | has a `resourceVersion` of its own ([`super::claims`]) | by this version |
 //! | has an old version or none, such as removals and refusals | behind everything that was answered before it |
 //!
 //! Audit logs are written in the order of the responses, so both need to look ahead: the reorder window. Only events of
@@ -10,12 +10,13 @@
 //! concatenated.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use jobcheck_spec::job::Text;
 use jobcheck_traces::{Form, Verb};
 use rustc_hash::FxHashMap;
 
+use super::claims::Claims;
 use super::event::{Body, Event};
 
 /// Maximum distance between two lines in the wrong order, in microseconds of trace time.
@@ -36,6 +37,10 @@ const WATCH_EVENTS: usize = 256;
 #[derive(Debug)]
 pub struct Sequencer {
     lanes: FxHashMap<Text, Lane>,
+    /// The namespaces that may have events, by the number of their last one.
+    waiting: BTreeMap<u64, Text>,
+    /// The namespaces whose events were all emitted, in the same way.
+    emptied: BTreeMap<u64, Text>,
     /// Number of events of one namespace that are held back however far apart they are.
     holds: usize,
     held: usize,
@@ -44,7 +49,14 @@ pub struct Sequencer {
 
 impl Default for Sequencer {
     fn default() -> Sequencer {
-        Sequencer { lanes: FxHashMap::default(), holds: HELD_EVENTS, held: 0, counter: 0 }
+        Sequencer {
+            lanes: FxHashMap::default(),
+            waiting: BTreeMap::new(),
+            emptied: BTreeMap::new(),
+            holds: HELD_EVENTS,
+            held: 0,
+            counter: 0,
+        }
     }
 }
 
@@ -58,65 +70,54 @@ impl Sequencer {
             emit(event);
             return;
         }
-        if !self.lanes.contains_key(&event.namespace) {
-            self.lanes.insert(event.namespace.clone(), Lane::default());
+        let namespace = event.namespace.clone();
+        let lane = self.lanes.entry(namespace.clone()).or_default();
+        let before = std::mem::replace(&mut lane.touched, self.counter);
+        if self.waiting.remove(&before).is_none() {
+            self.emptied.remove(&before);
         }
-        let Some(lane) = self.lanes.get_mut(&event.namespace) else { return };
-        lane.touched = self.counter;
+        self.waiting.insert(self.counter, namespace);
         self.held += 1;
         let held = &mut self.held;
         lane.push(event, self.holds, &mut |event| {
             *held -= 1;
             emit(event);
         });
-        if self.held > WINDOW_EVENTS {
-            self.flush_idle(emit);
-        }
+        while self.held > WINDOW_EVENTS && self.flush_idlest(emit) {}
+        self.forget_idle();
     }
 
     /// Emits all events. Later ones have later places.
     pub fn flush(&mut self, emit: &mut impl FnMut(Event)) {
-        let namespaces = self.lanes.iter().map(|(namespace, lane)| (lane.touched, namespace.clone()));
-        for namespace in in_order(namespaces.collect()) {
-            if let Some(lane) = self.lanes.get_mut(&namespace) {
-                lane.flush(emit);
-            }
-        }
-        self.held = 0;
+        while self.flush_idlest(emit) {}
     }
 
-    /// Emits the events of namespaces that have been silent for long.
-    fn flush_idle(&mut self, emit: &mut impl FnMut(Event)) {
-        let half = WINDOW_EVENTS as u64 / 2;
-        self.flush_before(self.counter.saturating_sub(half), emit);
-        if self.held > WINDOW_EVENTS {
-            self.flush(emit);
+    /// Emits the events of the namespace that has been silent for longest. Returns `false` if there is none.
+    fn flush_idlest(&mut self, emit: &mut impl FnMut(Event)) -> bool {
+        let Some((touched, namespace)) = self.waiting.pop_first() else { return false };
+        if let Some(lane) = self.lanes.get_mut(&namespace) {
+            lane.flush(&mut |event| {
+                self.held -= 1;
+                emit(event);
+            });
         }
+        self.emptied.insert(touched, namespace);
+        true
     }
 
-    /// Emits the events of namespaces without a newer event, and drops the namespaces.
-    fn flush_before(&mut self, counter: u64, emit: &mut impl FnMut(Event)) {
-        let idle = self.lanes.iter().filter(|(_, lane)| lane.touched < counter);
-        for namespace in in_order(idle.map(|(namespace, lane)| (lane.touched, namespace.clone())).collect()) {
-            if let Some(mut lane) = self.lanes.remove(&namespace) {
-                lane.flush(&mut |event| {
-                    self.held -= 1;
-                    emit(event);
-                });
-            }
+    /// Drops the namespaces that have been silent for half a window, and have no events.
+    fn forget_idle(&mut self) {
+        let idle = self.counter.saturating_sub(WINDOW_EVENTS as u64 / 2);
+        while let Some(first) = self.emptied.first_entry().filter(|first| *first.key() < idle) {
+            self.lanes.remove(&first.remove());
         }
     }
-}
-
-/// The namespaces in the order of their last events.
-fn in_order(mut namespaces: Vec<(u64, Text)>) -> impl Iterator<Item = Text> {
-    namespaces.sort_unstable();
-    namespaces.into_iter().map(|(_, namespace)| namespace)
 }
 
 /// The events of one namespace.
 #[derive(Debug, Default)]
 struct Lane {
+    /// The number of its last event.
     touched: u64,
     by_time: BinaryHeap<Keyed>,
     by_version: BinaryHeap<Keyed>,
@@ -127,6 +128,7 @@ struct Lane {
     /// The highest version that was emitted.
     emitted: u64,
     counter: u64,
+    claims: Claims,
 }
 
 #[derive(Debug)]
@@ -167,6 +169,7 @@ impl Lane {
             self.emit_ready(emit, WATCH_EVENTS, i64::MIN);
             return;
         }
+        self.claims.add(&event);
         // A collection is deleted piece by piece, beginning when the request is received.
         let piecemeal = matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_));
         let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
@@ -197,8 +200,9 @@ impl Lane {
 
     /// Takes an event in the order of the responses. An event without a version of its own is placed behind everything
     /// that was answered before it.
-    fn arrange(&mut self, event: Event) {
+    fn arrange(&mut self, mut event: Event) {
         self.counter += 1;
+        self.claims.settle(&mut event);
         let key = match event.version {
             // A request precedes the watch event with the same version, even if the watch was faster than the response.
             Some(version) => {

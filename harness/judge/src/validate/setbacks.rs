@@ -2,6 +2,7 @@
 
 use jobcheck_spec::guards::creation::judge_retry;
 use jobcheck_spec::{Broken, Findings, Operand, Req};
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::settings::Settings;
@@ -30,7 +31,7 @@ pub fn refused_creation(message: &str) -> RefusedWrite {
 }
 
 /// The times of the last failures, in microseconds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Setbacks {
     /// A refused creation.
     pub creation: Option<i64>,
@@ -48,7 +49,7 @@ pub struct Setbacks {
 }
 
 /// A creation was refused because the namespace is being deleted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct GivenUp {
     when: i64,
     /// The sync continues, so its other creations belong to the same attempt.
@@ -121,7 +122,7 @@ impl Setbacks {
 }
 
 /// Number of refused writes to pods in one sync.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Refused {
     /// Deletions and finalizer removals.
     pub deletions: u32,
@@ -138,7 +139,7 @@ pub struct Refused {
 }
 
 /// A refused write to a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedWrite {
     /// A deletion or a finalizer removal (TC-08).
     Deletion,

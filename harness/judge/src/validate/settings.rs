@@ -6,7 +6,7 @@ use jobcheck_spec::Time;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
-use jobcheck_spec::guards::mirror::SKEW;
+use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_traces::{Mark, MarkKind};
 
 use super::actor::{Actor, ActorId, Role};
@@ -93,6 +93,21 @@ impl Client {
     }
 }
 
+/// The managers that a mark concerns.
+#[derive(Clone, Debug)]
+pub struct Meant {
+    built_in: bool,
+    actors: Vec<ActorId>,
+}
+
+impl Meant {
+    /// Returns `true` if the manager of a Job is concerned: the built-in controller, or this actor.
+    #[must_use]
+    pub fn has(&self, is_built_in: bool, manager: Option<ActorId>) -> bool {
+        is_built_in && self.built_in || manager.is_some_and(|manager| self.actors.contains(&manager))
+    }
+}
+
 /// Returns `true` if a mark with this name concerns the built-in Job controller.
 #[must_use]
 pub fn names_job_controller(name: &str) -> bool {
@@ -152,7 +167,7 @@ impl Settings {
             named_controller: false,
             clients: Vec::new(),
             profile: None,
-            skew: SKEW,
+            skew: CLOCK_SKEW,
             latest_birth: None,
             restarts: VecDeque::new(),
         }
@@ -179,6 +194,23 @@ impl Settings {
         // Logs of several times may have been concatenated; each has silences of its own.
         let goes_back = silences.last - when.done > REWIND;
         silences.last = if goes_back { when.done } else { silences.last.max(when.done) };
+    }
+
+    /// The sender of a request that was heard.
+    #[must_use]
+    pub fn actor(&self, id: ActorId) -> Option<&Actor> {
+        self.clients.iter().find(|(known, _)| *known == id).map(|(_, client)| &client.actor)
+    }
+
+    /// Returns `true` if two senders are one program: they have one user, and user agents that differ in their versions
+    /// at most.
+    #[must_use]
+    pub fn is_one_actor(&self, one: ActorId, other: ActorId) -> bool {
+        let program = |id| {
+            let actor = self.actor(id)?;
+            Some((&actor.user, actor.agent.split('/').next()))
+        };
+        one == other || program(one).is_some() && program(one) == program(other)
     }
 
     /// The process of the sender when the API server handled the request, as far as times show it.
@@ -241,14 +273,15 @@ impl Settings {
         self.restarts.push_back(Restart { name: name.map(str::to_owned), at });
     }
 
-    /// Returns `true` if a mark with this name concerns the manager of a Job: the built-in controller, or this actor.
+    /// The managers that a mark with this name concerns.
     #[must_use]
-    pub fn means_manager(&self, name: &str, is_built_in: bool, manager: Option<ActorId>) -> bool {
-        let is_manager = |(id, client): &(ActorId, Client)| {
-            Some(*id) == manager || is_built_in && client.actor.role == Role::JobController
-        };
-        is_built_in && names_job_controller(name)
-            || self.clients.iter().filter(|it| is_manager(it)).any(|(_, client)| client.is_meant_by(name))
+    pub fn meant(&self, name: &str) -> Meant {
+        let clients = || self.clients.iter().filter(|(_, client)| client.is_meant_by(name));
+        let is_built_in = clients().any(|(_, client)| client.actor.role == Role::JobController);
+        Meant {
+            built_in: is_built_in || names_job_controller(name),
+            actors: clients().map(|(id, _)| *id).collect(),
+        }
     }
 
     /// Notes that another process took over, perhaps with other feature gates.

@@ -12,6 +12,7 @@ use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Owed;
 use jobcheck_spec::obligations::Obligation;
+use serde::{Deserialize, Serialize};
 
 /// Minimum time between two checks, in microseconds, since a check visits all pods.
 const BETWEEN: i64 = 10_000_000;
@@ -19,7 +20,7 @@ const BETWEEN: i64 = 10_000_000;
 const AT_WORK: i64 = 60_000_000;
 
 /// Obligations that were open at every check.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Standing {
     /// The time of the last check, in microseconds.
     seen: Option<i64>,

@@ -1,6 +1,8 @@
 //! The status that a PATCH asks for. The API server shows the result of an accepted PATCH only. The content of a refused
 //! one is the stored status with the fields of the PATCH.
 
+use std::collections::HashMap;
+
 use jobcheck_projection::Projector;
 use jobcheck_spec::job::{Condition, Job, JobStatus, Uncounted};
 use serde_json::{Map, Value, json};
@@ -83,10 +85,17 @@ impl StatusPatch {
             return self.values.conditions.clone();
         }
         let mut merged = stored.to_vec();
+        let mut places = HashMap::new();
+        for (place, condition) in stored.iter().enumerate().rev() {
+            places.insert(&condition.kind, place);
+        }
         for condition in &self.values.conditions {
-            match merged.iter_mut().find(|known| known.kind == condition.kind) {
-                Some(known) => *known = condition.clone(),
-                None => merged.push(condition.clone()),
+            match places.get(&condition.kind) {
+                Some(place) => merged[*place] = condition.clone(),
+                None => {
+                    places.insert(&condition.kind, merged.len());
+                    merged.push(condition.clone());
+                }
             }
         }
         merged

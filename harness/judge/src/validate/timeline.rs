@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jobcheck_spec::job::Job;
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::history::Position;
@@ -12,7 +13,7 @@ use super::history::Position;
 const RECENT: usize = 64;
 
 /// Times of changes, in microseconds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
     /// The response to the deletion of the Job, if the trace shows its time.
     pub deleting_since: Option<i64>,

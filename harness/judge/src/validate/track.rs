@@ -7,6 +7,7 @@ use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Broken, Findings, Uid};
 use jobcheck_traces::Place;
+use serde::{Deserialize, Serialize};
 
 use super::account::Account;
 use super::coverage::Coverage;
@@ -17,7 +18,7 @@ use super::managers::Manager;
 use super::observed::Bounds;
 use super::owed::Trouble;
 use super::own_write::OwnWrite;
-use super::pod_records::PodRecords;
+use super::pod_records::{Fact, PodRecords};
 use super::primary;
 use super::process::Process;
 use super::results::Results;
@@ -30,7 +31,7 @@ use super::verdict::{Note, ViewRefusal, Violation};
 const WRITES_OF_A_SYNC: u32 = 2;
 
 /// Identifies a Job.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Identity {
     /// UID.
     pub uid: Uid,
@@ -42,10 +43,12 @@ pub struct Identity {
     pub managed_by: Option<Text>,
     /// A Job with the same name existed before (BO-06).
     pub namesake: bool,
+    /// The input that showed it first.
+    pub file: u32,
 }
 
 /// A Job under judgement. Each part has a file of its own.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Track {
     /// The Job.
     pub id: Identity,
@@ -87,6 +90,7 @@ impl Track {
             name: job.name.clone(),
             managed_by: job.spec.managed_by.clone(),
             namesake: false,
+            file: event.place.file,
         };
         Track {
             id,
@@ -150,6 +154,16 @@ impl Track {
             self.process.frontier.restart(job, self.coverage.version, self.history.end());
         }
         self.process.bounds = Bounds::default();
+    }
+
+    /// Notes that another process manages the Job, which remembers nothing.
+    pub fn process_restarted(&mut self) {
+        self.process.backoff.lose();
+        self.history.forget_misses();
+        self.process.frontier.forget_clock();
+        self.occasions.inherits = false;
+        self.occasions.unseen.restarted();
+        self.pods.forget_all(Fact::Held);
     }
 
     /// Ends the current sync.

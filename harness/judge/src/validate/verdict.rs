@@ -6,12 +6,12 @@ use jobcheck_spec::job::Text;
 use jobcheck_spec::obligations::Obligation;
 use jobcheck_spec::{Broken, Req, Uid};
 use jobcheck_traces::Place;
-use serde::Serialize;
 
 use super::actor::ActorId;
 use super::event::Event;
 use super::life::Life;
 use jobcheck_projection::ProjectError;
+use serde::{Deserialize, Serialize};
 
 /// A record that the trace format accepts and the projection rejects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Unreadable {
 }
 
 /// The verdict on a Job or on a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Every judged write is admitted.
@@ -53,7 +53,7 @@ impl fmt::Display for Outcome {
 }
 
 /// A line about a Job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Note {
     /// The record.
     pub place: Place,

@@ -159,3 +159,17 @@ fn namespaces_are_ordered_independently() {
     assert_eq!(names(&before), [""; 0]);
     assert_eq!(names(&after), ["elsewhere", "elsewhere", "a", "b"]);
 }
+
+#[test]
+fn a_full_window_emits_the_namespace_that_has_been_silent_for_longest() {
+    let of = |namespace: &str, at: i64| Event {
+        namespace: namespace.into(),
+        ..job_write(namespace, (at, at), u64::try_from(at).unwrap())
+    };
+    let mut events = vec![of("idle", 1), of("idle", 2), of("busy", 3)];
+    events.extend((4..).map(|at| of("new", at)).take(WINDOW_EVENTS - 3));
+    events.push(of("busy", 100_000));
+    let (before, after) = emitted(events);
+    assert_eq!(names(&before), ["idle", "idle"]);
+    assert_eq!(after.len(), WINDOW_EVENTS - 1);
+}

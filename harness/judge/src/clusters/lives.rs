@@ -1,0 +1,278 @@
+//! The Jobs of one cluster, from their creation to their removal.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jobcheck_spec::Uid;
+use jobcheck_spec::guards::copies::Micros;
+use jobcheck_spec::job::{Job, JobStatus, Text};
+use jobcheck_traces::{Body as Operand, Input, MarkKind, Place, Reader, Record, Request, Subresource, Verb};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use crate::replay::{PROGRESS_EVERY, ShowProgress};
+use crate::validate::{Contents, JobEvent, ObjectBody};
+
+/// The HTTP statuses with which validation refuses a write.
+const INVALID: [u16; 2] = [400, 422];
+/// The user name of the TTL-after-finished controller ends so.
+const TTL_CONTROLLER: &str = "ttl-after-finished-controller";
+
+/// The Jobs of one cluster.
+#[derive(Debug, Default)]
+pub(super) struct Lives {
+    /// The Jobs, in the order in which the trace shows them first.
+    pub(super) jobs: Vec<Life>,
+    positions: FxHashMap<Uid, usize>,
+    /// The current Job with each name.
+    named: FxHashMap<(Text, Text), Uid>,
+    /// The last request of each user.
+    pub(super) worked: FxHashMap<String, Micros>,
+    /// Each record has a time.
+    pub(super) has_times: bool,
+    /// A mark shows that records may be missing.
+    pub(super) has_gap: bool,
+    /// The first and the last time in the trace.
+    pub(super) span: Option<(Micros, Micros)>,
+}
+
+/// A Job.
+#[derive(Debug)]
+pub(super) struct Life {
+    pub(super) uid: Uid,
+    pub(super) namespace: Text,
+    pub(super) name: Text,
+    /// Its creation, or its first appearance if that is not shown.
+    pub(super) created: Micros,
+    /// The user who created it, if the trace shows it.
+    pub(super) creator: Option<String>,
+    /// UIDs in its labels and annotations.
+    pub(super) stores: Vec<Uid>,
+    /// Its versions that differ in status or specification, with their times.
+    pub(super) versions: Vec<(u64, Micros, Arc<Job>)>,
+    /// Its deletion or removal, and the user who deleted it.
+    pub(super) gone: Option<(Micros, Option<String>)>,
+    /// Its removal.
+    pub(super) removed: Option<Micros>,
+    /// The users who wrote its status.
+    pub(super) writers: Vec<String>,
+    /// Status writes that validation refused.
+    pub(super) refused: Vec<Micros>,
+    /// The last accepted status write.
+    pub(super) accepted: Option<Micros>,
+    /// The record of its last version.
+    pub(super) place: Place,
+}
+
+#[derive(Deserialize)]
+struct Labelled {
+    metadata: Option<Labels>,
+}
+
+#[derive(Deserialize)]
+struct Labels {
+    labels: Option<FxHashMap<String, Option<String>>>,
+    annotations: Option<FxHashMap<String, Option<String>>>,
+}
+
+impl Life {
+    /// Its last version.
+    pub(super) fn last(&self) -> Option<&Arc<Job>> {
+        self.versions.last().map(|(_, _, job)| job)
+    }
+
+    /// The first time from which on a condition of its version holds.
+    pub(super) fn first(&self, holds: impl Fn(&Job) -> bool) -> Option<Micros> {
+        self.versions.iter().find(|(_, _, job)| holds(job)).map(|(_, at, _)| *at)
+    }
+
+    /// The last time at which a part of it changed, be it by its creation.
+    pub(super) fn last_change<T: PartialEq>(&self, part: impl Fn(&Job) -> T) -> Option<Micros> {
+        let mut changes = self.versions.windows(2).rev();
+        changes.find(|pair| part(&pair[0].2) != part(&pair[1].2)).map(|pair| pair[1].1)
+    }
+
+    /// `startTime` and `completionTime` of all its statuses.
+    pub(super) fn times(&self) -> Vec<jobcheck_spec::Time> {
+        let of = |status: &JobStatus| [status.start_time, status.completion_time];
+        let mut times: Vec<_> =
+            self.versions.iter().flat_map(|(_, _, job)| of(&job.status)).flatten().collect();
+        times.sort_unstable();
+        times.dedup();
+        times
+    }
+}
+
+impl Lives {
+    /// Reads the Jobs, until `stop` is true. An unreadable input ends at the error; the judgement of its cluster reports
+    /// it.
+    pub(super) fn read(inputs: &[Input], stop: &AtomicBool, progress: ShowProgress<'_>) -> Lives {
+        let mut lives = Lives { has_times: true, ..Lives::default() };
+        let (mut reader, mut contents, mut records) = (Reader::open(inputs), Contents::default(), 0_u32);
+        while !stop.load(Ordering::Relaxed) {
+            match reader.next() {
+                Ok(None) => break,
+                Ok(Some(record)) => lives.take(&record, &mut contents),
+                Err(_) => {}
+            }
+            records = records.wrapping_add(1);
+            if records.is_multiple_of(PROGRESS_EVERY) {
+                let (read, total) = reader.progress();
+                progress(read, total);
+            }
+        }
+        for life in &mut lives.jobs {
+            life.versions.sort_by_key(|(version, _, _)| *version);
+            let same = |a: &Job, b: &Job| a.status == b.status && a.spec == b.spec;
+            life.versions.dedup_by(|later, earlier| same(&later.2, &earlier.2));
+            let accepted = life.accepted.unwrap_or(Micros::MIN);
+            life.refused.retain(|at| *at > accepted);
+        }
+        lives
+    }
+
+    fn take(&mut self, record: &Record<'_>, contents: &mut Contents) {
+        let (at, request) = match &record.body {
+            Operand::Request(request) => (Some(request.interval.done), Some(request)),
+            Operand::Watched(watched) => (watched.at, None),
+            Operand::Mark(mark) => {
+                self.has_gap |= matches!(mark.kind, MarkKind::Gap { .. });
+                mark.at.into_iter().for_each(|at| self.reaches(at));
+                return;
+            }
+            Operand::Header(_) | Operand::Fault(_) | Operand::Observed(_) | Operand::Expected(_) => return,
+        };
+        let Some(at) = at else {
+            self.has_times = false;
+            return;
+        };
+        self.reaches(at);
+        if let Some(request) = request {
+            let worked = self.worked.entry(request.actor.user.to_owned()).or_insert(at);
+            *worked = at.max(*worked);
+        }
+        match contents.of(record) {
+            Ok(Some(ObjectBody::Job(event))) => self.job(record, &event, at, request),
+            Ok(Some(ObjectBody::JobCollection(jobs))) => {
+                let user = request.map(|request| request.actor.user);
+                for job in &jobs {
+                    self.goes(job.uid, at, user, job.finalizers.is_empty());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn job(&mut self, record: &Record<'_>, event: &JobEvent, at: Micros, request: Option<&Request<'_>>) {
+        let user = request.map(|request| request.actor.user);
+        if let Some(request) = request.filter(|request| !request.is_accepted()) {
+            return self.refused(event, at, request);
+        }
+        let key = |request: &Request<'_>| (Text::from(request.namespace), Text::from(request.name));
+        let named = || request.and_then(|request| self.named.get(&key(request)).copied());
+        let Some(uid) = event.uid.or_else(named) else { return };
+        if let Some(job) = &event.after {
+            self.version(record, job, at, request);
+        }
+        let is_deleted = event.after.as_ref().is_some_and(|job| job.deleting);
+        if event.gone || is_deleted {
+            self.goes(uid, at, user, event.gone);
+        }
+        let Some(life) = self.positions.get(&uid).map(|position| &mut self.jobs[*position]) else { return };
+        if let Some(request) = request.filter(|request| request.subresource == Subresource::Status) {
+            life.accepted = life.accepted.max(Some(at));
+            add(&mut life.writers, request.actor.user);
+        }
+    }
+
+    fn refused(&mut self, event: &JobEvent, at: Micros, request: &Request<'_>) {
+        let named = self.named.get(&(Text::from(request.namespace), Text::from(request.name))).copied();
+        let Some(position) = event.uid.or(named).and_then(|uid| self.positions.get(&uid)) else { return };
+        if request.subresource == Subresource::Status {
+            let life = &mut self.jobs[*position];
+            add(&mut life.writers, request.actor.user);
+            if INVALID.contains(&request.code) {
+                life.refused.push(at);
+            }
+        }
+    }
+
+    fn version(&mut self, record: &Record<'_>, job: &Arc<Job>, at: Micros, request: Option<&Request<'_>>) {
+        let version = match &record.body {
+            Operand::Watched(watched) => watched.version,
+            _ => request.and_then(|request| request.version).unwrap_or(0),
+        };
+        let created = request.filter(|request| request.verb == Verb::Create);
+        let position = *self.positions.entry(job.uid).or_insert(self.jobs.len());
+        if position == self.jobs.len() {
+            self.named.insert((job.namespace.clone(), job.name.clone()), job.uid);
+            self.jobs.push(Life {
+                uid: job.uid,
+                namespace: job.namespace.clone(),
+                name: job.name.clone(),
+                created: created.map_or(job.created.0.saturating_mul(1_000_000), |_| at),
+                creator: created.map(|request| request.actor.user.to_owned()),
+                stores: stored_uids(record),
+                versions: Vec::new(),
+                gone: None,
+                removed: None,
+                writers: Vec::new(),
+                refused: Vec::new(),
+                accepted: None,
+                place: record.place,
+            });
+        }
+        let life = &mut self.jobs[position];
+        life.place = record.place;
+        let is_known = life
+            .versions
+            .last()
+            .is_some_and(|(_, _, last)| last.status == job.status && last.spec == job.spec);
+        if !is_known {
+            life.versions.push((version, at, job.clone()));
+        }
+    }
+
+    fn reaches(&mut self, at: Micros) {
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+    }
+
+    fn goes(&mut self, uid: Uid, at: Micros, user: Option<&str>, is_removed: bool) {
+        let Some(position) = self.positions.get(&uid) else { return };
+        let life = &mut self.jobs[*position];
+        life.gone.get_or_insert_with(|| (at, user.map(str::to_owned)));
+        if is_removed {
+            life.removed.get_or_insert(at);
+            self.named.retain(|_, named| *named != uid);
+        }
+    }
+}
+
+/// Returns `true` if the TTL-after-finished controller has this name.
+pub(super) fn is_ttl_controller(user: &str) -> bool {
+    user.ends_with(TTL_CONTROLLER)
+}
+
+fn add(users: &mut Vec<String>, user: &str) {
+    if !users.iter().any(|known| known == user) {
+        users.push(user.to_owned());
+    }
+}
+
+/// The UIDs in labels and annotations of the Job in a record.
+fn stored_uids(record: &Record<'_>) -> Vec<Uid> {
+    let object = match &record.body {
+        Operand::Request(request) => request.response,
+        Operand::Watched(watched) => Some(watched.object),
+        _ => None,
+    };
+    let labelled = object.and_then(|object| object.read::<Labelled>().ok()).and_then(|it| it.metadata);
+    let Some(Labels { labels, annotations }) = labelled else { return Vec::new() };
+    let values = labels.into_iter().chain(annotations).flatten().filter_map(|(key, value)| {
+        // The API server itself stores the UID of a Job in its labels under these keys.
+        (!key.ends_with("controller-uid")).then_some(value).flatten()
+    });
+    let is_uid = |text: &String| text.len() == 36 && text.bytes().filter(|byte| *byte == b'-').count() == 4;
+    values.filter(is_uid).map(|text| Uid::parse(&text)).collect()
+}

@@ -1,0 +1,121 @@
+//! Judges a manager that writes status alone by the traces of its own cluster and of the workers (MR-20 to MR-27,
+//! `docs/reference/managers.md`).
+//!
+//! | module | task |
+//! | --- | --- |
+//! | [`lives`] | the Jobs of one cluster, with their statuses, their ends, and their refused status writes |
+//! | [`pairs`] | finds the copies of each Job |
+//!
+//! The guards are in [`jobcheck_spec::guards::copies`]. Each cluster is judged on its own as well.
+
+mod lives;
+mod pairs;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use jobcheck_spec::guards::copies::{Grants, judge_copies};
+use jobcheck_spec::time::CLOCK_SKEW;
+use jobcheck_spec::{Broken, Findings, Req, Uid};
+use jobcheck_traces::{Input, Place};
+
+use crate::replay::{Judging, ShowProgress};
+use crate::validate::{Outcome, PATIENCE, Summary, Violation};
+use lives::Lives;
+
+/// The traces of the clusters.
+#[derive(Clone, Debug, Default)]
+pub struct Clusters {
+    /// The inputs of the cluster of the manager.
+    pub manager: Vec<Input>,
+    /// The inputs of each worker.
+    pub workers: Vec<Vec<Input>>,
+}
+
+impl Clusters {
+    /// The traces in the order of the report: the manager's, then those of the workers.
+    #[must_use]
+    pub fn traces(&self) -> Vec<Vec<Input>> {
+        std::iter::once(&self.manager).chain(&self.workers).cloned().collect()
+    }
+}
+
+/// The findings about the Jobs of the manager.
+#[derive(Debug, Default)]
+pub(crate) struct Compared {
+    /// The findings about each Job, with the record that shows its last state.
+    pub(crate) jobs: BTreeMap<Uid, (Place, Findings)>,
+    /// The requirements with a met premise, with the number of Jobs.
+    pub(crate) premises: BTreeMap<Req, u64>,
+    /// Reasons why nothing can be compared.
+    pub(crate) doubts: Vec<String>,
+}
+
+impl Compared {
+    /// Adds the findings to the verdicts on the cluster of the manager.
+    pub(crate) fn add_to(self, summary: &mut Summary) {
+        for job in &mut summary.jobs {
+            let Some((place, findings)) = self.jobs.get(&Uid::parse(&job.uid)) else { continue };
+            for broken in &findings.broken {
+                job.outcome = Outcome::Violates;
+                job.violations.push(beside_copies(broken.clone(), *place));
+            }
+        }
+        summary.premises.extend(self.premises);
+        summary.premises.sort_unstable();
+        summary.doubts.extend(self.doubts);
+    }
+}
+
+fn beside_copies(broken: Broken, place: Place) -> Violation {
+    Violation {
+        broken,
+        place,
+        order: u64::MAX,
+        done: None,
+        write: "the Job beside its copies".to_owned(),
+        actor: None,
+        names: Vec::new(),
+        story: Vec::new(),
+        world: Vec::new(),
+        views: Vec::new(),
+    }
+}
+
+/// Compares the Jobs of the manager with their copies. A profile says that Jobs without `spec.managedBy` have such a
+/// manager, too. If the reading is stopped, nothing is compared: what is not read would count as absent.
+pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProgress<'_>) -> Compared {
+    let mut compared = Compared::default();
+    let manager = Lives::read(&clusters.manager, &judging.stop, progress);
+    let workers: Vec<Lives> =
+        clusters.workers.iter().map(|inputs| Lives::read(inputs, &judging.stop, progress)).collect();
+    if judging.stop.load(Ordering::Relaxed) {
+        let reason = "the reading ended early, so the clusters cannot be compared";
+        compared.doubts.push(reason.to_owned());
+        return compared;
+    }
+    if !manager.has_times || workers.iter().any(|worker| !worker.has_times) {
+        let reason = "a watch stream has no times, so the clusters cannot be compared; record with --audit";
+        compared.doubts.push(reason.to_owned());
+        return compared;
+    }
+    if manager.has_gap || workers.iter().any(|worker| worker.has_gap) {
+        compared.doubts.push("a trace has a gap, so the clusters cannot be compared".to_owned());
+        return compared;
+    }
+    let skew = judging.skew.unwrap_or(CLOCK_SKEW);
+    let grants = Grants { patience: PATIENCE, skew: skew.saturating_mul(1_000_000) };
+    let pairs = pairs::find(&manager, &workers, judging.profile.is_some(), grants.skew);
+    if pairs.iter().all(|pair| pair.copies.is_empty()) {
+        compared.doubts.push("no Job of the workers is the copy of a Job of the manager".to_owned());
+    }
+    for pair in &pairs {
+        let mut findings = Findings::new();
+        judge_copies(&pair.facts(), grants, &mut findings);
+        for req in findings.premises() {
+            *compared.premises.entry(req).or_default() += 1;
+        }
+        compared.jobs.insert(pair.local.uid, (pair.local.place, findings));
+    }
+    compared
+}

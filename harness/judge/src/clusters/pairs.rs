@@ -1,0 +1,187 @@
+//! Finds the copies of each Job: by the UID that a copy stores, or by name and order.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use jobcheck_spec::guards::copies::{Copy, Local, Micros};
+use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
+
+use super::lives::{Life, Lives, is_ttl_controller};
+
+/// A Job of the manager with its copies.
+#[derive(Debug)]
+pub(super) struct Pair<'a> {
+    pub(super) local: &'a Life,
+    /// The last request of its manager.
+    worked: Option<Micros>,
+    /// The copies with their workers, in the order of their creation.
+    pub(super) copies: Vec<(Worker<'a>, &'a Life)>,
+    /// Jobs of workers with this name that are copies of no Job.
+    strangers: Vec<&'a Life>,
+    /// The copies of other Jobs with this name.
+    foreign: Vec<&'a Life>,
+}
+
+/// A worker: its number and its Jobs.
+type Worker<'a> = (usize, &'a Lives);
+
+/// The Jobs of the manager that it does not execute itself, with their copies. `skew`: the difference between clocks.
+pub(super) fn find<'a>(
+    manager: &'a Lives,
+    workers: &'a [Lives],
+    is_declared: bool,
+    skew: Micros,
+) -> Vec<Pair<'a>> {
+    let managed_by = |life: &Life| life.last().and_then(|job| job.spec.managed_by.clone());
+    let is_mirrored = |life: &&Life| managed_by(life).map_or(is_declared, |manager| &*manager != BUILT_IN);
+    let locals: Vec<&Life> = manager.jobs.iter().filter(is_mirrored).collect();
+    // A manager that has not written the status of a Job has written that of others.
+    let worked = |local: &Life| {
+        let same = locals.iter().filter(|other| managed_by(other) == managed_by(local));
+        same.flat_map(|other| &other.writers).filter_map(|user| manager.worked.get(user)).max().copied()
+    };
+    let new = |local: &&'a Life| Pair {
+        local,
+        worked: worked(local),
+        copies: Vec::new(),
+        strangers: Vec::new(),
+        foreign: Vec::new(),
+    };
+    let mut pairs: Vec<Pair<'_>> = locals.iter().map(new).collect();
+    let (first, last) = manager.span.unwrap_or_default();
+    let owners = Owners::of(&locals, workers, last.saturating_add(skew));
+    for (at, worker) in workers.iter().enumerate() {
+        for other in &worker.jobs {
+            let owner = owners.owner(other);
+            for (position, pair) in pairs.iter_mut().enumerate() {
+                match owner {
+                    Some(owner) if owner == position => pair.copies.push(((at, worker), other)),
+                    Some(owner) if has_name_of(pair.local, locals[owner]) => pair.foreign.push(other),
+                    // An earlier one may be the copy of a Job that the trace does not show.
+                    None if has_name_of(pair.local, other) && other.created > first.saturating_add(skew) => {
+                        pair.strangers.push(other);
+                    }
+                    Some(_) | None => {}
+                }
+            }
+        }
+    }
+    for pair in &mut pairs {
+        pair.copies.sort_by_key(|(_, copy)| copy.created);
+    }
+    pairs
+}
+
+/// Finds the Job that a Job of a worker is a copy of.
+struct Owners<'a> {
+    locals: &'a [&'a Life],
+    /// The manager stores UIDs, so that a name alone makes no copy.
+    stores_uids: bool,
+    /// The users who create copies.
+    creators: Vec<&'a str>,
+    /// The end of the trace of the manager. It says nothing about copies that were created later.
+    until: Micros,
+}
+
+impl<'a> Owners<'a> {
+    fn of(locals: &'a [&'a Life], workers: &'a [Lives], until: Micros) -> Owners<'a> {
+        let others = || workers.iter().flat_map(|worker| &worker.jobs);
+        let stores = |other: &Life| locals.iter().any(|local| other.stores.contains(&local.uid));
+        let stores_uids = others().any(stores);
+        let mut owners = Owners { locals, stores_uids, creators: Vec::new(), until };
+        // Somebody may create Jobs of these names on a worker. The manager creates most of them.
+        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        let by_name = others().filter(|other| owners.by_name(other).is_some());
+        for creator in by_name.filter_map(|other| other.creator.as_deref()) {
+            *numbers.entry(creator).or_default() += 1;
+        }
+        let most = numbers.values().max().copied().unwrap_or(0);
+        owners.creators =
+            numbers.into_iter().filter(|(_, number)| *number == most).map(|(user, _)| user).collect();
+        owners
+    }
+
+    /// The position of the Job that a Job of a worker is a copy of.
+    fn owner(&self, other: &Life) -> Option<usize> {
+        if self.stores_uids {
+            return self.locals.iter().position(|local| other.stores.contains(&local.uid));
+        }
+        let is_creators = other.creator.as_deref().is_none_or(|creator| self.creators.contains(&creator));
+        self.by_name(other).filter(|_| is_creators)
+    }
+
+    /// The same by name and order.
+    fn by_name(&self, other: &Life) -> Option<usize> {
+        let may_be = |local: &Life| {
+            has_name_of(local, other)
+                && local.created <= other.created
+                && other.created <= self.until
+                // A user may create Jobs of its own on the worker.
+                && (other.creator.is_none() || other.creator != local.creator)
+        };
+        let all = (0..self.locals.len()).filter(|at| may_be(self.locals[*at]));
+        all.max_by_key(|at| self.locals[*at].created)
+    }
+}
+
+fn has_name_of(local: &Life, other: &Life) -> bool {
+    local.namespace == other.namespace && local.name == other.name
+}
+
+impl Pair<'_> {
+    /// The facts that the guards compare.
+    pub(super) fn facts(&self) -> Local<'_> {
+        let local = self.local;
+        let job = local.last();
+        Local {
+            status: status(local),
+            changed: changed(local),
+            ended: local.first(is_finished),
+            gone: local.gone.as_ref().map(|(at, _)| *at),
+            is_suspended: job.is_some_and(|job| job.spec.is_suspended()),
+            suspend_changed: local.last_change(|job| job.spec.is_suspended()),
+            has_ttl: job.is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some()),
+            worked: self.worked,
+            refused: local.refused.clone(),
+            copies: self.copies.iter().map(|(worker, copy)| facts(*worker, copy)).collect(),
+            foreign_times: self.foreign.iter().flat_map(|copy| copy.times()).collect(),
+            own_times: self.copies.iter().flat_map(|(_, copy)| copy.times()).collect(),
+            deletes_foreign: self.strangers.iter().any(|stranger| self.is_deleted_by_creator(stranger)),
+        }
+    }
+
+    /// Returns `true` if the creator of the copies has deleted this Job.
+    fn is_deleted_by_creator(&self, stranger: &Life) -> bool {
+        let creators = self.copies.iter().filter_map(|(_, copy)| copy.creator.as_ref());
+        let deleter = stranger.gone.as_ref().and_then(|(_, user)| user.as_ref());
+        creators.zip(deleter).any(|(creator, deleter)| creator == deleter)
+    }
+}
+
+fn facts<'a>((worker, lives): Worker<'_>, copy: &'a Life) -> Copy<'a> {
+    let is_expiry = |user: &Option<String>| user.as_deref().is_some_and(is_ttl_controller);
+    Copy {
+        worker,
+        created: copy.created,
+        status: status(copy),
+        changed: changed(copy),
+        ended: copy.first(is_finished),
+        gone: copy.gone.as_ref().map(|(at, _)| *at),
+        expired: copy.removed.filter(|_| copy.gone.as_ref().is_some_and(|(_, user)| is_expiry(user))),
+        seen_until: lives.span.map_or(copy.created, |(_, last)| last),
+        is_suspended: copy.last().is_some_and(|job| job.spec.is_suspended()),
+    }
+}
+
+fn is_finished(job: &Job) -> bool {
+    job.status.is_finished()
+}
+
+fn status(life: &Life) -> &JobStatus {
+    static NOTHING: LazyLock<JobStatus> = LazyLock::new(JobStatus::default);
+    life.last().map_or(&NOTHING, |job| &job.status)
+}
+
+fn changed(life: &Life) -> i64 {
+    life.last_change(|job| job.status.clone()).unwrap_or(life.created)
+}

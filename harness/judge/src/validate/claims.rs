@@ -1,0 +1,152 @@
+//! Finds out which request has produced a version.
+//!
+//! A request without effect returns the version that the object had. If several requests have one version, the write is the
+//! first one in time, whatever the order of the lines. A request that was computed from the version is never its write.
+
+use jobcheck_spec::Uid;
+use rustc_hash::FxHashMap;
+
+use super::event::{Body, Event};
+
+/// Number of versions of each living object that are known after their requests.
+const VERSIONS_KEPT: usize = 4;
+
+/// The place of a request among those with its version: requests without effect for sure come last. Equal times of a status
+/// write and another one name the status write.
+type Rank = (bool, i64, i64, bool);
+
+/// The requests that may have produced a version.
+#[derive(Debug)]
+struct Claim {
+    /// The place of the write.
+    first: Rank,
+    /// Number of requests that wait for their order.
+    waiting: u32,
+    /// The object is gone. A response that comes later belongs to the version and not behind the removal.
+    is_over: bool,
+}
+
+/// The versions of the objects of one namespace.
+#[derive(Debug, Default)]
+pub struct Claims {
+    open: FxHashMap<(Uid, u64), Claim>,
+    settled: FxHashMap<Uid, [u64; VERSIONS_KEPT]>,
+}
+
+/// The object and the version that a request may have produced, with its place.
+fn claim(event: &Event) -> Option<((Uid, u64), Rank)> {
+    let (uid, base) = match &event.body {
+        Body::Job(job) => (job.uid?, job.base),
+        Body::Pod(pod) => (pod.uid?, None),
+        Body::PodCollection(_)
+        | Body::JobCollection(_)
+        | Body::Evicted
+        | Body::Bound
+        | Body::Gap(_)
+        | Body::Restart(_)
+        | Body::Relist(_) => return None,
+    };
+    let (version, when) = (event.version?, event.when?);
+    Some(((uid, version), (base == Some(version), when.done, when.received, !event.is_status)))
+}
+
+/// The object that is gone with this event.
+fn gone(event: &Event) -> Option<Uid> {
+    match &event.body {
+        Body::Job(job) => job.uid.filter(|_| job.gone),
+        Body::Pod(pod) => pod.uid.filter(|_| pod.gone),
+        Body::PodCollection(_)
+        | Body::JobCollection(_)
+        | Body::Evicted
+        | Body::Bound
+        | Body::Gap(_)
+        | Body::Restart(_)
+        | Body::Relist(_) => None,
+    }
+}
+
+impl Claims {
+    /// Notes a request that waits for its order.
+    pub fn add(&mut self, event: &Event) {
+        let Some((key, rank)) = claim(event) else { return };
+        let claim = self.open.entry(key).or_insert(Claim { first: rank, waiting: 0, is_over: false });
+        claim.first = claim.first.min(rank);
+        claim.waiting += 1;
+    }
+
+    /// Takes the version from a request that has not produced it.
+    pub fn settle(&mut self, event: &mut Event) {
+        self.settle_version(event);
+        if let Some(uid) = gone(event) {
+            self.settled.remove(&uid);
+            let last = event.answered.and_then(|version| self.open.get_mut(&(uid, version)));
+            last.into_iter().for_each(|claim| claim.is_over = true);
+        }
+    }
+
+    fn settle_version(&mut self, event: &mut Event) {
+        let Some((key, rank)) = claim(event) else { return };
+        let mut is_first = true;
+        if let Some(claim) = self.open.get_mut(&key) {
+            is_first = claim.first == rank || claim.is_over;
+            claim.waiting -= 1;
+            if claim.waiting == 0 {
+                self.open.remove(&key);
+            }
+        }
+        let (uid, version) = key;
+        let settled = self.settled.entry(uid).or_default();
+        if !is_first || settled.contains(&version) {
+            event.version = None;
+        } else {
+            settled.rotate_right(1);
+            settled[0] = version;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::event::JobEvent;
+    use super::super::fixtures::{job, job_write};
+    use super::*;
+
+    fn write(when: (i64, i64), base: Option<u64>) -> Event {
+        let body = Body::Job(Box::new(JobEvent { base, ..JobEvent::state(Arc::new(job())) }));
+        Event { body, ..job_write("job", when, 7) }
+    }
+
+    fn owners(events: Vec<Event>) -> Vec<Option<u64>> {
+        let mut claims = Claims::default();
+        events.iter().for_each(|event| claims.add(event));
+        let settle = |mut event: Event| {
+            claims.settle(&mut event);
+            event.version
+        };
+        events.into_iter().map(settle).collect()
+    }
+
+    #[test]
+    fn the_first_request_in_time_is_the_write_in_any_order_of_lines() {
+        let (early, late) = ((10, 20), (30, 40));
+        assert_eq!(owners(vec![write(early, None), write(late, None)]), [Some(7), None]);
+        assert_eq!(owners(vec![write(late, None), write(early, None)]), [None, Some(7)]);
+        assert_eq!(owners(vec![write(early, Some(7)), write(late, Some(6))]), [None, Some(7)]);
+        assert_eq!(owners(vec![write(early, Some(7))]), [Some(7)]);
+        assert_eq!(owners(vec![write(early, None), write(early, None)]), [Some(7), None]);
+    }
+
+    #[test]
+    fn a_version_that_is_known_is_not_produced_again() {
+        let mut claims = Claims::default();
+        let mut version = |when| {
+            let mut event = write(when, None);
+            claims.add(&event);
+            claims.settle(&mut event);
+            event.version
+        };
+        assert_eq!((version((10, 20)), version((5, 6))), (Some(7), None));
+    }
+}
