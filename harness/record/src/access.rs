@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use jobcheck_cluster::with_causes;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use jobcheck_access::{EventLimit, patiently, with_causes};
+use kube::client::ClientBuilder;
 use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
 
@@ -22,21 +22,9 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// The kubeconfig is missing or invalid.
+    /// The kubeconfig is missing or invalid, or the cluster is behind a proxy.
     pub async fn config(&self) -> Result<Config, String> {
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        match &self.kubeconfig {
-            Some(path) => match Kubeconfig::read_from(path) {
-                Ok(file) => {
-                    Config::from_custom_kubeconfig(file, &options).await.map_err(|it| with_causes(&it))
-                }
-                Err(error) => Err(with_causes(&error)),
-            },
-            None if self.context.is_some() => {
-                Config::from_kubeconfig(&options).await.map_err(|error| with_causes(&error))
-            }
-            None => Config::infer().await.map_err(|error| with_causes(&error)),
-        }
+        jobcheck_access::config(self.kubeconfig.as_deref(), self.context.as_deref()).await
     }
 
     /// Returns a client that never retries: a creation whose response was an error may have been carried out.
@@ -47,17 +35,20 @@ impl Access {
     pub async fn client(&self) -> Result<Client, String> {
         let mut config = self.config().await?;
         config.default_retry = false;
-        Client::try_from(config).map_err(|error| with_causes(&error))
+        let builder = ClientBuilder::try_from(config).map_err(|error| with_causes(&error))?;
+        Ok(builder.with_layer(&EventLimit).build())
     }
 }
 
-/// Returns the minor version of an API server, such as `1.36`.
+/// Returns the minor version of an API server, such as `1.36`. If the server is overloaded, it is asked again for a
+/// minute, and `waiting` receives the reason each time.
 ///
 /// # Errors
 ///
 /// The API server does not respond.
-pub async fn version(client: &Client) -> Result<String, String> {
-    let version = client.apiserver_version().await.map_err(|error| with_causes(&error))?;
+pub async fn version(client: &Client, waiting: impl FnMut(&str)) -> Result<String, String> {
+    let version =
+        patiently(|| client.apiserver_version(), waiting).await.map_err(|error| error.to_string())?;
     // Some clusters report `36+`.
     let minor: String = version.minor.chars().take_while(char::is_ascii_digit).collect();
     Ok(format!("{}.{minor}", version.major))

@@ -50,6 +50,14 @@ pub enum Error {
         /// The reason.
         source: std::io::Error,
     },
+    /// The token of the webhook cannot be used.
+    #[error("cannot use the token in {}: {why}", .path.display())]
+    Token {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// The address of the webhook cannot be served.
     #[error("cannot listen on {address}: {source}")]
     Listen {

@@ -44,18 +44,22 @@ mod access;
 mod audit;
 mod change;
 mod error;
+mod followed;
 pub mod permission;
+mod recent;
 mod reorder;
 mod selection;
+mod tally;
 mod trace;
 pub mod watch;
 mod watches;
 
 pub use access::{Access, version};
-pub use audit::{AuditLog, Webhook, audit_log, webhook};
+pub use audit::{AuditLog, Token, Webhook, audit_log, webhook};
 pub use error::{AccessError, Error};
 pub use selection::Labels;
-pub use trace::{Tally, Target, Trace};
+pub use tally::Tally;
+pub use trace::{Target, Trace};
 pub use watches::{WatchConfig, watches};
 
 /// A message during a recording.

@@ -1,6 +1,6 @@
 //! The permissions of an account, checked before a recording or a run begins.
 
-use jobcheck_cluster::with_causes;
+use jobcheck_access::patiently;
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -50,6 +50,7 @@ async fn may(
         .header(http::header::CONTENT_TYPE, "application/json")
         .body(review.to_string().into_bytes())
         .map_err(|error| error.to_string())?;
-    let answer: Value = client.request(request).await.map_err(|error| with_causes(&error))?;
+    let ask = || client.request::<Value>(request.clone());
+    let answer = patiently(ask, |_| {}).await.map_err(|error| error.to_string())?;
     Ok(answer["status"]["allowed"] == true)
 }

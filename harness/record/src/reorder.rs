@@ -9,6 +9,8 @@ pub(crate) struct ReorderBuffer<T> {
     time: Duration,
     /// The items, sorted by key and, for equal keys, by arrival.
     held: BTreeMap<(u64, u64), (Instant, T)>,
+    /// No item has waited longer than since then.
+    begun: Instant,
     count: u64,
     /// The highest key that was returned.
     given: u64,
@@ -17,7 +19,7 @@ pub(crate) struct ReorderBuffer<T> {
 impl<T> ReorderBuffer<T> {
     /// Returns a buffer that holds each item for this time.
     pub(crate) fn new(time: Duration) -> ReorderBuffer<T> {
-        ReorderBuffer { time, held: BTreeMap::new(), count: 0, given: 0 }
+        ReorderBuffer { time, held: BTreeMap::new(), begun: Instant::now(), count: 0, given: 0 }
     }
 
     /// Adds an item. Returns false if it is late: an item with a higher key was returned before.
@@ -27,12 +29,17 @@ impl<T> ReorderBuffer<T> {
         key >= self.given
     }
 
+    /// Lets all items wait from now on.
+    pub(crate) fn begin_anew(&mut self) {
+        self.begun = Instant::now();
+    }
+
     /// The next item whose time has passed, or whose key is at most `known`. All items up to `known` have
     /// arrived.
     pub(crate) fn ripe(&mut self, known: u64) -> Option<T> {
         let first = self.held.first_entry()?;
         let (since, _) = first.get();
-        let is_ripe = first.key().0 <= known || since.elapsed() >= self.time;
+        let is_ripe = first.key().0 <= known || self.begun.max(*since).elapsed() >= self.time;
         is_ripe.then(|| self.next()).flatten()
     }
 
@@ -78,5 +85,10 @@ mod tests {
         let mut hold = ReorderBuffer::new(Duration::ZERO);
         hold.push(7, "at once");
         assert_eq!(hold.ripe(0), Some("at once"));
+        let mut hold = ReorderBuffer::new(Duration::from_millis(50));
+        hold.push(7, "waits anew");
+        std::thread::sleep(Duration::from_millis(60));
+        hold.begin_anew();
+        assert_eq!(hold.ripe(0), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The selection of the Jobs that are recorded, and of their pods.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jobcheck_apiserver::resource::Resource as Kind;
 use jobcheck_apiserver::selector::Selector;
@@ -8,6 +8,7 @@ use jobcheck_traces::Resource;
 use serde_json::Value;
 
 use crate::change::{controller, is_job};
+use crate::recent::Recent;
 use crate::watch::text;
 
 /// The labels of a pod with the UID and the name of its Job. The deprecated ones have no prefix.
@@ -31,15 +32,24 @@ impl Labels {
     }
 }
 
+/// The number of Jobs that are remembered after they have gone. A controller with an old cache may still create pods for
+/// them.
+const GONE: usize = 10_000;
+
+/// The namespace and the name of a Job.
+type Name = (String, String);
+
 /// The recorded objects. A selected Job stays selected with its pods, also if their labels change. Otherwise the
 /// trace would lack changes, and a controller would seem to have made a mistake.
 #[derive(Debug)]
 pub(crate) struct Selection {
     labels: Option<Labels>,
-    /// The UIDs of the selected Jobs.
-    jobs: BTreeSet<String>,
-    /// The namespaces and names of the selected Jobs.
-    names: BTreeSet<(String, String)>,
+    /// The selected Jobs, by UID.
+    jobs: BTreeMap<String, Name>,
+    /// The UID of the newest selected Job with each name.
+    names: BTreeMap<Name, String>,
+    /// The UIDs of the selected Jobs that have gone.
+    gone: Recent<String>,
     /// The UIDs of their existing pods.
     pods: BTreeSet<String>,
 }
@@ -47,7 +57,8 @@ pub(crate) struct Selection {
 impl Selection {
     /// Returns a selection of the Jobs with these labels, or of all Jobs.
     pub(crate) fn new(labels: Option<Labels>) -> Selection {
-        Selection { labels, jobs: BTreeSet::new(), names: BTreeSet::new(), pods: BTreeSet::new() }
+        let (jobs, names, pods) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Selection { labels, jobs, names, gone: Recent::new(GONE), pods }
     }
 
     /// Returns true if a change of an object is recorded. Must be called for all objects in the order of their
@@ -60,11 +71,14 @@ impl Selection {
         let uid = text(object, "uid");
         match resource {
             Resource::Jobs => {
-                let takes = self.jobs.contains(uid) || labels.0.matches(object);
+                let takes = self.jobs.contains_key(uid) || labels.0.matches(object);
                 if takes {
-                    self.jobs.insert(uid.to_owned());
-                    self.names
-                        .insert((text(object, "namespace").to_owned(), text(object, "name").to_owned()));
+                    let name = (text(object, "namespace").to_owned(), text(object, "name").to_owned());
+                    self.names.insert(name.clone(), uid.to_owned());
+                    self.jobs.insert(uid.to_owned(), name);
+                }
+                if is_gone {
+                    self.forget(resource, uid);
                 }
                 takes
             }
@@ -80,14 +94,32 @@ impl Selection {
         }
     }
 
+    /// Forgets an object that does not exist any more, a Job after some time.
+    pub(crate) fn forget(&mut self, resource: Resource, uid: &str) {
+        match resource {
+            Resource::Pods => {
+                self.pods.remove(uid);
+            }
+            Resource::Jobs => {
+                if self.jobs.contains_key(uid)
+                    && let Some(oldest) = self.gone.insert(uid.to_owned())
+                    && let Some(name) = self.jobs.remove(&oldest)
+                    && self.names.get(&name) == Some(&oldest)
+                {
+                    self.names.remove(&name);
+                }
+            }
+        }
+    }
+
     /// Returns true if a selected Job owns a pod, or could adopt it.
     fn is_of_a_job(&self, pod: &Value) -> bool {
         let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         let labelled = |name: &&str| pod["metadata"]["labels"].get(*name).and_then(Value::as_str);
         let namespace = text(pod, "namespace");
-        let named = |name: &str| self.names.contains(&(namespace.to_owned(), name.to_owned()));
-        owners.filter_map(|owner| owner["uid"].as_str()).any(|uid| self.jobs.contains(uid))
-            || UIDS.iter().filter_map(labelled).any(|uid| self.jobs.contains(uid))
+        let named = |name: &str| self.names.contains_key(&(namespace.to_owned(), name.to_owned()));
+        owners.filter_map(|owner| owner["uid"].as_str()).any(|uid| self.jobs.contains_key(uid))
+            || UIDS.iter().filter_map(labelled).any(|uid| self.jobs.contains_key(uid))
             || NAMES.iter().filter_map(labelled).any(named)
     }
 }
@@ -128,6 +160,21 @@ mod tests {
         );
         let adoptable = json!({"metadata": {"uid": "p3", "namespace": "ns", "labels": {"job-name": "j1"}}});
         assert!(selection.takes(Resource::Pods, &adoptable, false));
+    }
+
+    #[test]
+    fn jobs_that_have_gone_are_forgotten_after_some_time() {
+        let mut selection = Selection::new(Some(Labels::parse("team=a").unwrap()));
+        for number in 0..=GONE {
+            for is_gone in [false, true] {
+                assert!(selection.takes(Resource::Jobs, &job(&number.to_string(), "a"), is_gone));
+            }
+        }
+        assert_eq!([selection.jobs.len(), selection.names.len()], [GONE, GONE]);
+        assert!(selection.takes(Resource::Pods, &pod("p1", "1"), false));
+        assert!(!selection.takes(Resource::Pods, &pod("p0", "0"), false));
+        selection.forget(Resource::Pods, "p1");
+        assert!(selection.pods.is_empty());
     }
 
     #[test]

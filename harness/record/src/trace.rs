@@ -1,15 +1,15 @@
 //! The output of a recording: a native trace.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use jobcheck_traces::{Body, Header, Mark, MarkKind, Resource, Writer, files};
+use jobcheck_traces::{Body, Header, Mark, MarkKind, Redactor, Resource, Writer, files};
 
 use crate::error::Error;
+use crate::tally::Tally;
 
 /// The maximum number of records that are buffered.
 const BATCH: u64 = 1_000;
@@ -28,44 +28,6 @@ pub enum Target {
     },
 }
 
-/// The counts of a recording so far.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    jobs: BTreeSet<String>,
-    pods: BTreeSet<String>,
-    /// The number of watch events or requests.
-    pub records: u64,
-    /// The reasons of the gaps, in order.
-    pub gaps: Vec<String>,
-}
-
-impl Tally {
-    /// The number of Jobs in the trace.
-    #[must_use]
-    pub fn jobs(&self) -> usize {
-        self.jobs.len()
-    }
-
-    /// The number of pods in the trace.
-    #[must_use]
-    pub fn pods(&self) -> usize {
-        self.pods.len()
-    }
-
-    fn count(&mut self, body: &Body<'_>) {
-        let (resource, uid) = match body {
-            Body::Watched(watched) => (watched.resource, Some(watched.uid)),
-            Body::Request(request) => (request.resource, request.uid),
-            _ => return,
-        };
-        self.records += 1;
-        let seen = if resource == Resource::Jobs { &mut self.jobs } else { &mut self.pods };
-        if let Some(uid) = uid.filter(|uid| !seen.contains(*uid)) {
-            seen.insert(uid.to_owned());
-        }
-    }
-}
-
 /// A native trace that is being written. The file consists of complete lines at any time, also after a failed write.
 #[derive(Debug)]
 pub struct Trace {
@@ -74,6 +36,7 @@ pub struct Trace {
     tally: Tally,
     /// The number of records that were flushed.
     flushed: u64,
+    redactor: Option<Redactor>,
 }
 
 impl Trace {
@@ -90,10 +53,16 @@ impl Trace {
         let failed = |source| Error::Output { name: name.clone(), source, lines: 0 };
         let lines = Lines { out, waiting: Vec::new(), complete: 0, count: 0 };
         let writer = Writer::new(lines, header).map_err(failed)?;
-        let mut trace = Trace { name, writer, tally: Tally::default(), flushed: 0 };
+        let mut trace = Trace { name, writer, tally: Tally::default(), flushed: 0, redactor: None };
         trace.mark(MarkKind::Start)?;
         trace.flush()?;
         Ok(trace)
+    }
+
+    /// Takes secrets out of all objects that are written from now on.
+    #[must_use]
+    pub fn redacted(self, redactor: Redactor) -> Trace {
+        Trace { redactor: Some(redactor), ..self }
     }
 
     /// The counts so far.
@@ -102,14 +71,32 @@ impl Trace {
         &self.tally
     }
 
+    /// Writes the mark of a gap at the end of a recording that had to end early.
+    ///
+    /// # Errors
+    ///
+    /// The output cannot be written.
+    pub fn cut(&mut self, reason: String) -> Result<(), Error> {
+        self.gap(None, reason)
+    }
+
     /// Writes the mark of a gap in the changes of a resource, or of both resources.
     pub(crate) fn gap(&mut self, resource: Option<Resource>, reason: String) -> Result<(), Error> {
-        self.tally.gaps.push(reason.clone());
+        self.tally.gaps += 1;
         self.mark(MarkKind::Gap { resource, reason })
     }
 
+    /// Forgets an object that does not exist any more.
+    pub(crate) fn forget(&mut self, resource: Resource, uid: &str) {
+        self.tally.forget(resource, uid);
+    }
+
     pub(crate) fn write(&mut self, body: &Body<'_>) -> Result<(), Error> {
-        let written = self.writer.write(body);
+        let begin = self.writer.get_ref().waiting.len();
+        let mut written = self.writer.write(body);
+        if let (Ok(()), Some(redactor)) = (&written, &self.redactor) {
+            written = self.writer.get_mut().redact(begin, redactor);
+        }
         self.tally.count(body);
         self.checked(written)?;
         if self.tally.records >= self.flushed + BATCH { self.flush() } else { Ok(()) }
@@ -182,6 +169,17 @@ struct Lines {
     /// The size of the complete lines in the file, and their number.
     complete: u64,
     count: u64,
+}
+
+impl Lines {
+    /// Replaces the waiting line that begins here. A line that cannot be read is dropped.
+    fn redact(&mut self, begin: usize, redactor: &Redactor) -> io::Result<()> {
+        let whole = self.waiting.split_off(begin);
+        let line = std::str::from_utf8(&whole).map_err(io::Error::other)?;
+        let line = redactor.line(line).map_err(io::Error::other)?;
+        self.waiting.extend(line.bytes().chain([b'\n']));
+        Ok(())
+    }
 }
 
 impl Write for Lines {

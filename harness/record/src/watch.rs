@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use jobcheck_cluster::with_causes;
+use jobcheck_access::{is_too_long, patiently, with_causes};
 use jobcheck_traces::{Resource, WatchKind};
 use kube::Client;
 use kube::api::WatchEvent;
@@ -42,6 +42,10 @@ pub struct Listed {
 /// An update from a watch.
 #[derive(Debug)]
 pub enum WatchUpdate {
+    /// The API server has accepted the watch. Events since its version follow.
+    Open,
+    /// The watch has ended. It is restarted, and until then shows nothing.
+    Ended,
     /// An object was created, changed, or removed.
     Event {
         /// The kind of change.
@@ -79,17 +83,32 @@ enum End {
 /// The API server does not respond, or refuses the request.
 pub async fn list(client: &Client, target: &WatchTarget) -> Result<Listed, String> {
     let request = get(target, "").map_err(|error| error.to_string())?;
-    let mut list: Value = client.request(request).await.map_err(|error| with_causes(&error))?;
+    let list = client.request(request).await.map_err(|error| with_causes(&error))?;
+    Ok(listed(list, target))
+}
+
+/// The same at the start of a recording: if the API server is overloaded, it is asked again for a minute.
+///
+/// # Errors
+///
+/// The API server does not respond, or refuses the request.
+pub(crate) async fn first_list(client: &Client, target: &WatchTarget) -> Result<Listed, String> {
+    let request = get(target, "").map_err(|error| error.to_string())?;
+    let list = patiently(|| client.request(request.clone()), |_| {}).await;
+    list.map(|list| listed(list, target)).map_err(|error| error.to_string())
+}
+
+fn listed(mut list: Value, target: &WatchTarget) -> Listed {
     let version = text(&list, "resourceVersion").to_owned();
     let Value::Array(mut objects) = list["items"].take() else {
-        return Ok(Listed { version, objects: Vec::new() });
+        return Listed { version, objects: Vec::new() };
     };
     let (_, kind, api_version) = names(target.resource);
     for object in &mut objects {
         object["kind"] = kind.into();
         object["apiVersion"] = api_version.into();
     }
-    Ok(Listed { version, objects })
+    Listed { version, objects }
 }
 
 /// Follows all changes after this version, until `out` returns false. A broken watch continues at its last version,
@@ -104,6 +123,9 @@ pub async fn follow(
     loop {
         let begun = version.clone();
         let ended = until_it_ends(&client, &target, &mut version, &mut out).await;
+        if !out(WatchUpdate::Ended) {
+            return;
+        }
         pause = if begun == version { (pause * 2).min(LONGEST_PAUSE) } else { PAUSE };
         let is_open = match ended {
             End::Closed => return,
@@ -141,6 +163,9 @@ async fn until_it_ends(
         Err(error) => return refused(&error),
     };
     let mut events = std::pin::pin!(events);
+    if !out(WatchUpdate::Open) {
+        return End::Closed;
+    }
     loop {
         let (kind, object) = match events.try_next().await {
             Ok(Some(WatchEvent::Added(object))) => (WatchKind::Added, object),
@@ -170,6 +195,7 @@ fn refused(error: &kube::Error) -> End {
             End::Missed(message(status))
         }
         // A retry would receive the same event again.
+        error if is_too_long(error) => End::Missed(with_causes(error)),
         kube::Error::SerdeError(error) => End::Missed(format!("an event cannot be parsed: {error}")),
         error => End::Cut(Some(with_causes(error))),
     }

@@ -3,9 +3,10 @@
 //! Each namespace has a watch of its Jobs and a watch of its pods, and one may be ahead of the other. A trace in
 //! which a Job counts a pod before the pod has terminated would show a mistake that no controller made. So changes
 //! wait until all watches have reached their version, or for [`WAIT`]. At the end the objects are listed, and only
-//! changes up to that list are written.
+//! changes up to that list are written. While a watch is interrupted, changes beyond it wait for [`LONGEST_HOLD`]. Then
+//! they are written behind the mark of a gap.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jobcheck_traces::{Body, Resource, WatchKind};
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::change::{Change, Idle, number_of};
 use crate::error::{AccessError, Error};
+use crate::followed::{FollowedWatch, WatchState};
 use crate::reorder::ReorderBuffer;
 use crate::selection::{Labels, Selection};
 use crate::trace::Trace;
@@ -25,7 +27,9 @@ use crate::watch::{self, Listed, WatchTarget, WatchUpdate, text};
 use crate::{Notice, permission};
 
 /// The maximum time that a change waits for the other watches.
-const WAIT: Duration = Duration::from_secs(5);
+pub(crate) const WAIT: Duration = Duration::from_secs(5);
+/// The maximum time that changes wait for a watch that is interrupted.
+const LONGEST_HOLD: Duration = Duration::from_secs(60);
 /// The interval at which waiting changes are written.
 const LOOK: Duration = Duration::from_millis(200);
 /// The time in which the watches must reach the final list.
@@ -92,7 +96,7 @@ impl WatchConfig {
 }
 
 /// The name of a namespace in messages.
-fn place_name(namespace: Option<&str>) -> String {
+pub(crate) fn place_name(namespace: Option<&str>) -> String {
     namespace.map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"))
 }
 
@@ -139,7 +143,7 @@ pub async fn watches(
         // Pods are listed first, so that a Job that was not started yet has no missing pods.
         for resource in [Resource::Pods, Resource::Jobs] {
             let target = WatchTarget { namespace: place.clone(), resource };
-            let listed = watch::list(client, &target).await.map_err(AccessError::Server)?;
+            let listed = watch::first_list(client, &target).await.map_err(AccessError::Server)?;
             let (number, version) = (recording.followed.len(), listed.version.clone());
             there.extend(recording.follow(target.clone(), listed));
             let out = sender.clone();
@@ -152,38 +156,10 @@ pub async fn watches(
     recording.end().await
 }
 
-/// The progress of one watch.
-struct FollowedWatch {
-    target: WatchTarget,
-    /// The version that it has reached.
-    version: u64,
-    /// The versions of the existing objects, by UID.
-    known: BTreeMap<String, u64>,
-    is_lost: bool,
-}
-
-impl FollowedWatch {
-    /// The name of the watch in messages.
-    fn name(&self) -> String {
-        format!(
-            "the watch of {} in {}",
-            self.target.resource.name(),
-            place_name(self.target.namespace.as_deref())
-        )
-    }
-
-    /// Returns true if the watch has shown all objects of a list.
-    fn has_reached(&self, listed: &BTreeMap<String, u64>, version: u64) -> bool {
-        let shown = |(uid, version)| self.known.get(uid).is_some_and(|known| known >= version);
-        let is_there = |(uid, known): (&String, &u64)| *known > version || listed.contains_key(uid);
-        self.version > version || (listed.iter().all(shown) && self.known.iter().all(is_there))
-    }
-}
-
 /// An entry that waits to be written.
 enum Entry {
     WatchUpdate(Box<Change>),
-    Gap(Resource, String),
+    Gap { resource: Resource, reason: String, vanished: Vec<String> },
 }
 
 struct Recording<'a> {
@@ -204,7 +180,8 @@ impl Recording<'_> {
         let objects = listed.objects.into_iter();
         let there: Vec<Change> = objects.map(|it| Change::new(resource, WatchKind::Added, it)).collect();
         let known = there.iter().map(|it| (it.uid().to_owned(), it.version)).collect();
-        self.followed.push(FollowedWatch { target, version, known, is_lost: false });
+        let state = WatchState::Interrupted(Instant::now());
+        self.followed.push(FollowedWatch { target, version, known, is_lost: false, state });
         there
     }
 
@@ -240,25 +217,28 @@ impl Recording<'_> {
 
     fn take(&mut self, number: usize, shown: WatchUpdate) -> Result<(), Error> {
         let followed = &mut self.followed[number];
-        if let WatchUpdate::Lost(why) = shown {
-            if !std::mem::replace(&mut followed.is_lost, true) {
-                (self.notify)(Notice::Note(format!(
-                    "{} is interrupted, and is restarted: {why}",
-                    followed.name()
-                )));
-            }
-            return Ok(());
-        }
-        followed.is_lost = false;
         match shown {
-            WatchUpdate::Event { kind, object } => self.shown(number, kind, object),
+            WatchUpdate::Open => {
+                followed.opened();
+                // The changes that it has missed meanwhile arrive only now.
+                self.buffer.begin_anew();
+            }
+            WatchUpdate::Ended => followed.ended(),
+            WatchUpdate::Lost(why) => {
+                if !std::mem::replace(&mut followed.is_lost, true) {
+                    (self.notify)(Notice::Note(format!(
+                        "{} is interrupted, and is restarted: {why}",
+                        followed.name()
+                    )));
+                }
+            }
+            WatchUpdate::Event { kind, object } => self.shown(number, kind, object)?,
             WatchUpdate::Reached(version) => {
                 followed.version = followed.version.max(number_of(&version));
-                Ok(())
             }
-            WatchUpdate::Relisted { why, listed } => self.relisted(number, why, listed),
-            WatchUpdate::Lost(_) => Ok(()),
+            WatchUpdate::Relisted { why, listed } => self.relisted(number, why, listed)?,
         }
+        Ok(())
     }
 
     /// Records that the changes between the last shown version and this list are missing. The gap is placed
@@ -268,7 +248,10 @@ impl Recording<'_> {
         let reason = format!("{} was interrupted: {why}", followed.name());
         (self.notify)(Notice::Note(format!("a gap: {reason}")));
         let known = std::mem::take(&mut followed.known);
-        self.buffer.push(followed.version, Entry::Gap(followed.target.resource, reason));
+        let listed_uids: BTreeSet<&str> = listed.objects.iter().map(|object| text(object, "uid")).collect();
+        let vanished = known.keys().filter(|uid| !listed_uids.contains(uid.as_str())).cloned().collect();
+        let resource = followed.target.resource;
+        self.buffer.push(followed.version, Entry::Gap { resource, reason, vanished });
         if number_of(&listed.version) < followed.version {
             // It is another etcd, whose versions are not comparable with the earlier ones.
             while let Some(waiting) = self.buffer.any() {
@@ -315,18 +298,45 @@ impl Recording<'_> {
 
     fn write_ripe_entries(&mut self) -> Result<(), Error> {
         let known = self.followed.iter().map(|it| it.version).min().unwrap_or(0);
+        while let Some(waiting) = self.buffer.up_to(known) {
+            self.write(&waiting)?;
+        }
+        for number in 0..self.followed.len() {
+            self.give_up_after_a_time(number)?;
+        }
+        if self.followed.iter().any(|it| matches!(it.state, WatchState::Interrupted(_))) {
+            return Ok(());
+        }
         while let Some(waiting) = self.buffer.ripe(known) {
             self.write(&waiting)?;
         }
         Ok(())
     }
 
+    /// Records a gap before other changes are written without those of a watch that is interrupted.
+    fn give_up_after_a_time(&mut self, number: usize) -> Result<(), Error> {
+        let followed = &mut self.followed[number];
+        let WatchState::Interrupted(since) = followed.state else { return Ok(()) };
+        if since.elapsed() < LONGEST_HOLD {
+            return Ok(());
+        }
+        followed.state = WatchState::GivenUp;
+        let resource = followed.target.resource;
+        let reason = format!("{} was interrupted for {} s", followed.name(), LONGEST_HOLD.as_secs());
+        (self.notify)(Notice::Note(format!("a gap: {reason}")));
+        self.write(&Entry::Gap { resource, reason, vanished: Vec::new() })
+    }
+
     fn write(&mut self, waiting: &Entry) -> Result<(), Error> {
         let change = match waiting {
-            Entry::Gap(resource, reason) => {
+            Entry::Gap { resource, reason, vanished } => {
                 // Idle objects may have changed during the gap, so that they are written before it.
                 for before in self.idle.all() {
                     self.put(&before)?;
+                }
+                for uid in vanished {
+                    self.selection.forget(*resource, uid);
+                    self.trace.forget(*resource, uid);
                 }
                 return self.trace.gap(Some(*resource), reason.clone());
             }
@@ -390,23 +400,5 @@ impl Recording<'_> {
             self.take(number, shown).map_err(|error| error.to_string())?;
         }
         Ok(wanted.iter().map(|(_, version)| *version).min().unwrap_or(0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_watch_is_complete_when_it_has_shown_all_listed_and_all_removed_objects() {
-        let target = WatchTarget { namespace: None, resource: Resource::Pods };
-        let versions = |all: &[(&str, u64)]| all.iter().map(|(uid, it)| ((*uid).to_owned(), *it)).collect();
-        let followed = |known| FollowedWatch { target: target.clone(), version: 0, known, is_lost: false };
-        let listed = versions(&[("a", 5), ("b", 7)]);
-        assert!(!followed(versions(&[("a", 5), ("b", 6)])).has_reached(&listed, 9));
-        assert!(!followed(versions(&[("a", 5), ("b", 7), ("gone", 3)])).has_reached(&listed, 9));
-        assert!(followed(versions(&[("a", 5), ("b", 8), ("later", 10)])).has_reached(&listed, 9));
-        let beyond = FollowedWatch { version: 10, ..followed(versions(&[("a", 5)])) };
-        assert!(beyond.has_reached(&listed, 9));
     }
 }

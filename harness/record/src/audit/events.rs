@@ -1,10 +1,11 @@
 //! The audit events of the recorded namespaces, each once.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use jobcheck_traces::{Body, Input, Reader, Request};
 
 use crate::error::Error;
+use crate::recent::Recent;
 
 /// The number of event ids that are remembered. API servers resend a batch soon.
 const REMEMBERED: usize = 100_000;
@@ -15,18 +16,13 @@ const TRUNCATED: &str = "\"audit.k8s.io/truncated\":\"true\"";
 #[derive(Debug)]
 pub(super) struct Events {
     namespaces: BTreeSet<String>,
-    seen: BTreeSet<String>,
-    order: VecDeque<String>,
+    seen: Recent<String>,
 }
 
 impl Events {
     /// Returns a filter for these namespaces, or for all if there are none.
     pub(super) fn of(namespaces: &[String]) -> Events {
-        Events {
-            namespaces: namespaces.iter().cloned().collect(),
-            seen: BTreeSet::new(),
-            order: VecDeque::new(),
-        }
+        Events { namespaces: namespaces.iter().cloned().collect(), seen: Recent::new(REMEMBERED) }
     }
 
     /// Returns true if a write belongs to a recorded namespace and was not recorded before.
@@ -34,17 +30,10 @@ impl Events {
         if !self.namespaces.is_empty() && !self.namespaces.contains(request.namespace) {
             return false;
         }
-        let Some(id) = request.id.map(str::to_owned) else { return true };
-        if !self.seen.insert(id.clone()) {
-            return false;
-        }
-        if self.order.len() == REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.seen.remove(&oldest);
-        }
-        self.order.push_back(id);
-        true
+        let Some(id) = request.id else { return true };
+        let is_new = !self.seen.contains(id);
+        self.seen.insert(id.to_owned());
+        is_new
     }
 }
 

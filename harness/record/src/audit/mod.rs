@@ -2,7 +2,9 @@
 
 mod events;
 mod file;
+mod token;
 mod webhook;
 
 pub use file::{AuditLog, audit_log};
+pub use token::Token;
 pub use webhook::{Webhook, webhook};

@@ -1,22 +1,29 @@
 //! A recording from an audit webhook, to which kube-apiserver sends its audit events.
+//!
+//! # Guarantees
+//!
+//! Clients cannot use up the memory. At most [`BODIES`] bodies of at most [`MAX_BODY`] bytes are received at the same
+//! time, each within [`BODY_TIME`]. A browser on this machine cannot add events for a web page.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, Request as HttpRequest, Response, StatusCode};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
-use jobcheck_serve::HttpServer;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body as _, Bytes, Incoming};
+use jobcheck_serve::{HttpServer, origin};
 use jobcheck_traces::Body;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::events::{Events, is_truncated, read};
+use super::token::Token;
 use crate::Notice;
 use crate::error::Error;
 use crate::reorder::ReorderBuffer;
@@ -29,28 +36,35 @@ const WAIT: Duration = Duration::from_secs(35);
 const INTERVAL: Duration = Duration::from_millis(200);
 /// The maximum size of a body in bytes. By default an API server sends at most 10 MiB.
 const MAX_BODY: usize = 64 << 20;
-/// The number of bodies that can wait to be recorded.
-const QUEUE: usize = 16;
+/// The number of bodies that can be in memory at the same time. Further requests wait.
+const BODIES: usize = 8;
+/// The time in which a body must arrive, and for which a request waits for its turn.
+const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// A webhook that listens, but does not serve requests yet.
 #[derive(Debug)]
-pub struct Webhook(HttpServer);
+pub struct Webhook {
+    server: HttpServer,
+    token: Option<Token>,
+}
 
 impl Webhook {
-    /// Listens on an address such as `127.0.0.1:9443`. Port 0 selects a free port.
+    /// Listens on an address such as `127.0.0.1:9443`. Port 0 selects a free port. With a token, only requests with it
+    /// are accepted.
     ///
     /// # Errors
     ///
     /// The address is invalid or in use.
-    pub async fn listen(address: &str) -> Result<Webhook, Error> {
+    pub async fn listen(address: &str, token: Option<Token>) -> Result<Webhook, Error> {
         let failed = |source| Error::Listen { address: address.to_owned(), source };
-        HttpServer::bind(address).await.map(Webhook).map_err(failed)
+        let server = HttpServer::bind(address).await.map_err(failed)?;
+        Ok(Webhook { server, token })
     }
 
     /// The address, with the selected port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.0.address()
+        self.server.address()
     }
 }
 
@@ -69,10 +83,12 @@ pub async fn webhook(
     stop: &CancellationToken,
     notify: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Error> {
-    let (sender, mut inbox) = mpsc::channel(QUEUE);
+    let (sender, mut inbox) = mpsc::channel(BODIES);
+    let Webhook { server: http, token } = webhook;
+    let receiver = Receiver::new(token, sender);
     // Dropping the set ends the server and its connections.
     let mut server = JoinSet::new();
-    server.spawn(webhook.0.serve(move |request| answer(request, sender.clone()), std::future::pending()));
+    server.spawn(http.serve(move |request| receiver.clone().answer(request), std::future::pending()));
     let mut events = Events::of(namespaces);
     let mut buffer: ReorderBuffer<String> = ReorderBuffer::new(WAIT);
     let mut looks = interval(INTERVAL);
@@ -166,34 +182,103 @@ fn write(event: &str, trace: &mut Trace) -> Result<(), Error> {
     read(event, &mut |request| trace.write(&Body::Request(*request))).map(drop)
 }
 
-async fn answer(
-    request: HttpRequest<Incoming>,
+/// Answers requests. It is cloned for each of them.
+#[derive(Clone)]
+struct Receiver {
     sender: mpsc::Sender<Delivery>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    if request.method() != Method::POST {
-        return Ok(response(StatusCode::METHOD_NOT_ALLOWED, "an audit webhook accepts only POST"));
+    /// The places for bodies in memory.
+    bodies: Arc<Semaphore>,
+    body_time: Duration,
+    token: Option<Token>,
+}
+
+impl Receiver {
+    fn new(token: Option<Token>, sender: mpsc::Sender<Delivery>) -> Receiver {
+        Receiver { sender, bodies: Arc::new(Semaphore::new(BODIES)), body_time: BODY_TIME, token }
     }
-    let body = match Limited::new(request.into_body(), MAX_BODY).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            return Ok(response(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 64 MiB"));
+
+    async fn answer(self, request: HttpRequest<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+        let answered = match self.deliver(request).await {
+            Ok(()) => response(StatusCode::OK, ""),
+            Err((code, why)) => response(code, &why),
+        };
+        Ok(answered)
+    }
+
+    async fn deliver(&self, request: HttpRequest<Incoming>) -> Result<(), Refusal> {
+        check(&request, self.token.as_ref())?;
+        // The API server sends a batch again that was not accepted.
+        let unavailable = |why: &str| (StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
+        let Ok(Ok(_place)) = timeout(self.body_time, self.bodies.acquire()).await else {
+            return Err(unavailable("too many requests are being received"));
+        };
+        let Ok(body) = timeout(self.body_time, body_of(request.into_body())).await else {
+            let why = format!("the body did not arrive within {:?}", self.body_time);
+            return Err((StatusCode::REQUEST_TIMEOUT, why));
+        };
+        let body = String::from_utf8(body?)
+            .map_err(|_| (StatusCode::BAD_REQUEST, "the body is not UTF-8".to_owned()))?;
+        let (sent, result_of_recording) = oneshot::channel();
+        let ended = || unavailable("the recording has ended");
+        self.sender.send((body, sent)).await.map_err(|_| ended())?;
+        match result_of_recording.await {
+            Ok(result) => result.map_err(|why| (StatusCode::BAD_REQUEST, why)),
+            Err(_) => Err(ended()),
         }
-        Err(_) => return Ok(response(StatusCode::BAD_REQUEST, "the body is incomplete")),
-    };
-    let Ok(body) = String::from_utf8(body.to_vec()) else {
-        return Ok(response(StatusCode::BAD_REQUEST, "the body is not UTF-8"));
-    };
-    let (sent, result_of_recording) = oneshot::channel();
-    // The API server sends a batch again that was not accepted.
-    let unavailable = || response(StatusCode::SERVICE_UNAVAILABLE, "the recording has ended");
-    if sender.send((body, sent)).await.is_err() {
-        return Ok(unavailable());
     }
-    Ok(match result_of_recording.await {
-        Ok(Ok(())) => response(StatusCode::OK, ""),
-        Ok(Err(why)) => response(StatusCode::BAD_REQUEST, &why),
-        Err(_) => unavailable(),
-    })
+}
+
+/// A status code, with the reason.
+type Refusal = (StatusCode, String);
+
+/// Refuses requests that no API server sends, before their body is read. A browser on this machine could send them for
+/// any page.
+fn check(request: &HttpRequest<Incoming>, token: Option<&Token>) -> Result<(), Refusal> {
+    let headers = request.headers();
+    let refused = |code: StatusCode, why: &str| Err((code, why.to_owned()));
+    if request.method() != Method::POST {
+        return refused(StatusCode::METHOD_NOT_ALLOWED, "an audit webhook accepts only POST");
+    }
+    if origin::is_of_a_page(headers) {
+        return refused(StatusCode::FORBIDDEN, "an audit webhook is not for web pages");
+    }
+    match token {
+        Some(token) if !token.is_in(request) => {
+            return refused(StatusCode::UNAUTHORIZED, "the token is missing or wrong");
+        }
+        // Without a token, a name could be one that a page has bound to this address.
+        None if origin::is_for_another_host(headers) => {
+            let why = "without a token, the host must be an address or localhost";
+            return refused(StatusCode::FORBIDDEN, why);
+        }
+        Some(_) | None => {}
+    }
+    if origin::media_type(headers) != "application/json" {
+        return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected Content-Type: application/json");
+    }
+    Ok(())
+}
+
+/// Collects a body, without a second copy of it.
+async fn body_of(mut body: Incoming) -> Result<Vec<u8>, Refusal> {
+    let too_large = || {
+        let why = format!("the body is larger than {} MiB", MAX_BODY >> 20);
+        (StatusCode::PAYLOAD_TOO_LARGE, why)
+    };
+    let length = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if length > MAX_BODY {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(length);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the body is incomplete".to_owned()))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > MAX_BODY {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
 }
 
 fn response(code: StatusCode, why: &str) -> Response<Full<Bytes>> {
@@ -201,3 +286,6 @@ fn response(code: StatusCode, why: &str) -> Response<Full<Bytes>> {
     *response.status_mut() = code;
     response
 }
+
+#[cfg(test)]
+mod tests;
