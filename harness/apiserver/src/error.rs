@@ -154,6 +154,14 @@ impl ApiError {
         ApiError::new(403, "Forbidden", message).about(resource, name)
     }
 
+    /// 403: the request names another host than this machine.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn other_host() -> ApiError {
+        let why = "this server is for this machine only: use its address as the host";
+        ApiError::new(403, "Forbidden", why.to_owned())
+    }
+
     /// 404 for an object.
     #[must_use]
     pub fn not_found(resource: Resource, name: &str) -> ApiError {

@@ -25,7 +25,8 @@ use crate::watch::{Cut, Delivery, Watched, Watches};
 
 /// The limits of the socket. An idle connection is never closed: a client that is about to use it would see a fault.
 /// At shutdown all connections are cut at once.
-const LIMITS: Limits = Limits { connections: 4_096, head_time: None, drain_time: Duration::ZERO };
+const LIMITS: Limits =
+    Limits { connections: 4_096, head_time: None, keep_alive: true, drain_time: Duration::ZERO };
 
 /// A proxy that has not been started.
 pub struct FaultProxy {

@@ -3,8 +3,15 @@
 //! It serves the embedded API server, the fault proxy, the audit webhook, the page of `jobcheck explore`, and the
 //! health checks and metrics of the controllers.
 //!
-//! [`HttpServer::bind`] takes a port, and [`HttpServer::serve`] answers requests with a function until a shutdown. [`Limits`] bounds what clients can use up: connections, the time for the head of a request, and the time that
-//! a shutdown takes. [`HttpServer::serve_over`] puts another layer under HTTP, such as TLS.
+//! [`HttpServer::bind`] takes a port, and [`HttpServer::serve`] answers requests with a function until a shutdown.
+//! [`Limits`] bounds what clients can use up: connections, the time for the head of a request, and the time that a
+//! shutdown takes. [`HttpServer::serve_over`] puts another layer under HTTP, such as TLS. [`origin`] recognises requests
+//! that a web page may have sent.
+//!
+//! # Guarantees
+//!
+//! Connections that send nothing do not keep others out. If all places are taken, a new connection replaces the one that
+//! has waited for a request for the longest time.
 //!
 //! ```
 //! use std::convert::Infallible;
@@ -38,6 +45,9 @@
 //! # }
 //! ```
 
+mod idle;
+pub mod origin;
+
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -53,8 +63,10 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+
+use self::idle::{Connection, Idle};
 
 /// The pause before another attempt to accept, after the operating system has run out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -65,11 +77,14 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// Bounds on what clients can use up.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that are open at the same time. Further ones wait in the queue of the operating system.
+    /// Connections that are open at the same time. A further one replaces the one that has been without a request for
+    /// the longest time. If all have a request, it waits.
     pub connections: usize,
     /// The time in which a client must send the head of a request. A connection that waits longer is closed, also one
     /// that idles between two requests. `None`: no bound.
     pub head_time: Option<Duration>,
+    /// True if a connection can have several requests, one after the other.
+    pub keep_alive: bool,
     /// The time that open connections have to finish their requests after a shutdown has begun. Then they are cut.
     pub drain_time: Duration,
 }
@@ -79,6 +94,7 @@ impl Default for Limits {
         Limits {
             connections: 1_024,
             head_time: Some(Duration::from_secs(30)),
+            keep_alive: true,
             drain_time: Duration::from_secs(1),
         }
     }
@@ -155,22 +171,29 @@ impl HttpServer {
         E: Into<BoxError> + 'static,
     {
         let HttpServer { listener, limits, .. } = self;
-        let slots = Arc::new(Semaphore::new(limits.connections));
+        let (slots, idle) = (Arc::new(Semaphore::new(limits.connections)), Idle::default());
         let (stop, stopped) = watch::channel(());
         let mut connections = JoinSet::new();
         let accepting = async {
             loop {
-                let slot = Arc::clone(&slots).acquire_owned().await;
                 let stream = accepted(&listener).await?;
-                let (layer, handler, mut stopped) =
-                    (layer.clone(), service_fn(handler.clone()), stopped.clone());
-                connections.spawn(async move {
+                let slot = place(&slots, &idle).await;
+                let connection = Arc::new(Connection::waiting(&idle));
+                let handler = service_fn(connection.marking(handler.clone()));
+                let (layer, mut stopped) = (layer.clone(), stopped.clone());
+                let open = async move {
                     let stream = tokio::select! {
                         stream = layer(stream) => stream,
                         _ = stopped.changed() => None,
                     };
                     if let Some(stream) = stream {
-                        answer(stream, handler, limits.head_time, stopped).await;
+                        answer(stream, handler, limits, stopped).await;
+                    }
+                };
+                connections.spawn(async move {
+                    tokio::select! {
+                        () = open => {}
+                        () = connection.replaced() => {}
                     }
                     drop(slot);
                 });
@@ -187,6 +210,22 @@ impl HttpServer {
             connections.shutdown().await;
         }
         outcome
+    }
+}
+
+/// Waits for a place for a new connection. If there is none, a connection that waits for a request loses its place.
+async fn place(slots: &Arc<Semaphore>, idle: &Idle) -> OwnedSemaphorePermit {
+    let free = Arc::clone(slots).acquire_owned();
+    tokio::pin!(free);
+    let mut is_replacing = false;
+    loop {
+        let one_more = idle.one_more();
+        tokio::select! {
+            biased;
+            slot = &mut free => return slot.expect("the semaphore is never closed"),
+            () = one_more, if !is_replacing => {}
+        }
+        is_replacing = idle.replace_oldest();
     }
 }
 
@@ -213,7 +252,7 @@ fn is_permanent(error: &io::Error) -> bool {
 }
 
 /// Answers the requests of one connection. After a shutdown has begun it ends with the request that is in progress.
-async fn answer<S, H, B>(stream: S, handler: H, head_time: Option<Duration>, mut stopped: watch::Receiver<()>)
+async fn answer<S, H, B>(stream: S, handler: H, limits: Limits, mut stopped: watch::Receiver<()>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     H: Service<Request<Incoming>, Response = Response<B>, Error: Into<BoxError>>,
@@ -221,7 +260,8 @@ where
 {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(head_time)
+        .header_read_timeout(limits.head_time)
+        .keep_alive(limits.keep_alive)
         .serve_connection(TokioIo::new(stream), handler);
     tokio::pin!(connection);
     tokio::select! {

@@ -50,16 +50,75 @@ async fn rest(mut stream: TcpStream) -> String {
 
 const POST: &str = "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n";
 
+/// Sends the head of a request, and waits until its handler runs.
+async fn busy(serving: &Serving) -> TcpStream {
+    let expecting = POST.replace("host: x", "host: x\r\nexpect: 100-continue");
+    let mut stream = opened(serving, &expecting).await;
+    let mut answer = [0; 25];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream
+}
+
 #[tokio::test]
-async fn a_connection_beyond_the_limit_waits_for_a_place() {
+async fn a_connection_beyond_the_limit_waits_while_all_others_have_a_request() {
     let serving = started(Limits { connections: 1, ..Limits::default() }).await;
-    let mut first = opened(&serving, POST).await;
+    let mut first = busy(&serving).await;
     let second = opened(&serving, &format!("{POST}hi")).await;
     let early = timeout(SHORT, second.readable()).await;
     assert!(early.is_err(), "the second connection is answered before the first has ended");
     first.write_all(b"ab").await.unwrap();
     assert!(rest(first).await.ends_with("ab"));
     assert!(rest(second).await.ends_with("hi"));
+}
+
+#[tokio::test]
+async fn connections_without_a_request_do_not_keep_others_out() {
+    let serving = started(Limits { connections: 4, head_time: Some(LONG), ..Limits::default() }).await;
+    let mut working = busy(&serving).await;
+    let mut idle = Vec::new();
+    for sent in ["", "P", "POST / HTTP/1.1\r\nhost: x\r\n"].into_iter().cycle().take(30) {
+        idle.push(opened(&serving, sent).await);
+    }
+    for _ in 0..30 {
+        assert!(rest(opened(&serving, &format!("{POST}hi")).await).await.ends_with("hi"));
+    }
+    // The oldest ones were replaced, and the request in progress was not.
+    assert_eq!(rest(idle.swap_remove(0)).await, "");
+    working.write_all(b"ab").await.unwrap();
+    assert!(rest(working).await.ends_with("ab"));
+}
+
+#[tokio::test]
+async fn a_response_in_progress_keeps_its_place() {
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
+    let server = server.limited_to(Limits { connections: 1, ..Limits::default() });
+    let address = server.address();
+    let (mut sender, body) = http_body_util::channel::Channel::<&[u8], Infallible>::new(1);
+    let body = std::sync::Mutex::new(Some(body));
+    let body = Arc::new(body);
+    let streaming = move |_: Request<Incoming>| {
+        let body = body.lock().unwrap().take().unwrap();
+        async { Ok::<_, Infallible>(Response::new(body)) }
+    };
+    tokio::spawn(server.serve(streaming, std::future::pending()));
+    let mut watching = TcpStream::connect(address).await.unwrap();
+    watching.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+    sender.send_data(&b"a"[..]).await.unwrap();
+    let mut head = [0; 12];
+    watching.read_exact(&mut head).await.unwrap();
+    let others = [TcpStream::connect(address).await.unwrap(), TcpStream::connect(address).await.unwrap()];
+    tokio::time::sleep(SHORT).await;
+    sender.send_data(&b"b"[..]).await.unwrap();
+    drop((sender, others));
+    assert!(rest(watching).await.ends_with("1\r\nb\r\n0\r\n\r\n"));
+}
+
+#[tokio::test]
+async fn without_keep_alive_a_connection_has_one_request() {
+    let serving = started(Limits { keep_alive: false, ..Limits::default() }).await;
+    let twice = "GET / HTTP/1.1\r\nhost: x\r\n\r\n".repeat(2);
+    assert_eq!(rest(opened(&serving, &twice).await).await.matches("HTTP/1.1 200").count(), 1);
 }
 
 #[tokio::test]

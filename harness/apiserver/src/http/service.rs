@@ -13,13 +13,13 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WARNING};
 use http::request::Parts;
-use http::{HeaderMap, Request as HttpRequest, Response as HttpResponse};
+use http::{HeaderMap, Method, Request as HttpRequest, Response as HttpResponse};
 use http_body::{Body, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::Incoming;
 use jiff::Timestamp;
-use jobcheck_serve::HttpServer;
+use jobcheck_serve::{HttpServer, origin};
 use serde_json::{Value, json};
 
 use super::discovery;
@@ -88,9 +88,32 @@ impl ApiService {
     pub async fn serve(self, socket: HttpServer, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let handler = move |request: HttpRequest<Incoming>| {
             let service = self.clone();
-            async move { service.answer(request).await }
+            async move {
+                match service.check_origin(request.method(), request.headers()) {
+                    Ok(()) => service.answer(request).await,
+                    Err(error) => Ok(refused(&error)),
+                }
+            }
         };
         socket.serve(handler, shutdown).await
+    }
+
+    /// Refuses requests of web pages, which a browser on this machine sends without the consent of its user. A token
+    /// proves the consent.
+    fn check_origin(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
+        match self.auth {
+            Auth::Tokens(_) => Ok(()),
+            Auth::Everyone(_) if origin::is_for_another_host(headers) => Err(ApiError::other_host()),
+            // A browser asks before it sends any other media type, and gets no permission.
+            Auth::Everyone(_)
+                if origin::is_of_a_page(headers)
+                    && !method.is_safe()
+                    && origin::media_type(headers).is_empty() =>
+            {
+                Err(ApiError::unsupported_media("application/json"))
+            }
+            Auth::Everyone(_) => Ok(()),
+        }
     }
 
     /// Returns the response to a request.

@@ -2,7 +2,7 @@
 
 mod strategic;
 
-use json_patch::Patch;
+use json_patch::{Patch, PatchOperation};
 use serde_json::{Value, json};
 
 use crate::error::{ApiError, FieldError};
@@ -12,6 +12,9 @@ use crate::resource::Resource;
 
 /// The maximum number of operations of a JSON patch (`jsonPatchMaxOperations`).
 const MOST_OPERATIONS: usize = 10_000;
+/// The maximum size in bytes of all that the `copy` operations of a JSON patch copy, which is that of a body upstream
+/// (`AccumulatedCopySizeLimit`). Without it, each operation can double the object.
+const MOST_COPIED: usize = 3 * 1024 * 1024;
 
 /// Returns the object with a patch applied.
 pub(crate) fn apply(
@@ -47,10 +50,26 @@ fn apply_json(object: &mut Value, body: &Value) -> Result<(), ApiError> {
             ..ApiError::bad_request(message)
         });
     }
-    json_patch::patch(object, &patch).map_err(|error| {
+    let refused = |error: String| {
         let message = format!("the server rejected our request due to an error in our request: {error}");
         ApiError { code: 422, reason: "Invalid", details: Some(json!({})), ..ApiError::bad_request(message) }
-    })
+    };
+    let mut copied = 0;
+    for (number, operation) in patch.iter().enumerate() {
+        if let PatchOperation::Copy(copy) = operation {
+            copied += object.pointer(copy.from.as_str()).map_or(0, |value| value.to_string().len());
+            if copied > MOST_COPIED {
+                return Err(refused(format!(
+                    "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the \
+                     limit {MOST_COPIED}"
+                )));
+            }
+        }
+        // The object is a copy, so that nothing must be undone; undoing a move to a strange path can panic.
+        json_patch::patch_unsafe(object, std::slice::from_ref(operation))
+            .map_err(|error| refused(format!("operation {number}: {}", error.kind)))?;
+    }
+    Ok(())
 }
 
 /// Server-side apply without field ownership. The configuration is merged, and nothing that an earlier one set is

@@ -22,9 +22,13 @@ struct Listening {
 }
 
 async fn listening(limits: Limits) -> Listening {
-    let shared = SharedServer::new(Server::new(Config::default(), jiff::Timestamp::now()), SystemClock);
     let users = BTreeMap::from([("secret".to_owned(), "me".to_owned())]);
-    let service = ApiService::new(shared, Auth::Tokens(Arc::new(users)));
+    listening_for(Auth::Tokens(Arc::new(users)), limits).await
+}
+
+async fn listening_for(auth: Auth, limits: Limits) -> Listening {
+    let shared = SharedServer::new(Server::new(Config::default(), jiff::Timestamp::now()), SystemClock);
+    let service = ApiService::new(shared, auth);
     let socket = HttpServer::bind("127.0.0.1:0").await.unwrap().limited_to(limits);
     let address = socket.address();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -104,12 +108,43 @@ async fn requests_are_answered_and_bad_ones_refused() {
     server.task.await.unwrap().unwrap();
 }
 
+/// A browser on this machine reaches the port. A page can bind a name to 127.0.0.1, and it can send a body without a media
+/// type, for which the browser asks no permission.
+#[tokio::test]
+async fn requests_of_web_pages_are_refused() {
+    let server = listening_for(Auth::Everyone("admin".to_owned()), Limits::default()).await;
+    let pods = "/api/v1/namespaces/default/pods";
+    let body = pod("a").to_string();
+    let sent = |method: &str, host: &str, more: &str| {
+        let length = if method == "POST" { body.len() } else { 0 };
+        let body = &body[..length];
+        format!(
+            "{method} {pods} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}Content-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    let json = "Content-Type: application/json\r\n";
+    for (method, host, more, code) in [
+        ("GET", "evil.example", "", 403),
+        ("POST", "evil.example:80", json, 403),
+        ("POST", "localhost", "Origin: http://evil.example\r\n", 415),
+        ("POST", "localhost", "Origin: null\r\nContent-Type: text/plain\r\n", 415),
+        ("DELETE", "127.0.0.1", "Origin: http://evil.example\r\n", 415),
+        ("GET", "127.0.0.1:1", "", 200),
+        // curl without a media type, as before.
+        ("POST", "localhost:1", "", 201),
+    ] {
+        let answer = raw(server.address, sent(method, host, more).as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code}")), "{method} {host} {more}: {answer}");
+    }
+}
+
 #[tokio::test]
 async fn slow_clients_are_cut_and_open_watches_do_not_delay_the_shutdown() {
     let limits = Limits {
         connections: 3,
         head_time: Some(Duration::from_millis(200)),
         drain_time: Duration::from_millis(200),
+        ..Limits::default()
     };
     let server = listening(limits).await;
     // Incomplete requests are cut, so that further clients are served with three connections.

@@ -141,6 +141,30 @@ fn the_name_in_the_body_is_that_of_the_path() {
     );
 }
 
+/// The library that applies JSON patches panics if it cannot undo an operation, such as a move to this path.
+#[test]
+fn a_json_patch_that_fails_halfway_changes_nothing() {
+    let mut cluster = Cluster::new();
+    let before = cluster.create(Pods, pod("a")).unwrap();
+    let patch = json!([{"op": "add", "path": "/metadata/labels", "value": {"x": "y"}},
+        {"op": "copy", "from": "/metadata/labels/x", "path": "/metadata/labels/z"},
+        {"op": "move", "from": "/metadata/labels/z", "path": "//"}]);
+    assert_eq!(cluster.patch(Pods, "a", PatchKind::Json, patch).unwrap_err().code, 422);
+    assert_eq!(cluster.get(Pods, "a").unwrap(), before);
+}
+
+/// Each operation doubles the object, as 40 of them would fill any memory.
+#[test]
+fn a_json_patch_copies_no_more_than_a_body_holds() {
+    let mut cluster = Cluster::new();
+    cluster.create(Pods, pod("a")).unwrap();
+    let copy = |number| json!({"op": "copy", "from": "/metadata", "path": format!("/metadata/{number}")});
+    let patch = (0..40).map(copy).collect();
+    let error = cluster.patch(Pods, "a", PatchKind::Json, patch).unwrap_err();
+    assert_eq!(error.code, 422);
+    assert!(error.message.contains("exceeding the limit 3145728"), "{}", error.message);
+}
+
 #[test]
 fn patches_come_in_four_kinds() {
     let mut cluster = Cluster::new();
