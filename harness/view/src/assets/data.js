@@ -1,0 +1,106 @@
+"use strict";
+// The data of the page, and what is computed of it. Everything from a trace is the text of others: it is shown by
+// textContent alone, and invisible characters are made visible.
+const page = JSON.parse(document.getElementById("data").textContent);
+const id = name => document.getElementById(name);
+
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]/gu;
+const visible = text => String(text).replace(invisible, c => c === "\n" ? " " : "\\u{" + c.codePointAt(0).toString(16) + "}");
+
+// An element with attributes, and children that are elements or texts.
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key === "click") element.addEventListener("click", value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === "") continue;
+    element.append(child instanceof Node ? child : visible(child));
+  }
+  return element;
+}
+
+function draw(tag, attributes, text) {
+  const element = document.createElementNS("http:" + "//www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = visible(text);
+  return element;
+}
+
+const count = (number, noun) => number + " " + noun + (number === 1 ? "" : "s");
+const nameOf = job => page.jobs[job].job;
+const roleOf = trace => page.traces[trace].role;
+const titleOf = job => (roleOf(job.trace) ? roleOf(job.trace) + ": " : page.traces.length > 1 ? fileName(page.traces[job.trace].files[0]) + ": " : "") + job.job;
+const fileName = file => page.files[file].split("/").pop();
+const clock = step => step.at === undefined ? "" : new Date(step.at / 1000).toISOString().slice(11, 23);
+const actorOf = step => step.actor === undefined ? "" : page.actors[step.actor];
+const shortActor = actor => actor.split(" (")[0];
+
+// The violations and warnings of each step.
+const marks = new Map();
+page.jobs.forEach((job, number) => {
+  const mark = (step, kind, value) => {
+    if (step === null) return;
+    if (!marks.has(step)) marks.set(step, { findings: [], warnings: [], job: number });
+    marks.get(step)[kind].push(value);
+  };
+  for (const finding of job.findings) mark(finding.step, "findings", finding);
+  for (const warning of job.warnings) mark(warning.step, "warnings", warning);
+});
+const isBroken = step => marks.has(step) && marks.get(step).findings.length > 0;
+const ruleOf = warning => /^[A-Z]+-?\d+(?=:)/.test(warning.text) ? warning.text.split(":")[0] : "warning";
+
+// The steps of a Job, and of its copies in other clusters.
+function stepsOf(job) {
+  const jobs = new Set([job, ...page.jobs[job].beside]);
+  const traces = new Set([...jobs].map(it => page.jobs[it].trace));
+  const all = [];
+  page.steps.forEach((step, number) => {
+    if (step.job === undefined ? traces.has(step.trace) : jobs.has(step.job)) all.push(number);
+  });
+  if (traces.size > 1) all.sort((a, b) => (page.steps[a].at ?? 0) - (page.steps[b].at ?? 0) || a - b);
+  return all;
+}
+
+// The fields of an object before a step and after it.
+function stateAt(object, at) {
+  const before = new Map(), after = new Map();
+  for (let number = 0; number <= at; number++) {
+    const step = page.steps[number];
+    if (step.object !== object || (step.refusal && number !== at)) continue;
+    const into = number === at ? [after] : [before, after];
+    for (const [field, , value] of step.changes || []) {
+      for (const map of into) value === null ? map.delete(page.fields[field]) : map.set(page.fields[field], value);
+    }
+  }
+  return { before, after };
+}
+
+// The text in which a search looks.
+const texts = new Map();
+function textOf(number) {
+  if (!texts.has(number)) {
+    const step = page.steps[number], mark = marks.get(number);
+    const rules = mark ? [...mark.findings.map(it => [it.requirement, ...it.also, it.known].join(" ")), ...mark.warnings.map(it => it.text)] : [];
+    const fields = (step.changes || []).map(([field]) => page.fields[field]);
+    const refusal = step.refusal ? step.refusal.code + " " + step.refusal.message : "";
+    texts.set(number, [actorOf(step), step.what, refusal, ...rules, ...fields].join(" ").toLowerCase());
+  }
+  return texts.get(number);
+}
+
+// A search: words that a step has, or "X after Y".
+function searcher(query) {
+  const [wanted, earlier] = query.toLowerCase().split(/\s+after\s+/).map(part => part.trim());
+  const has = (number, part) => part.split(/\s+/).every(word => textOf(number).includes(word));
+  if (!wanted) return () => true;
+  if (!earlier) return number => has(number, wanted);
+  let met = false;
+  return number => {
+    const fits = met && has(number, wanted);
+    met = met || has(number, earlier);
+    return fits;
+  };
+}

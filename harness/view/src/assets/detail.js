@@ -1,0 +1,168 @@
+// The chosen step: what is wrong, what the specification admits, what changed, and what the rule says.
+function pairs(rows, name) {
+  const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return make("table", { class: name || "pairs" }, shown.map(([key, value, look]) =>
+    make("tr", {}, make("th", { scope: "row" }, key), make("td", { class: look || null }, value))));
+}
+
+function folded(title, isOpen, ...children) {
+  return make("details", { open: isOpen }, make("summary", {}, title), ...children);
+}
+
+// Markdown as text: code stays code, links become their words.
+function prose(text) {
+  return text.split(/\n\n+/).map(part => {
+    if (/^\s*[|\-]/.test(part)) return make("pre", {}, ...part.split("\n").flatMap(line => [visible(line), document.createTextNode("\n")]));
+    const plain = part.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/\*\*/g, "");
+    return make("p", {}, plain.split(/(`[^`]+`)/).map(it => it.startsWith("`") ? make("code", {}, it.slice(1, -1)) : it));
+  });
+}
+
+function ruleBox(name, isOpen) {
+  const rule = page.rules[name];
+  if (!rule) return null;
+  return folded("The rule " + name, isOpen, prose(rule.sentence), prose(rule.details),
+    rule.reason ? [make("h3", {}, "Why it exists"), prose(rule.reason)] : null,
+    rule.example ? [make("h3", {}, "An example of a violation"), prose(rule.example)] : null,
+    rule.source ? [make("h3", {}, "Source"), prose(rule.source)] : null,
+    make("p", { class: "dim" }, "More: ", make("code", {}, "jobcheck rule " + name)));
+}
+
+const behind = (lag, what) => lag ? what + " " + count(lag, "event") + " behind" : what + " up to date";
+
+function viewsBox(finding) {
+  if (!finding.views.length) return null;
+  const rows = finding.views.map(it => make("tr", {},
+    make("td", {}, behind(it.jobLag, "Job cache") + ", " + behind(it.podLag, "Pod cache")),
+    make("td", {}, it.broken.map(guard => make("div", {}, guard.requirement + ": admitted " + guard.expected + "; found " + guard.found)))));
+  return folded("What the controller may have seen: " + count(finding.views.length, "view") + ", and none explains the write", false,
+    make("table", {}, make("tr", {}, make("th", { scope: "col" }, "Its caches"), make("th", { scope: "col" }, "What is broken then")), rows));
+}
+
+function findingBox(finding, job, isFirst) {
+  const name = finding.requirement || "warning";
+  const also = finding.also.length ? " (also " + finding.also.join(", ") + ")" : "";
+  return make("div", { class: "alarm", role: "group", "aria-label": "Violation of " + name },
+    make("h2", {}, "Breaks " + name + also + (finding.level === "MUST" ? "" : ", advice")),
+    make("p", {}, finding.sentence),
+    finding.known ? make("p", {}, "A known deviation of the built-in controller: " + finding.known) : null,
+    pairs([["write", finding.write], ["compared", finding.what], ["admitted", finding.expected, "admitted"], ["found", finding.found, "found"],
+      ["by", finding.actor ? [finding.actor.user, finding.actor.agent].filter(Boolean).join(", ") : ""]]),
+    isFirst ? job.remarks.map(it => make("p", {}, it)) : null,
+    finding.help.length ? [make("h3", {}, "Help"), finding.help.map(it => make("p", {}, it))] : null,
+    page.rules[name] && page.rules[name].reason ? [make("h3", {}, "Why it matters"), prose(page.rules[name].reason)] : null,
+    ruleBox(finding.known && page.rules[finding.known] ? finding.known : name, false),
+    viewsBox(finding),
+    finding.world.length ? folded("The state before the write", false, finding.world.map(it => make("div", {}, make("code", {}, it)))) : null,
+    finding.next.length ? folded("Look at the cluster", false, finding.next.map(it => make("div", {}, make("code", {}, it)))) : null);
+}
+
+function warningBox(warning) {
+  const name = ruleOf(warning);
+  return make("div", { class: "alarm open", role: "group", "aria-label": "Warning" }, make("h2", {}, "Warning"), make("p", {}, warning.text), ruleBox(name, false));
+}
+
+// The fields before and after, those that changed first.
+function changesBox(number) {
+  const step = page.steps[number], object = page.objects[step.object];
+  const { before, after } = stateAt(step.object, number);
+  const changed = new Set((step.changes || []).map(([field]) => page.fields[field]));
+  const names = [...new Set([...before.keys(), ...after.keys()])].sort();
+  const row = name => make("tr", { class: changed.has(name) ? "changed" : null },
+    make("th", { scope: "row" }, changed.has(name) ? make("span", { class: "hidden" }, "changed: ") : null, name),
+    make("td", {}, before.get(name) ?? "\u2013"), make("td", {}, after.get(name) ?? "\u2013"));
+  const table = rows => make("table", { class: "changes" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "field"),
+    make("th", { scope: "col" }, "before"), make("th", { scope: "col" }, step.refusal ? "asked for" : "after"))), make("tbody", {}, rows));
+  const title = (object.pod ? "Pod " : "Job ") + object.name + (step.life === "new" ? ": its first state" : step.life === "gone" ? ": gone" : "");
+  const same = names.filter(name => !changed.has(name));
+  const order = [...changed].sort((a, b) => Number(b.startsWith("status.")) - Number(a.startsWith("status.")) || a.localeCompare(b));
+  return [make("h3", {}, title), order.length ? table(order.map(row)) : make("p", { class: "dim" }, step.life === "gone" ? "The object is gone." : "Nothing changes."),
+    same.length ? folded(count(same.length, "field") + " unchanged", false, table(same.map(row))) : null];
+}
+
+// The status of the Job beside a step of one of its pods.
+function statusBox(number) {
+  const step = page.steps[number];
+  const job = page.objects.findIndex(it => !it.pod && it.job === step.job);
+  if (job < 0 || job === step.object) return null;
+  const state = stateAt(job, number).after, none = "\u2013";
+  const lists = ["succeeded", "failed"].map(it => "status.uncountedTerminatedPods." + it).filter(name => !state.has(name));
+  const fields = [...state, ...lists.map(name => [name, none])].filter(([name]) => name.startsWith("status."));
+  return folded("The Job's status at this step", isBroken(number), fields.length
+    ? pairs(fields.sort().map(([name, value]) => [name.slice(7), value]), "changes") : make("p", { class: "dim" }, "none yet"));
+}
+
+function pendingBox(job) {
+  if (!job.pending.length) return null;
+  return folded(count(job.pending.length, "obligation") + " open at the end of the trace", false, make("ul", {}, job.pending.map(it =>
+    make("li", {}, it.requirement + ": " + it.what + (it.since ? ", since " + it.since : "") + (it.pods.length ? " (" + it.pods.map(pod => pod.name).join(", ") + ")" : "")))));
+}
+
+function showDetail() {
+  const job = page.jobs[view.job], detail = id("detail");
+  detail.scrollTop = 0;
+  if (view.step === null) {
+    const why = job.steps[1] ? "Choose a step." : "The page has no steps of this Job: " + count(job.steps[0], "step") + " left out. Choose it with --job, or raise --steps.";
+    detail.replaceChildren(make("h2", {}, job.job), make("p", { class: "dim" }, why), ...endBox(job));
+    return;
+  }
+  const number = view.step, step = page.steps[number], mark = marks.get(number);
+  detail.replaceChildren(
+    make("h2", {}, actorOf(step) ? shortActor(actorOf(step)) + " " : "", step.what),
+    make("p", { class: "dim" }, "Step " + (steps.indexOf(number) + 1) + " of " + steps.length + ", line " + step.line + (page.files.length > 1 ? " of " + fileName(step.file) : "") + (step.at === undefined ? "" : ", " + new Date(step.at / 1000).toISOString().replace("T", " ").replace("Z", " UTC")) + (roleOf(step.trace) ? ", " + roleOf(step.trace) : "")),
+    step.refusal ? make("p", { class: "found" }, "Refused with " + step.refusal.code + ": " + step.refusal.message) : "",
+    ...(mark ? mark.findings.map((it, at) => findingBox(it, page.jobs[mark.job], at === 0 && it === page.jobs[mark.job].findings[0])) : []),
+    ...(mark ? mark.warnings.map(warningBox) : []),
+    mark ? "" : make("p", { class: "conforms" }, step.object === undefined ? "" : "No rule that was judged is broken here."),
+    ...(step.object === undefined ? [] : changesBox(number)), statusBox(number) ?? "", ...endBox(job),
+    make("p", { class: "buttons" }, button("Copy as a command", () => copy("A command that explains this Job", commandOf(number))),
+      button("Copy as a cut trace", () => copy("Commands that cut the trace behind this step", cutOf(number))),
+      button("Copy as Markdown", () => copy("Markdown for an issue", markdownOf(number)))));
+}
+
+function endBox(job) {
+  const unplaced = job.findings.filter(it => it.step === null).map(it => findingBox(it, job, it === job.findings[0]));
+  const manager = job.managedBy ? ", managed by " + job.managedBy : "";
+  const facts = job.verdict + ", judged as " + job.profile + manager + ", " + count(job.judgedWrites, "write") + " judged";
+  return [unplaced.length ? make("h3", {}, "Broken by what the trace does not show, or beside these steps") : "", ...unplaced, make("h3", {}, "The Job"), make("p", {}, job.job + ": ", make("span", { class: job.verdict }, facts)),
+    pendingBox(job) ?? "", job.findings.length ? "" : job.remarks.map(it => make("p", {}, it))].flat();
+}
+
+const button = (text, click) => make("button", { type: "button", click }, text);
+const quoted = word => /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'";
+
+function inputs(number) {
+  const trace = page.traces[page.steps[number].trace];
+  if (!trace.role) return trace.files.map(file => quoted(page.files[file])).join(" ");
+  return page.traces.flatMap(it => it.files.map(file => "--cluster " + it.role.split(" ")[0] + "=" + quoted(page.files[file]))).join(" ");
+}
+
+const commandOf = number => "jobcheck replay --job " + quoted(nameOf(page.steps[number].job ?? view.job)) + " --explain " + inputs(number);
+
+function cutOf(number) {
+  const step = page.steps[number], file = page.files[step.file];
+  const read = file.endsWith(".gz") ? "zcat " : file.endsWith(".zst") ? "zstdcat " : "cat ";
+  return read + quoted(file) + " | head -n " + step.line + " > cut.jsonl\njobcheck replay --job " + quoted(nameOf(step.job ?? view.job)) + " --explain cut.jsonl\n";
+}
+
+function markdownOf(number) {
+  const step = page.steps[number], mark = marks.get(number), fence = "`".repeat(4);
+  const findings = mark ? mark.findings.flatMap(it => ["breaks    " + (it.requirement || "warning") + ": " + it.sentence, "write     " + it.write,
+    "compared  " + it.what, "admitted  " + it.expected, "found     " + it.found, "source    " + it.source, ""]) : [];
+  const changes = (step.changes || []).map(([field, was, is]) => page.fields[field] + ": " + (was ?? "\u2013") + " \u2192 " + (is ?? "\u2013"));
+  return visible("jobcheck on " + nameOf(step.job ?? view.job).replaceAll("`", "'")) + "\n\n" + fence + "\n" + [actorOf(step) + " " + step.what,
+    "at        " + fileName(step.file) + ":" + step.line + " " + clock(step), "", ...findings, ...changes, "", commandOf(number)]
+    .map(line => visible(line).replaceAll("````", "'''")).join("\n") + "\n" + fence + "\n";
+}
+
+function copy(title, text) {
+  const field = id("copied-text");
+  id("copied-title").textContent = title;
+  field.value = text;
+  id("copied").showModal();
+  field.select();
+  const done = () => { id("copied-how").textContent = "It is in the clipboard."; };
+  const failed = () => { id("copied-how").textContent = "Press Ctrl-C, or Cmd-C, to copy it."; };
+  id("copied-how").textContent = "";
+  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, failed); else failed();
+}
