@@ -149,18 +149,3 @@ impl std::fmt::Display for Log {
         self.tail.iter().try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
-
-/// The text of an error with all its causes, which often have the actual reason.
-#[must_use]
-pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
-}

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use jobcheck_access::with_causes;
 use kube::client::ClientBuilder;
 use kube::{Client, Config};
 
-use crate::error::with_causes;
 use crate::state::Endpoint;
 
 /// The file in a cluster's folder with the administrator's token, if there is one.

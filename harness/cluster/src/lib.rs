@@ -67,7 +67,7 @@ mod usage;
 
 pub use jobcheck_spec::apiserver::Version;
 
-pub use error::{Error, Log, with_causes};
+pub use error::{Error, Log};
 pub use home::Home;
 pub use kubeconfig::Kubeconfig;
 pub use launch::log as log_file;

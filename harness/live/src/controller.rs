@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -62,7 +63,8 @@ impl Controller {
 
     fn spawn(&mut self) -> Result<(), Error> {
         let Start { command, folder, log, .. } = &self.start;
-        let said = File::options().create(true).append(true).open(log).map_err(Error::file(log))?;
+        let said =
+            File::options().create(true).append(true).mode(0o600).open(log).map_err(Error::file(log))?;
         let (program, arguments) = command.split_first().ok_or(Error::Controller("no program".to_owned()))?;
         let mut command = Command::new(program);
         command.args(arguments).args(self.start.gate_flags()).env(MARK, folder);

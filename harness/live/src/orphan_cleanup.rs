@@ -3,7 +3,9 @@
 //! During its runs, each process has a folder with its id, its cluster, and its label. If the process has died, the
 //! next one removes everything: controllers, namespaces, the Node, and the folder.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,6 +34,13 @@ pub(crate) struct OwnerRecord {
     access: Access,
 }
 
+/// Creates a folder, and the one of all runs, so that only this user can read them: their logs quote objects.
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // An older version made it readable for all.
+    folder.parent().map_or(Ok(()), |runs| fs::set_permissions(runs, Permissions::from_mode(0o700)))
+}
+
 impl OwnerRecord {
     /// Returns the record of this process.
     pub(crate) fn of(id: &str, access: &Access) -> Result<OwnerRecord, Error> {
@@ -44,7 +53,7 @@ impl OwnerRecord {
 
     /// Writes the record to a new folder.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Error> {
-        fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        make_private(folder).map_err(Error::file(folder))?;
         let text = serde_json::to_vec_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
         fs::write(folder.join(FILE), text).map_err(Error::file(folder))
     }
@@ -94,4 +103,26 @@ async fn on_the_cluster(record: &OwnerRecord) -> Result<bool, Error> {
     send(&client, "DELETE", &format!("/api/v1/nodes/{}", record.id), &json!({})).await?;
     gone(&client, &record.id).await?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_user_reads_the_folder_of_a_run() {
+        let home = tempfile::tempdir().unwrap();
+        let runs = home.path().join("runs");
+        fs::create_dir(&runs).unwrap();
+        fs::set_permissions(&runs, Permissions::from_mode(0o755)).unwrap();
+        make_private(&runs.join("x")).unwrap();
+        for folder in [runs.clone(), runs.join("x")] {
+            assert_eq!(
+                fs::metadata(&folder).unwrap().permissions().mode() & 0o777,
+                0o700,
+                "{}",
+                folder.display()
+            );
+        }
+    }
 }

@@ -296,7 +296,7 @@ impl<'a> Play<'a> {
                 self.recording.missed(resource, &why);
                 self.ns.cache.listed(resource, listed);
             }
-            WatchUpdate::Reached(_) | WatchUpdate::Lost(_) => {}
+            WatchUpdate::Open | WatchUpdate::Ended | WatchUpdate::Reached(_) | WatchUpdate::Lost(_) => {}
         }
     }
 

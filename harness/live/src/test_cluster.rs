@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use jobcheck_cluster::{Home, with_causes};
+use jobcheck_access::with_causes;
+use jobcheck_cluster::Home;
 use jobcheck_judge::replay::rules;
 use jobcheck_record::{Access, AccessError, permission, version};
 use jobcheck_spec::apiserver::RuleSet;
@@ -70,7 +71,7 @@ impl TestCluster {
         let home = Home::find()?;
         orphan_cleanup::clear(&home.runs()).await?;
         let client = access.client().await.map_err(AccessError::NoCluster)?;
-        let version = version(&client).await.map_err(AccessError::NoCluster)?;
+        let version = version(&client, |_| {}).await.map_err(AccessError::NoCluster)?;
         let version = (version.clone(), rules(&version).ok());
         if !is_own {
             check_permissions(&client).await?;

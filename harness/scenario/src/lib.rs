@@ -58,6 +58,7 @@ pub mod render;
 mod requests;
 pub mod runtime;
 mod script;
+mod size;
 mod spec;
 mod steps;
 mod subject;

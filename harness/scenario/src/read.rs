@@ -170,8 +170,16 @@ const HELD_FOR_NOTHING: &str =
 
 const EMPTY: &str = "there is no claim: write for example `active: 1` or `conditions: [Complete]`";
 
+/// The maximum length of a name. Files of `--save` are named by scenarios, and labels of pods by Jobs.
+const LONGEST_NAME: usize = 63;
+
 fn named_well(what: &str, name: &str) -> Result<(), ScenarioError> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.len() > LONGEST_NAME {
+        let found = name.len();
+        let message = format!("{what} has a name of {found} characters: write at most {LONGEST_NAME}");
+        return Err(ScenarioError::of_the_whole(message));
+    }
     if !name.is_empty() && name.chars().all(fits) {
         return Ok(());
     }

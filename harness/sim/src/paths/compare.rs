@@ -64,7 +64,8 @@ pub fn compare(bench: &Bench, id: JobId, after: &World, scope: &Scope, rig: &mut
 fn compare_jobs(expected: &Job, found: &Job, replica: &Replica) -> Result<(), Stop> {
     let mapped = Job {
         uid: expected.uid,
-        metadata_digest: expected.metadata_digest,
+        metadata: expected.metadata.clone(),
+        probes_digest: expected.probes_digest,
         created: clock(found.created),
         spec: Arc::new(JobSpec {
             template: expected.spec.template.clone(),
