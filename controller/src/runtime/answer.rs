@@ -1,5 +1,7 @@
 //! The conversion of kube client errors to failures.
 
+use jobcheck_access::{is_too_long, with_causes};
+
 use super::fence::FenceClosed;
 use crate::answer::Failure;
 
@@ -12,9 +14,11 @@ impl Failure {
             kube::Error::Service(source) => from_transport(source.as_ref()),
             // These errors occur before a request is sent.
             kube::Error::BuildRequest(_) | kube::Error::Auth(_) | kube::Error::HttpError(_) => {
-                Failure::NotSent(error.to_string())
+                Failure::NotSent(with_causes(error))
             }
-            _ => Failure::Ambiguous(error_chain(error)),
+            // The watch cannot get past the event, but a list can.
+            _ if is_too_long(error) => Failure::Expired(with_causes(error)),
+            _ => Failure::Ambiguous(with_causes(error)),
         }
     }
 }
@@ -28,23 +32,7 @@ fn from_transport(error: &(dyn std::error::Error + 'static)) -> Failure {
         }
         cause = error.source();
     }
-    Failure::Ambiguous(error_chain(error))
-}
-
-/// The message of an error, with the messages of its causes.
-pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        // Some libraries repeat the cause in their message.
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
+    Failure::Ambiguous(with_causes(error))
 }
 
 #[cfg(test)]
@@ -81,6 +69,24 @@ mod tests {
             "details": {"causes": [{"reason": "NamespaceTerminating", "message": "x", "field": "metadata.namespace"}]},
         }));
         assert_eq!(failure, Failure::NamespaceTerminating("m".to_owned()));
+    }
+
+    #[test]
+    fn an_event_without_end_needs_a_list() {
+        let endless = std::io::Error::other(jobcheck_access::EventTooLong);
+        let failure = Failure::from_kube(&kube::Error::ReadEvents(endless));
+        assert!(matches!(&failure, Failure::Expired(why) if why.contains("longer than 16 MiB")), "{failure}");
+    }
+
+    #[test]
+    fn the_output_of_a_credential_plugin_is_not_quoted() {
+        let out = std::process::Command::new("sh").args(["-c", "echo SECRET >&2; exit 3"]).output().unwrap();
+        let plugin =
+            || kube::client::AuthError::AuthExecRun { cmd: "sh".to_owned(), out: Box::new(out.clone()) };
+        for error in [kube::Error::Auth(plugin()), kube::Error::Service(Box::new(plugin()))] {
+            let text = Failure::from_kube(&error).to_string();
+            assert!(text.contains("plugin") && text.contains('3') && !text.contains("SECRET"), "{text}");
+        }
     }
 
     #[test]

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
+use jobcheck_access::{EventLimit, with_causes};
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use thiserror::Error;
 
-use super::answer;
 use super::fence::Fence;
 use super::rate_limit::RateLimitLayer;
 use super::request_log::{RequestLog, RequestLogLayer};
@@ -87,22 +86,13 @@ const EVENT_BURST: u32 = 50;
 ///
 /// # Errors
 ///
-/// There is no configuration, or it cannot be read.
+/// There is no configuration, it cannot be read, or the cluster is behind a proxy.
 pub async fn config(target: &Target) -> Result<Config, ClientError> {
-    let options = KubeConfigOptions { context: target.context.clone(), ..KubeConfigOptions::default() };
-    if let Some(path) = &target.kubeconfig {
-        let error = |why: String| ClientError::Kubeconfig { path: path.display().to_string(), why };
-        let file = Kubeconfig::read_from(path).map_err(|it| error(answer::error_chain(&it)))?;
-        return Config::from_custom_kubeconfig(file, &options)
-            .await
-            .map_err(|it| error(answer::error_chain(&it)));
-    }
-    if target.context.is_some() {
-        return Config::from_kubeconfig(&options)
-            .await
-            .map_err(|error| ClientError::NoCluster(answer::error_chain(&error)));
-    }
-    Config::infer().await.map_err(|error| ClientError::NoCluster(answer::error_chain(&error)))
+    let config = jobcheck_access::config(target.kubeconfig.as_deref(), target.context.as_deref()).await;
+    config.map_err(|why| match &target.kubeconfig {
+        Some(path) => ClientError::Kubeconfig { path: path.display().to_string(), why },
+        None => ClientError::NoCluster(why),
+    })
 }
 
 impl Clients {
@@ -159,7 +149,7 @@ fn build(
     fence: Option<&Fence>,
     timeout: Duration,
 ) -> Result<Client, ClientError> {
-    let error = |error: &(dyn std::error::Error + 'static)| ClientError::Client(answer::error_chain(error));
+    let error = |error: &(dyn std::error::Error + 'static)| ClientError::Client(with_causes(error));
     let agent = HeaderValue::from_str(&user_agent(controller)).map_err(|it| error(&it))?;
     let mut config = config.clone();
     config.default_retry = false;
@@ -172,7 +162,12 @@ fn build(
     let open = Fence::open();
     // The last layer is the outermost one: a request waits for its token before the fence decides.
     let builder = ClientBuilder::try_from(config).map_err(|it| error(&it))?;
-    Ok(builder.with_layer(request_log).with_layer(fence.unwrap_or(&open)).with_layer(limit).build())
+    Ok(builder
+        .with_layer(&EventLimit)
+        .with_layer(request_log)
+        .with_layer(fence.unwrap_or(&open))
+        .with_layer(limit)
+        .build())
 }
 
 #[cfg(test)]

@@ -33,10 +33,14 @@ pub struct Config {
     pub burst: u32,
     /// `HOST:PORT` of the HTTP server; no server if there is none.
     pub metrics_bind_address: Option<String>,
+    /// `HOST:PORT` of a second HTTP server, which has the health checks only; no such server if there is none.
+    pub health_probe_bind_address: Option<String>,
     /// Leader election; none if no other process runs.
     pub election: Option<Election>,
     /// The file of the native trace.
     pub trace: Option<PathBuf>,
+    /// Takes secrets out of the trace.
+    pub redacts_trace: bool,
 }
 
 /// The settings of leader election.
@@ -88,8 +92,10 @@ impl Default for Config {
             qps: 20.0,
             burst: 30,
             metrics_bind_address: None,
+            health_probe_bind_address: None,
             election: Some(Election::of_manager(None)),
             trace: None,
+            redacts_trace: false,
         }
     }
 }

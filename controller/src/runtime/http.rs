@@ -1,4 +1,10 @@
-//! The plain HTTP server of a process: `/healthz`, `/livez`, `/readyz`, and `/metrics`.
+//! The plain HTTP servers of a process: `/healthz`, `/livez`, `/readyz`, and `/metrics`.
+//!
+//! # Guarantees
+//!
+//! A client that keeps connections open, and sends nothing or slowly, does not keep the health checks of the kubelet
+//! out. A connection has one request, whose head must arrive within [`HEAD_TIME`]. The oldest connection without a request
+//! makes way for a new one.
 
 use std::convert::Infallible;
 use std::io;
@@ -22,7 +28,7 @@ pub trait Status: Send + Sync + 'static {
     fn metrics(&self) -> String;
 }
 
-/// An invalid `--metrics-bind-address`.
+/// An invalid `--metrics-bind-address` or `--health-probe-bind-address`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is not a listen address; write HOST:PORT, :PORT, or 0 for no server")]
 pub struct BindAddressError(String);
@@ -47,18 +53,27 @@ pub fn parse_bind_address(text: &str) -> Result<Option<String>, BindAddressError
     Ok(Some(format!("{host}:{port}")))
 }
 
+/// The pages of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// The health checks and the metrics.
+    All,
+    /// The health checks only.
+    Health,
+}
+
 /// A listening server.
 #[derive(Debug)]
-pub struct Server(HttpServer);
+pub struct Server(HttpServer, Pages);
 
 impl Server {
-    /// Listens on `HOST:PORT`. Port 0 is any free port.
+    /// Listens on `HOST:PORT` for requests for these pages. Port 0 is any free port.
     ///
     /// # Errors
     ///
     /// The error of the operating system.
-    pub async fn bind(address: &str) -> io::Result<Server> {
-        HttpServer::bind(address).await.map(|server| Server(server.limited_to(LIMITS)))
+    pub async fn bind(address: &str, pages: Pages) -> io::Result<Server> {
+        HttpServer::bind(address).await.map(|server| Server(server.limited_to(LIMITS), pages))
     }
 
     /// The address on which it listens.
@@ -69,8 +84,9 @@ impl Server {
 
     /// Serves requests until `stop`.
     pub async fn serve(self, status: Arc<dyn Status>, stop: CancellationToken) {
+        let pages = self.1;
         let handler = move |request| {
-            let response = respond(&request, status.as_ref());
+            let response = respond(&request, pages, status.as_ref());
             async { Ok::<_, Infallible>(response) }
         };
         if let Err(error) = self.0.serve(handler, stop.cancelled()).await {
@@ -79,11 +95,13 @@ impl Server {
     }
 }
 
+/// The time in which the head of a request must arrive. A kubelet waits for 1 s by default.
+pub const HEAD_TIME: Duration = Duration::from_secs(2);
 /// Bounds for clients of `/metrics` and the health checks, who are few. Nobody waits for them at the end.
 const LIMITS: Limits =
-    Limits { connections: 128, head_time: Some(Duration::from_secs(10)), drain_time: Duration::ZERO };
+    Limits { connections: 128, head_time: Some(HEAD_TIME), keep_alive: false, drain_time: Duration::ZERO };
 
-fn respond(request: &Request<Incoming>, status: &dyn Status) -> Response<Full<Bytes>> {
+fn respond(request: &Request<Incoming>, pages: Pages, status: &dyn Status) -> Response<Full<Bytes>> {
     if *request.method() != Method::GET && *request.method() != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
     }
@@ -93,8 +111,11 @@ fn respond(request: &Request<Incoming>, status: &dyn Status) -> Response<Full<By
             None => text(StatusCode::OK, "ok".to_owned()),
             Some(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")),
         },
-        "/metrics" => text(StatusCode::OK, status.metrics()),
-        _ => text(StatusCode::NOT_FOUND, "only /healthz, /livez, /readyz and /metrics\n".to_owned()),
+        "/metrics" if pages == Pages::All => text(StatusCode::OK, status.metrics()),
+        _ => {
+            let metrics = if pages == Pages::All { ", /metrics" } else { "" };
+            text(StatusCode::NOT_FOUND, format!("only /healthz, /livez, /readyz{metrics}\n"))
+        }
     }
 }
 
@@ -148,7 +169,11 @@ mod tests {
     }
 
     async fn started(status: Fixed) -> (SocketAddr, CancellationToken) {
-        let server = Server::bind("127.0.0.1:0").await.unwrap();
+        listening(status, Pages::All).await
+    }
+
+    async fn listening(status: Fixed, pages: Pages) -> (SocketAddr, CancellationToken) {
+        let server = Server::bind("127.0.0.1:0", pages).await.unwrap();
         let address = server.address();
         let stop = CancellationToken::new();
         tokio::spawn(server.serve(Arc::new(status), stop.clone()));
@@ -167,6 +192,37 @@ mod tests {
         assert!(get(address, "GET /").await.starts_with("HTTP/1.1 404"));
         assert!(get(address, "POST /metrics").await.starts_with("HTTP/1.1 405"));
         stop.cancel();
+    }
+
+    #[tokio::test]
+    async fn the_port_of_the_probes_has_no_metrics() {
+        let (address, _stop) = listening(Fixed(None), Pages::Health).await;
+        for path in ["/healthz", "/livez", "/readyz"] {
+            assert!(get(address, &format!("GET {path}")).await.starts_with("HTTP/1.1 200"), "{path}");
+        }
+        let response = get(address, "GET /metrics").await;
+        assert!(response.starts_with("HTTP/1.1 404") && !response.contains("up 1"), "{response}");
+    }
+
+    /// With as many connections as it likes, a neighbour must not make the kubelet restart the process.
+    #[tokio::test]
+    async fn idle_connections_of_a_neighbour_do_not_fail_the_probes() {
+        let (address, _stop) = listening(Fixed(None), Pages::Health).await;
+        let mut idle = Vec::new();
+        for _ in 0..200 {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(b"G").await.unwrap();
+            idle.push(stream);
+        }
+        for probe in 0..30 {
+            let probed = tokio::time::timeout(Duration::from_secs(1), get(address, "GET /livez")).await;
+            assert!(probed.is_ok_and(|it| it.starts_with("HTTP/1.1 200")), "probe {probe}");
+        }
+        // The last one kept its place, but not for long.
+        let mut answer = String::new();
+        let mut last = idle.pop().unwrap();
+        let cut = tokio::time::timeout(HEAD_TIME * 5, last.read_to_string(&mut answer)).await;
+        assert!(cut.is_ok() && !answer.contains("200"), "{cut:?} {answer}");
     }
 
     #[tokio::test]

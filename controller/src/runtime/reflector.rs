@@ -63,6 +63,10 @@ enum End {
 
 /// The page size of a LIST.
 const PAGE: u32 = 500;
+/// The maximum number of pages. More objects than that do not fit into etcd.
+const MAX_PAGES: u32 = 10_000;
+/// The number of pages after which the progress of a LIST is logged.
+const LOG_PAGES: u32 = 500;
 /// The seconds after which the server ends a watch. kube ends a silent connection after 295 s.
 const WATCH_SECONDS: u32 = 290;
 /// The delay after the first failure. It doubles with each further failure up to the maximum, as in client-go.
@@ -116,7 +120,10 @@ where
     async fn list(&self) -> Result<Version, Failure> {
         let mut entries = Vec::new();
         let mut page = ListParams::default().limit(PAGE);
-        loop {
+        for number_of_page in 1..=MAX_PAGES {
+            if number_of_page % LOG_PAGES == 0 {
+                info!(resource = self.resource, pages = number_of_page, objects = entries.len(), "listing");
+            }
             let list = self.api.list(&page).await.map_err(|error| Failure::from_kube(&error))?;
             let version = number(list.metadata.resource_version.as_deref().unwrap_or_default())?;
             for object in list.items {
@@ -131,6 +138,7 @@ where
                 }
             }
         }
+        Err(Failure::Ambiguous(format!("the list has more than {MAX_PAGES} pages")))
     }
 
     /// Watches until a relist is necessary. Returns the last version that the watch has shown, if it has expired.

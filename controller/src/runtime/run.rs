@@ -1,8 +1,10 @@
 //! The life of a process: checks, leader election, terms of leadership, and the shutdown.
 
+use std::hash::RandomState;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jobcheck_traces::Redactor;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
@@ -17,7 +19,7 @@ use super::client::{self, ClientError, Clients, Parts};
 use super::config::{Config, Election};
 use super::events;
 use super::fence::Fence;
-use super::http::{Server, Status};
+use super::http::{Pages, Server, Status};
 use super::lease::{Elector, Leadership};
 use super::metrics::Metrics;
 use super::permissions;
@@ -50,9 +52,11 @@ pub enum RunError {
         missing = .0.join("\n  ")
     )]
     Forbidden(Vec<String>),
-    /// The address of the HTTP server cannot be used.
-    #[error("cannot listen on {address}: {why}; pass another --metrics-bind-address, or 0 for no server")]
+    /// The address of an HTTP server cannot be used.
+    #[error("cannot listen on {address}: {why}; pass another {flag}, or 0 for no server")]
     Address {
+        /// The flag with the address.
+        flag: &'static str,
         /// The address.
         address: String,
         /// The error of the operating system.
@@ -68,8 +72,6 @@ pub enum RunError {
     },
 }
 
-/// The timeout of the first requests to the API server.
-const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The time for the events that are still waiting at the end.
 const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -82,7 +84,8 @@ pub async fn run(config: Config, stop: CancellationToken) -> Result<(), RunError
     let config = Arc::new(config);
     let tracer = config.trace.as_ref().map(|path| {
         let error = |why| RunError::Trace { path: path.display().to_string(), why };
-        Tracer::create(path, config.assumptions()).map(Arc::new).map_err(error)
+        let redactor = config.redacts_trace.then(|| Redactor::new(RandomState::new()));
+        Tracer::create(path, config.assumptions(), redactor).map(Arc::new).map_err(error)
     });
     let tracer = tracer.transpose()?;
     let kube_config = client::config(&config.target).await?;
@@ -96,7 +99,15 @@ pub async fn run(config: Config, stop: CancellationToken) -> Result<(), RunError
     };
     let clients = Clients::new(&kube_config, &parts)?;
     let lease_namespace = lease_namespace(&config, &kube_config.default_namespace);
-    check(&config, &clients.lease, &kube_config.cluster_url.to_string(), &lease_namespace).await?;
+    let cluster = kube_config.cluster_url.to_string();
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {
+            tracer.iter().for_each(|tracer| tracer.end());
+            return Ok(());
+        }
+        checked = check(&config, &clients.lease, &cluster, &lease_namespace) => checked?,
+    }
     if let Some(tracer) = &tracer {
         tracer.set_user(&user(&clients.lease).await.unwrap_or_else(|| "jobcheck-controller".to_owned()));
     }
@@ -112,7 +123,7 @@ pub async fn run(config: Config, stop: CancellationToken) -> Result<(), RunError
     let health =
         Health { leadership: leadership.clone(), progress: Arc::clone(&progress), metrics: metrics.clone() };
     let serving = CancellationToken::new();
-    serve(&config, health, &serving).await?;
+    serve(&config, Arc::new(health), &serving).await?;
     let writing = tokio::spawn(writer.run());
     let process =
         Process { config: Arc::clone(&config), clients, metrics, recorder, tracer: tracer.clone(), progress };
@@ -175,17 +186,17 @@ async fn check(
 ) -> Result<(), RunError> {
     let unreachable = |why: String| RunError::Unreachable { address: address.to_owned(), why };
     let parts = permissions::Parts { job: config.job, ttl: config.ttl, election: config.election.is_some() };
-    let missing = permissions::missing(client, parts, config.namespace.as_deref(), lease_namespace);
-    match timeout(FIRST_RESPONSE_TIMEOUT, missing).await {
-        Err(_) => Err(unreachable(format!("no response within {} s", FIRST_RESPONSE_TIMEOUT.as_secs()))),
-        Ok(Ok(missing)) if missing.is_empty() => Ok(()),
-        Ok(Ok(missing)) => Err(RunError::Forbidden(missing)),
+    let lease = config.election.as_ref().map_or("", |election| &election.name);
+    let objects = permissions::Objects { namespace: config.namespace.as_deref(), lease_namespace, lease };
+    match permissions::missing(client, parts, objects).await {
+        Ok(missing) if missing.is_empty() => Ok(()),
+        Ok(missing) => Err(RunError::Forbidden(missing)),
         // An API server may refuse this question and permit everything else.
-        Ok(Err(Failure::Refused { code, message })) if code != 401 => {
+        Err(Failure::Refused { code, message }) if code != 401 => {
             warn!(code, message, "cannot check the permissions");
             Ok(())
         }
-        Ok(Err(failure)) => Err(unreachable(failure.to_string())),
+        Err(failure) => Err(unreachable(failure.to_string())),
     }
 }
 
@@ -195,12 +206,29 @@ async fn user(client: &Client) -> Option<String> {
     review.status?.user_info?.username
 }
 
-async fn serve(config: &Config, health: Health, stop: &CancellationToken) -> Result<(), RunError> {
-    let Some(address) = &config.metrics_bind_address else { return Ok(()) };
-    let error = |why| RunError::Address { address: address.clone(), why };
-    let server = Server::bind(address).await.map_err(error)?;
-    info!(address = %server.address(), "serving /metrics, /healthz, /livez, /readyz");
-    tokio::spawn(server.serve(Arc::new(health), stop.clone()));
+/// Starts the HTTP servers.
+async fn serve(config: &Config, health: Arc<Health>, stop: &CancellationToken) -> Result<(), RunError> {
+    let servers = [
+        (
+            &config.metrics_bind_address,
+            "--metrics-bind-address",
+            Pages::All,
+            "serving /metrics, /healthz, /livez, /readyz",
+        ),
+        (
+            &config.health_probe_bind_address,
+            "--health-probe-bind-address",
+            Pages::Health,
+            "serving /healthz, /livez, /readyz",
+        ),
+    ];
+    for (address, flag, pages, message) in servers {
+        let Some(address) = address else { continue };
+        let error = |why| RunError::Address { flag, address: address.clone(), why };
+        let server = Server::bind(address, pages).await.map_err(error)?;
+        info!(address = %server.address(), "{message}");
+        tokio::spawn(server.serve(Arc::<Health>::clone(&health), stop.clone()));
+    }
     Ok(())
 }
 

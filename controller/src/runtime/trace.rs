@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use http::{Method, Uri};
 use jiff::Timestamp;
 use jobcheck_traces::{
-    Actor, Answer, Body, Header, Interval, Level, Mark, MarkKind, Object, Observed, Request, Resource,
-    Subresource, VERSION, Verb, WatchKind, Watched, Writer, files,
+    Actor, Answer, Body, Header, Interval, Level, Mark, MarkKind, Object, Observed, Redactor, Request,
+    Resource, Subresource, VERSION, Verb, WatchKind, Watched, Writer, files,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -30,7 +30,7 @@ pub struct Tracer {
 #[derive(Debug)]
 struct State {
     /// None after a failed write, because later records would form a trace with gaps.
-    writer: Option<Writer<Flushed>>,
+    writer: Option<Writer<Lines>>,
     user: String,
 }
 
@@ -67,19 +67,25 @@ impl Exchange<'_> {
 }
 
 impl Tracer {
-    /// Starts a trace. `assume` has the constants and gates of the controller, with the names of `--assume`.
+    /// Starts a trace. `assume` has the constants and gates of the controller, with the names of `--assume`. A redactor
+    /// takes secrets out of it.
     ///
     /// # Errors
     ///
     /// The file cannot be written.
-    pub fn create(path: &Path, assume: BTreeMap<String, String>) -> io::Result<Tracer> {
+    pub fn create(
+        path: &Path,
+        assume: BTreeMap<String, String>,
+        redactor: Option<Redactor>,
+    ) -> io::Result<Tracer> {
         let header = Header {
             version: VERSION,
             kubernetes: None,
             assume,
             producer: Some(format!("jobcheck-controller {}", env!("CARGO_PKG_VERSION"))),
         };
-        let mut writer = Writer::new(Flushed(BufWriter::new(files::create(path)?)), &header)?;
+        let lines = Lines { file: files::create(path)?, line: Vec::new(), redactor };
+        let mut writer = Writer::new(lines, &header)?;
         let mark = Mark { at: Some(now()), kind: MarkKind::Start };
         writer.write(&Body::Mark(&mark))?;
         Ok(Tracer {
@@ -227,21 +233,34 @@ impl State {
     }
 }
 
-/// A writer that flushes after each line.
+/// A writer of whole lines: each is in the file once it ends.
 #[derive(Debug)]
-struct Flushed(BufWriter<File>);
+struct Lines {
+    file: File,
+    line: Vec<u8>,
+    /// Takes secrets out of each line.
+    redactor: Option<Redactor>,
+}
 
-impl Write for Flushed {
+impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.0.write(bytes)?;
-        if bytes[..written].ends_with(b"\n") {
-            self.0.flush()?;
+        self.line.extend_from_slice(bytes);
+        if self.line.ends_with(b"\n") {
+            self.flush()?;
         }
-        Ok(written)
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        let line = std::mem::take(&mut self.line);
+        match &self.redactor {
+            Some(redactor) if !line.is_empty() => {
+                let text = str::from_utf8(&line).map_err(io::Error::other)?;
+                let redacted = redactor.line(text).map_err(io::Error::other)?;
+                self.file.write_all((redacted + "\n").as_bytes())
+            }
+            _ => self.file.write_all(&line),
+        }
     }
 }
 
@@ -336,11 +355,34 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_redacted_trace_has_no_secret() {
+        let path = std::env::temp_dir().join(format!("jobcheck-redacted-{}.jsonl", std::process::id()));
+        let redactor = Redactor::new(std::hash::RandomState::new());
+        let tracer = Tracer::create(&path, BTreeMap::new(), Some(redactor)).unwrap();
+        let container =
+            json!({"name": "main", "args": ["SECRET"], "env": [{"name": "A", "value": "SECRET"}]});
+        let pod = json!({"kind": "Pod", "apiVersion": "v1", "spec": {"containers": [container]},
+            "metadata": {"namespace": "ns", "name": "p", "uid": "u", "resourceVersion": "8"}});
+        tracer.watched_line(json!({"type": "ADDED", "object": pod}).to_string().as_bytes());
+        let text = pod.to_string();
+        let (method, uri) = (&Method::POST, &Uri::from_static("/api/v1/namespaces/ns/pods"));
+        let received = Timestamp::now();
+        let exchange =
+            Exchange { controller: "job-controller", method, uri, received, body: text.as_bytes() };
+        tracer.exchanged(&exchange, 201, text.as_bytes());
+        tracer.end();
+        let written = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(!written.contains("SECRET") && written.contains("redacted-"), "{written}");
+        assert_eq!(written.lines().count(), 5);
+    }
+
     /// The reader of the trace format reads the written records.
     #[test]
     fn a_trace_round_trips() {
         let path = std::env::temp_dir().join(format!("jobcheck-trace-{}.jsonl", std::process::id()));
-        let tracer = Tracer::create(&path, BTreeMap::new()).unwrap();
+        let tracer = Tracer::create(&path, BTreeMap::new(), None).unwrap();
         tracer.set_user("runner");
         let pod = json!({"kind": "Pod", "apiVersion": "v1",
             "metadata": {"namespace": "ns", "name": "p", "uid": "u", "resourceVersion": "8"}});

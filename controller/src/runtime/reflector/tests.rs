@@ -85,6 +85,8 @@ enum Answer {
     Breaking(Vec<Value>),
     /// A WATCH with these events that stays open.
     Open(Vec<Value>),
+    /// This page for ever.
+    Endless,
     Failure(u16),
 }
 
@@ -103,9 +105,17 @@ impl Server {
     async fn answer(&self, request: Request<Body>) -> Response<BoxBody<Bytes, std::io::Error>> {
         let query = request.uri().query().unwrap_or_default().trim_start_matches('&').to_owned();
         self.queries.lock().unwrap().push(query);
-        let answer = self.script.lock().unwrap().pop_front();
+        let answer = {
+            let mut script = self.script.lock().unwrap();
+            let next = script.pop_front();
+            if matches!(next, Some(Answer::Endless)) {
+                script.push_front(Answer::Endless);
+            }
+            next
+        };
         let (code, text) = match answer {
             Some(Answer::Page(items, version, next)) => (200, page(&items, version, next).to_string()),
+            Some(Answer::Endless) => (200, page(&[("a", 1)], 10, Some("more")).to_string()),
             Some(Answer::Failure(code)) => (
                 code,
                 json!({"kind": "Status", "status": "Failure", "code": code, "message": "m"}).to_string(),
@@ -278,4 +288,19 @@ async fn a_failing_server_is_retried_with_growing_delays() {
     // The delays are 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, and 30 s, each up to twice as long.
     let waited = start_at.elapsed().as_secs_f64();
     assert!((110.0..221.0).contains(&waited), "{waited}");
+}
+
+/// A server that always has another page is not asked without an end, and the delays grow as after any failure.
+#[tokio::test(start_paused = true)]
+async fn a_list_without_an_end_fails() {
+    let running = start(vec![Answer::Endless]);
+    let asked = || running.server.queries.lock().unwrap().len();
+    while asked() <= MAX_PAGES as usize {
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert!(running.cache.log.lock().unwrap().is_empty());
+    running.server.script.lock().unwrap().clear();
+    running.server.script.lock().unwrap().push_back(Answer::Page(vec![("a", 1)], 11, None));
+    running.cache.until_version(11).await;
+    running.stop.cancel();
 }
