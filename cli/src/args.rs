@@ -18,10 +18,13 @@ use crate::global::Global;
 use crate::mutants::MutantsArgs;
 #[cfg(feature = "cluster")]
 use crate::record::RecordArgs;
+use crate::redact::RedactArgs;
 use crate::replay::ReplayArgs;
 use crate::rule::RuleArgs;
 use crate::run::RunArgs;
+use crate::status::StatusArgs;
 use crate::verify::VerifyArgs;
+use crate::view::ViewArgs;
 
 /// Check controllers of Kubernetes Jobs against a model-checked specification.
 #[derive(Debug, Parser)]
@@ -41,10 +44,14 @@ pub enum Command {
     /// Verify specification, shipped controllers, scenarios and corpus; no cluster.
     Verify(VerifyArgs),
     /// Judge recorded traces: audit logs, watch streams, native traces.
-    Replay(ReplayArgs),
+    Replay(Box<ReplayArgs>),
+    /// Show judged traces as one page, which needs no network.
+    View(Box<ViewArgs>),
     /// Record the Jobs and pods of any cluster as a trace for replay.
     #[cfg(feature = "cluster")]
     Record(RecordArgs),
+    /// Take what may be secret out of recorded traces.
+    Redact(RedactArgs),
     /// Explore every behaviour of small scopes, and check the properties.
     Check(CheckArgs),
     /// Step through a scope in the browser.
@@ -54,6 +61,8 @@ pub enum Command {
     Mutants(MutantsArgs),
     /// Print a requirement: its text, its reason, and the code, mutants and traces that are about it.
     Rule(RuleArgs),
+    /// Ask whether API servers of several versions would accept a status of a Job.
+    Status(StatusArgs),
     /// Run scenarios on the model, in simulation, or on real clusters.
     Run(RunArgs),
     /// Run random scenarios, and shorten those that fail.

@@ -5,6 +5,8 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
+use crate::text::{has_unsafe, in_json, in_yaml};
+
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -47,10 +49,16 @@ impl Format {
 
 /// A report as indented JSON, which ends with a newline.
 pub fn json(report: &impl Serialize) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(report).context("cannot write the report as JSON")? + "\n")
+    let text = serde_json::to_string_pretty(report).context("cannot write the report as JSON")?;
+    Ok(in_json(text) + "\n")
 }
 
-/// A report as YAML.
+/// A report as YAML. If a plain scalar would contain an unsafe character, all are written as JSON, which is YAML, too.
 fn yaml(report: &impl Serialize) -> anyhow::Result<String> {
-    serde_saphyr::to_string(report).context("cannot write the report as YAML")
+    let text = serde_saphyr::to_string(report).context("cannot write the report as YAML")?;
+    if !has_unsafe(&text) {
+        return Ok(text);
+    }
+    let text = serde_json::to_string_pretty(report).context("cannot write the report as YAML")?;
+    Ok(in_yaml(text) + "\n")
 }

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-use anstream::eprintln;
 use jobcheck_judge::report::Exit;
 
-use crate::output::quoted;
+use crate::output;
+use crate::text::quoted;
 
 /// The message of the last panic. The hook runs before the stack is unwound.
 static MESSAGE: Mutex<Option<String>> = Mutex::new(None);
@@ -19,7 +19,7 @@ pub fn guard(arguments: &[OsString], run: impl FnOnce() -> Exit) -> Exit {
     }));
     let Ok(exit) = catch_unwind(AssertUnwindSafe(run)) else {
         let panic = MESSAGE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-        eprintln!("{}", message(arguments, &panic));
+        output::print_to_stderr(&message(arguments, &panic));
         return Exit::Internal;
     };
     exit
@@ -29,7 +29,7 @@ fn message(arguments: &[OsString], panic: &str) -> String {
     let words: Vec<String> = arguments.iter().map(|word| quoted(&word.to_string_lossy())).collect();
     format!(
         "internal error, please report it: {panic}\n  version       {}\n  command line  {}\n\
-         Please attach the input, or the smallest part of it that leads to this message.",
+         Please attach the input, or the smallest part of it that leads to this message.\n",
         env!("CARGO_PKG_VERSION"),
         words.join(" ")
     )

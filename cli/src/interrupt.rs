@@ -1,10 +1,11 @@
 //! Ctrl-C: the first one ends a search early, so that its report is still printed; the second one ends the process.
+//! SIGTERM and a closed terminal (SIGHUP) do the same.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 
 use crate::output;
@@ -12,18 +13,31 @@ use crate::output;
 /// The exit code of a process that the second signal ends: 128 and the number of SIGINT, as shells have it.
 const ENDED: i32 = 130;
 
+/// Returns whether the process was started with SIGHUP ignored, as `nohup` does.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // SIGHUP is signal 1, and has the lowest bit.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
+}
+
 /// True if the user wants the search to end.
 #[derive(Clone)]
 pub struct Interrupt(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl Interrupt {
-    /// Listens to SIGINT and SIGTERM from now on.
+    /// Listens to SIGINT, SIGTERM and SIGHUP from now on.
     pub fn listen() -> Interrupt {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // The order matters: the first signal must find the flag unset.
-            let registered = register_conditional_shutdown(signal, ENDED, Arc::clone(&flag))
-                .and_then(|_| register(signal, Arc::clone(&flag)));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let registered = match signal {
+                SIGHUP if ignores_hangup() => continue,
+                // A terminal that is closed may cause several, so that it is never the second signal.
+                SIGHUP => register(signal, Arc::clone(&flag)),
+                // The order matters: the first signal must find the flag unset.
+                _ => register_conditional_shutdown(signal, ENDED, Arc::clone(&flag))
+                    .and_then(|_| register(signal, Arc::clone(&flag))),
+            };
             if let Err(why) = registered {
                 output::note(format!("cannot listen to signals, so that Ctrl-C prints no report: {why}"));
             }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use anstream::adapter::strip_str;
+use crate::text::uncoloured;
 
 /// A report.
 pub struct Report {
@@ -176,7 +176,7 @@ impl Element {
     }
 
     fn with(mut self, name: &str, value: impl AsRef<str>) -> Element {
-        let _ = write!(self.attributes, " {name}=\"{}\"", escaped(value.as_ref()));
+        let _ = write!(self.attributes, " {name}=\"{}\"", escaped(value.as_ref()).replace('\n', "&#10;"));
         self
     }
 
@@ -205,18 +205,17 @@ impl Element {
     }
 }
 
-/// A text without the characters that XML forbids, and with references for those that have a meaning in it.
+/// A text without colours. Characters with a meaning in XML become references. Invisible ones, among them all that XML
+/// forbids, are escaped.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in strip_str(text).to_string().chars() {
+    for c in uncoloured(text).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             '\'' => out.push_str("&apos;"),
             '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(c),
-            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => {}
             c => out.push(c),
         }
     }
@@ -260,7 +259,7 @@ mod tests {
             <properties>
                 <property name="file" value="a.yaml"/>
             </properties>
-            <system-out>bold</system-out>
+            <system-out>bold\u{7}</system-out>
         </testcase>
         <testcase name="broken">
             <failure message="expected &lt;3&gt; &amp; &quot;4&quot;" type="FT-02">line

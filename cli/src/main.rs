@@ -13,18 +13,21 @@
 //! | --- | --- |
 //! | [`verify`] | `verify`: the commands below, without a cluster |
 //! | [`replay`] | `replay`: `jobcheck_judge` |
+//! | [`view`] | `view`: `jobcheck_judge`, `jobcheck_view` |
 //! | [`check`], [`mutants`], `explore` | `check`, `mutants`, `explore`: `jobcheck_explorer`, `jobcheck_adapter` |
 //! | [`mod@run`] | `run`: `jobcheck_scenario`, `jobcheck_sim`, `jobcheck_live` |
 //! | [`fuzz`] | `fuzz`: the same |
 //! | `record` | `record`: `jobcheck_record` |
 //! | `controller` | `controller`: `jobcheck_controller` |
 //! | `cluster` | `cluster`: `jobcheck_cluster` |
+//! | [`redact`] | `redact`: `jobcheck_traces` |
 //! | [`completions`] | `completions` |
 //!
 //! | shared module | content |
 //! | --- | --- |
 //! | [`args`], [`global`], [`parse`] | the grammar, the flags of all commands, parsers of values |
 //! | [`format`](mod@format), [`output`], [`styles`], [`junit`] | forms of reports, standard output and error |
+//! | [`text`] | the escapes of all text that reaches a terminal |
 //! | [`progress`], [`memory`], [`interrupt`] | progress, memory, Ctrl-C |
 //! | [`library`] | scenarios and traces that are part of the binary |
 //! | [`save`] | counterexamples as traces and scenarios |
@@ -77,14 +80,18 @@ mod progress;
 mod real_cluster;
 #[cfg(feature = "cluster")]
 mod record;
+mod redact;
 mod replay;
 mod rule;
 mod run;
 #[cfg(feature = "cluster")]
 mod runtime;
 mod save;
+mod status;
 mod styles;
+mod text;
 mod verify;
+mod view;
 
 use std::process::ExitCode;
 
@@ -111,8 +118,12 @@ fn run(arguments: &[std::ffi::OsString]) -> Exit {
 
 /// Prints help, the version, or a usage error. Help and versions are no errors; a closed pipe is none either.
 fn print_usage(error: &clap::Error) -> Exit {
-    let _ = error.print();
-    if error.use_stderr() { Exit::Unreadable } else { Exit::Conforms }
+    let text = error.render().ansi().to_string();
+    if error.use_stderr() {
+        output::print_to_stderr(&text);
+        return Exit::Unreadable;
+    }
+    output::print(&text, Exit::Conforms)
 }
 
 fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
@@ -120,13 +131,16 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
     match cli.command {
         Command::Verify(args) => verify::run(&args, &cli.global),
         Command::Replay(args) => replay::run(&args, &cli.global),
+        Command::View(args) => view::run(&args, &cli.global),
         #[cfg(feature = "cluster")]
         Command::Record(args) => record::run(&args, &cli.global),
         Command::Check(args) => check::run(&args, &cli.global),
         #[cfg(feature = "explore")]
         Command::Explore(args) => explore::run(&args),
         Command::Mutants(args) => mutants::run(&args, &cli.global),
+        Command::Redact(args) => redact::run(&args),
         Command::Rule(args) => rule::run(&args),
+        Command::Status(args) => status::run(&args),
         Command::Run(args) => run::run(&args, &cli.global),
         Command::Fuzz(args) => fuzz::run(&args, &cli.global),
         #[cfg(feature = "cluster")]

@@ -10,9 +10,28 @@ pub fn peak() -> Option<u64> {
     status_line("VmHWM:")
 }
 
+/// The bytes that this process can use without swapping, and without being killed for its control group's limit; `None`
+/// on a system without `/proc`.
+pub fn available() -> Option<u64> {
+    let free = line_of("/proc/meminfo", "MemAvailable:")?;
+    let limit =
+        std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|it| it.trim().parse().ok());
+    Some(limit.map_or(free, |limit| free.min(limit)))
+}
+
+/// The limit of `--max-memory`: the given one, or three quarters of what is available now. `None` for no limit, on a
+/// system without `/proc`.
+pub fn limit(given: Option<u64>) -> Option<u64> {
+    given.or_else(|| available().map(|bytes| bytes / 4 * 3))
+}
+
 fn status_line(name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line_of("/proc/self/status", name)
+}
+
+fn line_of(file: &str, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
 }

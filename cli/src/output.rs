@@ -1,15 +1,15 @@
 //! Standard output and standard error: reports, notes and errors, wrapped to the terminal.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
+use anstream::AutoStream;
 use anstream::adapter::strip_str;
-use anstream::{AutoStream, eprint};
 use jobcheck_judge::report::Exit;
 use terminal_size::{Height, Width, terminal_size_of};
 
 use crate::format::Format;
+use crate::text::{clean, safe};
 
 /// Columns below which a terminal is not believed.
 const NARROWEST: usize = 40;
@@ -42,7 +42,7 @@ pub fn print_text(text: &str, exit: Exit) -> Exit {
 /// closes it when it has read enough.
 pub fn print(text: &str, exit: Exit) -> Exit {
     let mut out = AutoStream::auto(io::stdout().lock());
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(safe(text).as_bytes()).and_then(|()| out.flush());
     match written {
         Ok(()) => exit,
         Err(why) if why.kind() == ErrorKind::BrokenPipe => exit,
@@ -53,22 +53,36 @@ pub fn print(text: &str, exit: Exit) -> Exit {
     }
 }
 
-/// Prints an error to standard error.
+/// Prints an error to standard error, in one line.
 pub fn error(message: impl Display) {
-    message_line("error", &message.to_string());
+    message_line("error", &clean(&message.to_string()));
 }
 
-/// Prints a note to standard error.
+/// Prints an error of several lines, such as one that quotes a log.
+#[cfg(feature = "cluster")]
+pub fn error_lines(message: impl Display) {
+    message_line("error", &crate::text::clean_lines(&message.to_string()));
+}
+
+/// Prints a note to standard error, in one line.
 pub fn note(message: impl Display) {
-    message_line("note", &message.to_string());
+    message_line("note", &clean(&message.to_string()));
+}
+
+/// Prints a text to standard error as it is.
+pub fn print_to_stderr(text: &str) {
+    // As for a message: the terminal may have been closed.
+    let _ = AutoStream::auto(io::stderr().lock()).write_all(safe(text).as_bytes());
 }
 
 fn message_line(kind: &str, message: &str) {
     let line = format!("{kind}: {message}\n");
-    match columns(terminal_size_of(io::stderr())) {
-        Some(width) => eprint!("{}", wrap(&line, width)),
-        None => eprint!("{line}"),
-    }
+    let line = match columns(terminal_size_of(io::stderr())) {
+        Some(width) => wrap(&line, width),
+        None => line,
+    };
+    // A message that cannot be shown, because the terminal was closed, must not end the program.
+    let _ = AutoStream::auto(io::stderr().lock()).write_all(line.as_bytes());
 }
 
 /// The columns of standard output: those of the terminal, else those of the variable `COLUMNS`. `None` for no limit.
@@ -138,50 +152,15 @@ fn columns_in(text: &str) -> usize {
     strip_str(text).map(|part| part.chars().count()).sum()
 }
 
-/// A text of a trace, safe for a terminal: control characters and characters that change the direction of text are
-/// escaped.
-pub fn clean(text: &str) -> String {
-    let is_unsafe =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.chars().any(is_unsafe) {
-        return text.to_owned();
-    }
-    text.chars().flat_map(|c| if is_unsafe(c) { c.escape_default().collect() } else { vec![c] }).collect()
-}
-
-/// The same for a text of several lines, which stay lines.
-#[cfg(feature = "cluster")]
-pub fn clean_lines(text: &str) -> String {
-    text.lines().map(clean).collect::<Vec<_>>().join("\n")
-}
-
 /// A number with a noun: `1 pod`, `2 pods`.
 pub fn count(number: impl TryInto<u64>, noun: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// A word of a command line as a shell reads it.
-pub fn quoted(word: &str) -> String {
-    shlex::try_quote(word).map_or_else(|_| clean(word), Cow::into_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_characters_of_a_trace_do_not_reach_the_terminal() {
-        assert_eq!(clean("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
-        assert_eq!(clean("Größe"), "Größe");
-        assert_eq!(clean("a\u{202e}b"), "a\\u{202e}b");
-    }
-
-    #[cfg(feature = "cluster")]
-    #[test]
-    fn the_lines_of_an_error_stay_lines() {
-        assert_eq!(clean_lines("a\u{7}\nb"), "a\\u{7}\nb");
-    }
 
     #[test]
     fn a_short_line_stays_as_it_is() {
@@ -215,12 +194,5 @@ mod tests {
     #[test]
     fn one_of_a_thing_is_no_plural() {
         assert_eq!((count(1_u64, "pod"), count(2_usize, "pod")), ("1 pod".to_owned(), "2 pods".to_owned()));
-    }
-
-    #[test]
-    fn a_shell_reads_a_quoted_word_as_one() {
-        assert_eq!(quoted("/home/ada/.local/state"), "/home/ada/.local/state");
-        assert_eq!(shlex::split(&quoted("it's here.jsonl")).unwrap(), ["it's here.jsonl"]);
-        assert!(quoted("a\0b").contains("\\u{0}"));
     }
 }

@@ -36,6 +36,9 @@ pub fn guarded(id: &str) -> Result<Req, String> {
     match found.entry().judged {
         Judged::Truth | Judged::View | Judged::Audit => Ok(found),
         Judged::Pending => Err(format!("{id} has no guard: it is checked at quiescence, not at a write")),
+        Judged::Clusters => {
+            Err(format!("{id} has no guard on a write: it compares the Jobs of two clusters"))
+        }
         Judged::Explored(why) | Judged::Not(why) => Err(format!("{id} has no guard: {why}")),
     }
 }
@@ -92,6 +95,9 @@ pub fn threads(text: &str) -> Result<usize, String> {
         _ => Err(format!("expected 1 to 256 threads, found {text:?}")),
     }
 }
+
+/// The time of `--budget` in commands that read or run something of others.
+pub const DEFAULT_BUDGET: &str = "1h";
 
 /// Parses a number of bytes: a whole number with the unit MB, GB, MiB or GiB.
 pub fn size(text: &str) -> Result<u64, String> {

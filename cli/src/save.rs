@@ -16,6 +16,7 @@ use jobcheck_spec::Req;
 use jobcheck_traces::{Expected, ExpectedVerdict, Input, files};
 
 use crate::output;
+use crate::text::of_path;
 
 /// A path through a scope, and the reason why it is saved.
 pub struct Saved<'a> {
@@ -35,14 +36,14 @@ pub struct Saved<'a> {
 pub fn can_write(file: &Path) -> bool {
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let why = match std::fs::metadata(directory) {
-        Ok(it) if !it.is_dir() => Some(format!("{} is not a directory", directory.display())),
-        Err(_) => Some(format!("there is no directory {}", directory.display())),
+        Ok(it) if !it.is_dir() => Some(format!("{} is not a directory", of_path(directory))),
+        Err(_) => Some(format!("there is no directory {}", of_path(directory))),
         Ok(_) if file.is_dir() => Some("it is a directory".to_owned()),
         Ok(_) if file.exists() => why_not_appended(file),
         Ok(_) => why_nothing_created(directory),
     };
     if let Some(why) = &why {
-        output::error(format!("cannot write {}: {why}", file.display()));
+        output::error(format!("cannot write {}: {why}", of_path(file)));
     }
     why.is_none()
 }
@@ -52,10 +53,10 @@ pub fn can_make_directory(directory: &Path) -> bool {
     let existing = directory.ancestors().find(|it| it.exists()).unwrap_or(Path::new("."));
     let why = match existing.is_dir() {
         true => why_nothing_created(existing),
-        false => Some(format!("{} is not a directory", existing.display())),
+        false => Some(format!("{} is not a directory", of_path(existing))),
     };
     if let Some(why) = &why {
-        output::error(format!("cannot make the directory {}: {why}", directory.display()));
+        output::error(format!("cannot make the directory {}: {why}", of_path(directory)));
     }
     why.is_none()
 }
@@ -71,7 +72,7 @@ fn why_nothing_created(directory: &Path) -> Option<String> {
     let trial = directory.join(format!(".jobcheck-{}", std::process::id()));
     let created = std::fs::OpenOptions::new().write(true).create_new(true).open(&trial);
     let removed = created.and_then(|_| std::fs::remove_file(&trial));
-    removed.err().map(|error| format!("{}: {error}", directory.display()))
+    removed.err().map(|error| format!("{}: {error}", of_path(directory)))
 }
 
 /// Names of files, each used once: a repeated name gets a number.
@@ -98,7 +99,7 @@ pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Saved<'a>>) -> b
         }
     }
     if names.0.is_empty() {
-        output::note(format!("no counterexample; nothing is written to {}", directory.display()));
+        output::note(format!("no counterexample; nothing is written to {}", of_path(directory)));
     }
     true
 }
@@ -112,13 +113,13 @@ pub fn scenario(
     let scenario = match scenario {
         Ok(scenario) => scenario,
         Err(error) => {
-            let file = file.display();
+            let file = of_path(file);
             output::note(format!("{file} is not written: this counterexample cannot be a scenario: {error}"));
             return true;
         }
     };
     let written = jobcheck_scenario::write(&scenario).map_err(anyhow::Error::from).and_then(|text| {
-        files::write(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+        files::write(file, text.as_bytes()).with_context(|| format!("cannot write {}", of_path(file)))?;
         model::run(&jobcheck_scenario::read(&text)?, mutant, &Bounds::none(1)).map_err(anyhow::Error::from)
     });
     match written {
@@ -129,7 +130,7 @@ pub fn scenario(
             });
             let with = mutant.map(|mutant| format!(" --mutant {}", mutant.id)).unwrap_or_default();
             let result = result.unwrap_or_else(|| "holds".to_owned());
-            output::note(format!("{} is written; run{with}: {result}", file.display()));
+            output::note(format!("{} is written; run{with}: {result}", of_path(file)));
             true
         }
         Err(error) => {
@@ -146,8 +147,8 @@ pub fn save_traces<'a>(directory: &Path, all: impl IntoIterator<Item = (String, 
         let file = directory.join(format!("{}.jsonl", names.distinct(&name)));
         let written = std::fs::create_dir_all(directory).and_then(|()| files::write(&file, trace));
         match &written {
-            Ok(()) => output::note(format!("{} is written", file.display())),
-            Err(error) => output::error(format!("cannot write {}: {error}", file.display())),
+            Ok(()) => output::note(format!("{} is written", of_path(&file))),
+            Err(error) => output::error(format!("cannot write {}: {error}", of_path(&file))),
         }
         written.is_ok()
     })
@@ -170,13 +171,13 @@ fn write(directory: &Path, file: &Path, one: &Saved<'_>) -> anyhow::Result<()> {
     }
     std::fs::create_dir_all(directory)
         .and_then(|()| files::write(file, &trace))
-        .with_context(|| format!("cannot write {}", file.display()))?;
-    output::note(format!("{} is written; replay: {}", file.display(), verdict(&report, one.requirement)));
+        .with_context(|| format!("cannot write {}", of_path(file)))?;
+    output::note(format!("{} is written; replay: {}", of_path(file), verdict(&report, one.requirement)));
     Ok(())
 }
 
 fn replayed(file: &Path, trace: &[u8]) -> ReplayReport {
-    let inputs = vec![Input::Bytes(file.display().to_string(), trace.to_vec())];
+    let inputs = vec![Input::Bytes(file.to_string_lossy().into_owned(), trace.to_vec())];
     judge(&[inputs], &Judging::default(), &mut |_, _| {})
 }
 

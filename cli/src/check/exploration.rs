@@ -1,8 +1,6 @@
 //! Explores scopes side by side, and reports what was found.
 
-use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jobcheck_explorer::check::{Bounds, Exploration, Outcome, explore, symmetry_is_sound};
@@ -11,6 +9,7 @@ use jobcheck_explorer::properties::PROPERTIES;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::step::StepKind;
 use jobcheck_judge::report::Exit;
+use jobcheck_judge::threads::on_threads;
 
 use super::args::{CheckArgs, PartialOrder, Size, Symmetry};
 use super::rows::Rows;
@@ -164,28 +163,6 @@ pub fn explore_all(
         takes_every_step: is_complete && args.size == Size::Default && args.subject == Subject::All,
         elapsed: start.elapsed(),
     }
-}
-
-/// Applies a function to each item, on several threads. Returns the results in the order of the items.
-pub fn on_threads<T: Send, R: Send>(
-    threads: usize,
-    items: Vec<T>,
-    function: &(dyn Fn(usize, T) -> R + Sync),
-) -> Vec<R> {
-    let queue = Mutex::new(items.into_iter().enumerate());
-    let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
-        std::iter::from_fn(take)
-            .map(|(position, item)| (position, function(position, item)))
-            .collect::<Vec<_>>()
-    };
-    let mut results = thread::scope(|all| {
-        let workers: Vec<_> = (0..threads).map(|_| all.spawn(work)).collect();
-        let done = workers.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        done.flatten().collect::<Vec<_>>()
-    });
-    results.sort_by_key(|(position, _)| *position);
-    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// A function that ends a search by returning true.

@@ -12,6 +12,7 @@ use jobcheck_spec::Req;
 use serde::Serialize;
 
 use super::exploration::{Report, Run};
+use super::managers;
 use super::text;
 use crate::memory;
 
@@ -127,10 +128,7 @@ fn scope(run: &Run, is_interrupted: bool) -> ScopeReport {
     let (result, limit) = match &it.outcome {
         Outcome::Holds => ("holds", None),
         Outcome::Broken(_) => ("broken", None),
-        Outcome::NotFinished(Cut::States) => ("notFinished", Some("states")),
-        Outcome::NotFinished(Cut::Memory) => ("notFinished", Some("memory")),
-        Outcome::NotFinished(Cut::Time) if is_interrupted => ("notFinished", Some("interrupt")),
-        Outcome::NotFinished(Cut::Time) => ("notFinished", Some("time")),
+        Outcome::NotFinished(cut) => ("notFinished", Some(limit(*cut, is_interrupted))),
     };
     let steps = StepKind::ALL.iter().map(|kind| {
         let coverage = it.steps[*kind as usize];
@@ -154,6 +152,87 @@ fn scope(run: &Run, is_interrupted: bool) -> ScopeReport {
         pods_bound_reached: it.pods_bound_reached,
         steps: steps.collect(),
         counterexample: run.found().map(|found| counterexample(&run.scope, found)),
+    }
+}
+
+fn limit(cut: Cut, is_interrupted: bool) -> &'static str {
+    match cut {
+        Cut::States => "states",
+        Cut::Memory => "memory",
+        Cut::Time if is_interrupted => "interrupt",
+        Cut::Time => "time",
+    }
+}
+
+/// The report of an exploration between two clusters.
+pub fn between_clusters(report: &managers::Report) -> CheckReport {
+    CheckReport {
+        api_version: API_VERSION,
+        kind: "CheckReport",
+        exit_code: report.exit().code(),
+        scopes: report.runs.iter().map(|run| scope_between_clusters(run, report.is_interrupted)).collect(),
+        not_run: report.not_run.clone(),
+        never_taken: Vec::new(),
+        peak_memory: memory::peak(),
+        properties: Vec::new(),
+        seconds: report.elapsed.as_secs_f64(),
+    }
+}
+
+fn scope_between_clusters(run: &managers::Run, is_interrupted: bool) -> ScopeReport {
+    use jobcheck_managers::check::Outcome;
+    let it = &run.exploration;
+    let (result, limit) = match &it.outcome {
+        Outcome::Holds => ("holds", None),
+        Outcome::Broken(_) => ("broken", None),
+        Outcome::NotFinished(cut) => ("notFinished", Some(limit(*cut, is_interrupted))),
+    };
+    let kinds = jobcheck_managers::step::Step::KINDS.into_iter().zip(&it.steps);
+    ScopeReport {
+        scope: run.scope.name,
+        subject: run.scope.subject.name,
+        bounds: run.scope.bounds(),
+        states: it.states,
+        symmetry: false,
+        generated: it.generated,
+        depth: it.depth,
+        widest_layer: it.widest,
+        bytes_per_state: it.bytes as f64 / it.states.max(1) as f64,
+        parts: it.parts,
+        seconds: run.elapsed.as_secs_f64(),
+        limit,
+        result,
+        rests: it.settled,
+        pods_bound_reached: true,
+        steps: kinds.map(|(kind, it)| StepReport { kind, count: it.taken, fresh: it.fresh }).collect(),
+        counterexample: it.found().map(|found| counterexample_between_clusters(&run.scope, found)),
+    }
+}
+
+/// The counterexample of a scope of managers.
+pub fn counterexample_between_clusters(
+    scope: &jobcheck_managers::scope::Scope,
+    found: &jobcheck_managers::check::Counterexample,
+) -> CounterexampleReport {
+    let steps = jobcheck_managers::narrative::steps(scope, &found.path).into_iter();
+    let line = |what| StoryLine {
+        who: "",
+        what,
+        status: None,
+        stale: None,
+        decides: None,
+        refusal: None,
+        objections: Vec::new(),
+        events: Vec::new(),
+    };
+    CounterexampleReport {
+        requirement: Some(found.req.id()),
+        property: found.req.entry().sentence,
+        why: found.why.clone(),
+        turn: found.cycle_start,
+        world: Vec::new(),
+        story: steps.map(line).collect(),
+        end: format!("broken: {}", found.why),
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `args`, `scopes`, `subject` | the arguments, and the scopes that they choose |
 //! | `exploration`, `walks` | the search, and random walks in its place |
 //! | `text`, `rows`, `json`, `properties` | the reports |
+//! | `managers` | the scopes of managers between two clusters |
 //! | `dot`, `itf` | graphs and counterexamples for other tools |
 
 mod args;
@@ -12,6 +13,7 @@ mod dot;
 mod exploration;
 mod itf;
 mod json;
+mod managers;
 mod properties;
 mod rows;
 mod scopes;
@@ -33,9 +35,13 @@ use jobcheck_scenario::{About, export};
 
 pub use self::args::CheckArgs;
 use self::args::Size;
+pub use self::exploration::measured;
 use self::exploration::{Report, Run, bounds, explore_all};
-pub use self::exploration::{measured, on_threads};
-pub use self::json::{CheckReport, CounterexampleReport, counterexample as counterexample_report};
+pub use self::json::{
+    CheckReport, CounterexampleReport, counterexample as counterexample_report,
+    counterexample_between_clusters,
+};
+pub use self::managers::narrative as narrative_between_clusters;
 use self::rows::Rows;
 use self::subject::has_controllers;
 pub use self::subject::{Subject, not_in_the_plan, other_requirement};
@@ -45,11 +51,15 @@ use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::save::Saved;
+use crate::text::of_path;
 
 /// Explores the chosen scopes, and prints the report. Returns the exit code.
 pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     if args.list_properties {
         return properties::run(args.output);
+    }
+    if managers::are_chosen(args) {
+        return managers::run(args, global);
     }
     let scopes = match scopes::chosen(args) {
         Ok(scopes) => scopes,
@@ -84,7 +94,9 @@ fn list(scopes: &[Scope], args: &CheckArgs) -> Exit {
         return Exit::Unreadable;
     }
     let by_name = text::list_by_name_only(&scopes::by_name_only(args));
-    output::print_text(&(text::list(scopes) + &by_name), Exit::Conforms)
+    let is_whole = args.scopes.is_empty() && args.subject == Subject::All && args.mutant.is_none();
+    let managers = if is_whole { managers::list_for_others() } else { String::new() };
+    output::print_text(&(text::list(scopes) + &by_name + &managers), Exit::Conforms)
 }
 
 /// Returns whether every file that the arguments name can be written. Reported before the search, which may be long.
@@ -167,6 +179,24 @@ pub fn quick(
     }
 }
 
+/// Explores the default scopes of managers with the mirror protocol.
+pub fn quick_managers(threads: Option<usize>, global: &Global, interrupt: &Interrupt) -> Quick {
+    let args = CheckArgs::quick(Subject::Mirror, threads);
+    let report = managers::explore_all(managers::with_the_protocol(), &args, global, interrupt, None);
+    let mut problems: Vec<String> =
+        report.found().map(|(scope, found)| format!("{}: {}", scope.name, found.why)).collect();
+    if !report.not_run.is_empty() {
+        problems.push(format!("interrupted: {} scopes were not explored", report.not_run.len()));
+    }
+    Quick {
+        exit: report.exit(),
+        scopes: report.runs.len(),
+        states: report.runs.iter().map(|run| run.exploration.states).sum(),
+        problems,
+        report: json::between_clusters(&report),
+    }
+}
+
 /// Writes the files that the arguments name. Returns whether that succeeded.
 fn write_files(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> bool {
     let found = report.runs.iter().find_map(|run| run.found().map(|found| (&run.scope, found)));
@@ -176,7 +206,7 @@ fn write_files(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> bool
             write(file, &itf::render(scope, found.property, &found.path, found.cycle_start))
         }
         (Some(file), None) => {
-            output::note(format!("no counterexample; {} is not written", file.display()));
+            output::note(format!("no counterexample; {} is not written", of_path(file)));
             true
         }
     };
@@ -206,7 +236,7 @@ fn write_scenario(file: &Path, report: &Report, mutant: Option<&'static Mutant>)
         || report.runs.iter().filter(|run| run.scope.algorithm().is_none_or(|it| it.decisions == REFERENCE));
     let controllers = runs().filter(|run| has_controllers(&run.scope));
     let Some((scope, found)) = controllers.chain(runs()).find_map(broken) else {
-        output::note(format!("no counterexample; {} is not written", file.display()));
+        output::note(format!("no counterexample; {} is not written", of_path(file)));
         return true;
     };
     let requirement = jobcheck_explorer::narrative::cause(&scope, &found);
@@ -226,7 +256,7 @@ fn counterexample<'a>(scope: &'a Scope, found: &'a Counterexample) -> Saved<'a> 
 fn write(file: &Path, text: &str) -> bool {
     let written = std::fs::write(file, text);
     if let Err(why) = &written {
-        output::error(format!("cannot write {}: {why}", file.display()));
+        output::error(format!("cannot write {}: {why}", of_path(file)));
     }
     written.is_ok()
 }

@@ -73,6 +73,7 @@ pub fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
         Subject::Algorithm => algorithm(),
         Subject::Controller => algorithm().into_iter().map(of_the_controller).collect(),
         Subject::All => [specification(), algorithm()].concat(),
+        Subject::Mirror | Subject::Kueue => Vec::new(),
     }
 }
 
@@ -83,7 +84,7 @@ pub fn by_name_only(args: &CheckArgs) -> Vec<Scope> {
     }
     let scopes = reference::two_leaders().into_iter();
     match args.subject {
-        Subject::Specification => Vec::new(),
+        Subject::Specification | Subject::Mirror | Subject::Kueue => Vec::new(),
         Subject::Algorithm | Subject::All => scopes.collect(),
         Subject::Controller => scopes.map(of_the_controller).collect(),
     }

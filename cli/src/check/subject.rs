@@ -6,6 +6,7 @@ use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scope::Scope;
+use jobcheck_managers::scope as managers;
 use jobcheck_spec::Req;
 
 /// The system under test: what manages the Jobs of a scope.
@@ -20,6 +21,10 @@ pub enum Subject {
     Controller,
     /// The specification, then the reference algorithm.
     All,
+    /// The mirror protocol between two clusters, in the scopes of the family managers.
+    Mirror,
+    /// Kueue's adapter in the same scopes. It breaks the contract of managers.
+    Kueue,
 }
 
 /// Returns whether controllers manage the Jobs of a scope, and not the specification.
@@ -41,11 +46,15 @@ impl Subject {
             Subject::Specification => of_the_specification,
             Subject::Algorithm => of_controllers,
             Subject::Controller => of_controllers.into_iter().map(of_the_controller).collect(),
+            Subject::Mirror | Subject::Kueue => Vec::new(),
         };
         if found.is_empty() { Err(self.no_scope(name)) } else { Ok(found) }
     }
 
     fn no_scope(self, name: &str) -> String {
+        if matches!(self, Subject::Mirror | Subject::Kueue) {
+            return format!("{name} has one cluster; use a scope of the family {}", managers::FAMILY);
+        }
         let base = name.rsplit('/').next().unwrap_or(name);
         if self == Subject::Specification {
             return format!("{name} is a scope of controllers; use {base}, the one of the specification");
@@ -89,6 +98,9 @@ pub fn other_requirement(mutant: &Mutant, found: Req) -> Option<String> {
 pub fn with_defect(mutant: &Mutant, subject: Subject, named: Vec<Scope>) -> Result<Vec<Scope>, String> {
     match subject {
         Subject::All | Subject::Algorithm => {}
+        Subject::Mirror | Subject::Kueue => {
+            return Err("--mutant needs --subject algorithm or controller".to_owned());
+        }
         Subject::Specification => {
             return Err("--mutant needs --subject algorithm or controller: the specification has no defects"
                 .to_owned());

@@ -1,6 +1,6 @@
 //! The report for people. Its text may change; the JSON report is stable.
 
-use std::fmt::Write;
+use std::time::Duration;
 
 use anstyle::Style;
 use jobcheck_adapter::CONTROLLER;
@@ -18,6 +18,7 @@ use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::output::{count, width};
 use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
+use crate::text::Text;
 
 /// The reason why scopes with two leaders belong to no size.
 const TWO_LEADERS: &str = "no specification allows two leaders (SY-01)";
@@ -27,12 +28,12 @@ const WIDE: usize = 120;
 
 /// The scopes with their bounds.
 pub fn list(scopes: &[Scope]) -> String {
-    let mut out = String::new();
+    let mut out = Text::default();
     for scope in scopes {
         let _ = writeln!(out, "{BOLD}{:<36}{BOLD:#} {}", scope.name, scope.about);
         let _ = writeln!(out, "    {DIM}{}{DIM:#}", bounds(scope));
     }
-    out
+    out.finish()
 }
 
 /// The scopes that are explored only by name.
@@ -108,28 +109,54 @@ pub fn row(run: Result<&Run, &'static str>, interrupt: &Interrupt) -> String {
         Ok(run) => run,
         Err(name) => return format!("{name:<36} {OPEN}not run{OPEN:#}\n"),
     };
-    let (it, scope) = (&run.exploration, run.scope.name);
-    let seconds = run.elapsed.as_secs_f64();
-    let (states, steps, depth) = (it.states, it.generated, it.depth);
-    let rate = states as f64 / seconds.max(1e-6);
-    let bytes = it.bytes as f64 / states.max(1) as f64;
-    let (paint, result) = result(it, interrupt);
+    let it = &run.exploration;
     let bounds = short_bounds(&run.scope, it.pods_bound_reached);
-    if is_narrow() {
-        return format!(
-            "{scope:<36} {states:>9} {steps:>10} {seconds:>7.2}s  {paint}{result}{paint:#}\n    \
-             {DIM}depth {depth}, {rate:.0} states/s, {bytes:.0} B/state; {bounds}{DIM:#}\n"
-        );
+    let (states, steps, depth, bytes) = (it.states, it.generated, it.depth, it.bytes);
+    let row = Row { scope: run.scope.name, states, steps, depth, bytes, elapsed: run.elapsed, bounds };
+    row.render(result(it, interrupt))
+}
+
+/// A row of the table.
+pub struct Row<'a> {
+    /// The name of the scope.
+    pub scope: &'a str,
+    /// The number of states.
+    pub states: usize,
+    /// The number of steps.
+    pub steps: u64,
+    /// The number of steps to the farthest state.
+    pub depth: usize,
+    /// The bytes of the states.
+    pub bytes: usize,
+    /// The time that the search took.
+    pub elapsed: Duration,
+    /// The bounds in few words.
+    pub bounds: String,
+}
+
+impl Row<'_> {
+    /// The row with a result in its colour.
+    pub fn render(self, (paint, result): (Style, &str)) -> String {
+        let Row { scope, states, steps, depth, bytes, elapsed, bounds } = self;
+        let seconds = elapsed.as_secs_f64();
+        let rate = states as f64 / seconds.max(1e-6);
+        let bytes = bytes as f64 / states.max(1) as f64;
+        if is_narrow() {
+            return format!(
+                "{scope:<36} {states:>9} {steps:>10} {seconds:>7.2}s  {paint}{result}{paint:#}\n    \
+                 {DIM}depth {depth}, {rate:.0} states/s, {bytes:.0} B/state; {bounds}{DIM:#}\n"
+            );
+        }
+        format!(
+            "{scope:<36} {states:>9} {steps:>10} {depth:>6} {rate:>9.0} {bytes:>7.0} {seconds:>7.2}s  \
+             {paint}{result:<12}{paint:#} {DIM}{bounds}{DIM:#}\n"
+        )
     }
-    format!(
-        "{scope:<36} {states:>9} {steps:>10} {depth:>6} {rate:>9.0} {bytes:>7.0} {seconds:>7.2}s  \
-         {paint}{result:<12}{paint:#} {DIM}{bounds}{DIM:#}\n"
-    )
 }
 
 /// The part of the report after the table.
 pub fn render(report: &Report, global: &Global) -> String {
-    let mut out = String::new();
+    let mut out = Text::default();
     for run in &report.runs {
         if let Some(found) = run.found() {
             counterexample(&run.scope, found, &mut out);
@@ -146,7 +173,7 @@ pub fn render(report: &Report, global: &Global) -> String {
     if report.runs.iter().any(|run| run.scope.faults.second_leaders > 0 && run.found().is_some()) {
         let _ = writeln!(out, "{TWO_LEADERS}: the broken properties are consequences");
     }
-    out
+    out.finish()
 }
 
 /// The bounds in few words. The bound on pods is marked if it has prevented a creation.
@@ -180,15 +207,22 @@ fn result(it: &Exploration, interrupt: &Interrupt) -> (Style, &'static str) {
         Outcome::Holds => (GOOD, "holds"),
         Outcome::Broken(found) if found.cycle_start.is_some() => (BAD, "is stuck"),
         Outcome::Broken(_) => (BAD, "broken"),
-        Outcome::NotFinished(Cut::States) => (OPEN, "cut: states"),
-        Outcome::NotFinished(Cut::Memory) => (OPEN, "cut: memory"),
-        Outcome::NotFinished(Cut::Time) if interrupt.is_set() => (OPEN, "interrupted"),
-        Outcome::NotFinished(Cut::Time) => (OPEN, "cut: time"),
+        Outcome::NotFinished(cut) => (OPEN, limit(*cut, interrupt)),
+    }
+}
+
+/// The limit that ended a search.
+pub fn limit(cut: Cut, interrupt: &Interrupt) -> &'static str {
+    match cut {
+        Cut::States => "cut: states",
+        Cut::Memory => "cut: memory",
+        Cut::Time if interrupt.is_set() => "interrupted",
+        Cut::Time => "cut: time",
     }
 }
 
 /// A counterexample: the scope, the property, and the numbered steps.
-pub fn counterexample(scope: &Scope, found: &Counterexample, out: &mut String) {
+pub fn counterexample(scope: &Scope, found: &Counterexample, out: &mut Text) {
     let req = found.req.map_or(String::new(), |req| format!("{req} "));
     let of = if scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER) {
         " (shipped controllers)"
@@ -202,7 +236,7 @@ pub fn counterexample(scope: &Scope, found: &Counterexample, out: &mut String) {
 }
 
 /// The head, the numbered steps, and the end of a counterexample. The cycle of a progress property is marked.
-pub fn narrative(narrative: &Narrative, out: &mut String) {
+pub fn narrative(narrative: &Narrative, out: &mut Text) {
     for line in &narrative.head {
         let _ = writeln!(out, "  {line}");
     }
@@ -221,7 +255,7 @@ pub fn narrative(narrative: &Narrative, out: &mut String) {
     let _ = writeln!(out, "  {BAD}{}{BAD:#}", narrative.end);
 }
 
-fn properties(report: &Report, out: &mut String) {
+fn properties(report: &Report, out: &mut Text) {
     let _ = writeln!(out, "\n{BOLD}properties{BOLD:#} (with the number of scopes that reach the premise)");
     for (number, property) in PROPERTIES.iter().enumerate() {
         let is_broken = report.runs.iter().filter_map(Run::found).any(|it| it.number == Some(number));
@@ -231,14 +265,14 @@ fn properties(report: &Report, out: &mut String) {
     }
 }
 
-fn steps(report: &Report, out: &mut String) {
+fn steps(report: &Report, out: &mut Text) {
     let kinds = StepKind::ALL.iter().copied().filter(|kind| report.taken(*kind) > 0);
     let taken = kinds.map(|kind| format!("{} {}", kind.name(), report.taken(kind)));
     let _ = writeln!(out, "\n{DIM}steps: {}{DIM:#}", taken.collect::<Vec<_>>().join(", "));
 }
 
 /// The number of steps of each kind in each scope, and of those that led to a new state.
-fn coverage(report: &Report, out: &mut String) {
+fn coverage(report: &Report, out: &mut Text) {
     let _ = writeln!(out, "\n{BOLD}steps{BOLD:#} (with the number of those that led to a new state)");
     for run in &report.runs {
         let kinds = StepKind::ALL.iter().map(|kind| (*kind, run.exploration.steps[*kind as usize]));
@@ -250,7 +284,7 @@ fn coverage(report: &Report, out: &mut String) {
     }
 }
 
-fn summary(report: &Report, out: &mut String) {
+fn summary(report: &Report, out: &mut Text) {
     let states: usize = report.runs.iter().map(|run| run.exploration.states).sum();
     let seconds = report.elapsed.as_secs_f64();
     let scopes = count(report.runs.len(), "scope");

@@ -1,6 +1,5 @@
 //! Random walks through scopes instead of a search.
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use jobcheck_explorer::check::{Walked, Walking, walk};
@@ -15,6 +14,7 @@ use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::parse::first_seed;
+use crate::text::Text;
 
 /// The walks through one scope.
 struct Run<'a> {
@@ -61,7 +61,7 @@ fn trace(run: &Run<'_>, walking: &Walking) -> String {
 }
 
 fn table(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
-    let mut out = String::new();
+    let mut out = Text::default();
     if !global.quiet {
         let _ = writeln!(
             out,
@@ -93,7 +93,7 @@ fn table(runs: &[Run<'_>], walking: &Walking, global: &Global) -> String {
         walking.depth,
         PROPERTIES.len()
     );
-    out
+    out.finish()
 }
 
 /// The report for programs: docs/reference/schemas/walks.schema.json.

@@ -56,7 +56,7 @@ pub struct UpArgs {
     /// Maximum time until the cluster is ready, without the build of the programs.
     #[arg(long, value_name = "DURATION", default_value = "2m0s", value_parser = parse_duration)]
     pub timeout: Duration,
-    /// Stay in the foreground, and stop the cluster at Ctrl-C or SIGTERM.
+    /// Stay in the foreground, and stop the cluster at Ctrl-C, SIGTERM or SIGHUP.
     #[arg(long)]
     pub foreground: bool,
 }

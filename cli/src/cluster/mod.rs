@@ -39,7 +39,7 @@ pub fn run(args: &ClusterArgs, global: &Global) -> Exit {
         }
     });
     done.unwrap_or_else(|error| {
-        output::error(output::clean_lines(&error.to_string()));
+        output::error_lines(&error);
         match error {
             Error::Differs { .. } => Exit::Unreadable,
             Error::Internal(_) => Exit::Internal,

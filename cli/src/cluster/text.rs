@@ -1,33 +1,33 @@
 //! Texts about clusters for people and shells.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use anstyle::Style;
 use jobcheck_cluster::status::{Health, Status};
 use jobcheck_cluster::{Kind, State, audit_log};
 
-use crate::output::{clean, quoted};
 use crate::styles::{BAD, BOLD, GOOD};
+use crate::text::{Text, clean, of_path, quoted};
 
 /// The addresses and files of a cluster, and the commands to use it.
 pub fn announcement(status: &Status, is_foreground: bool) -> String {
     let name = &status.name;
     let option = if name.as_str() == "default" { String::new() } else { format!(" --name {name}") };
     let audit = audit_log(&status.folder);
-    let mut out = String::new();
+    let mut out = Text::default();
     if let Some(state) = &status.state {
         let (health, kind) = (describe(&status.health), kind(state));
         let _ = writeln!(out, "cluster {BOLD}{name}{BOLD:#} is {health}: {kind}");
         let _ = writeln!(out, "server      {}", state.server.as_deref().unwrap_or_default());
     }
-    let _ = writeln!(out, "kubeconfig  {}", status.kubeconfig.display());
-    let _ = writeln!(out, "audit log   {}\n", audit.display());
+    let _ = writeln!(out, "kubeconfig  {}", of_path(&status.kubeconfig));
+    let _ = writeln!(out, "audit log   {}", of_path(&audit));
+    let _ = writeln!(out);
     let _ = writeln!(out, "use it      eval \"$(jobcheck cluster env{option})\"; kubectl get jobs -A");
-    let _ = writeln!(out, "judge it    jobcheck replay {}", quoted(&audit.display().to_string()));
+    let _ = writeln!(out, "judge it    jobcheck replay {}", quoted(&audit.to_string_lossy()));
     let stop = if is_foreground { "Ctrl-C".to_owned() } else { format!("jobcheck cluster down{option}") };
     let _ = writeln!(out, "stop it     {stop}");
-    out
+    out.finish()
 }
 
 /// The kind of a cluster, and its version.
@@ -38,7 +38,7 @@ fn kind(state: &State) -> String {
 
 /// The command that a shell evaluates to use a cluster.
 pub fn environment(status: &Status) -> String {
-    format!("export KUBECONFIG={}\n", quoted(&status.kubeconfig.display().to_string()))
+    format!("export KUBECONFIG={}\n", quoted(&status.kubeconfig.to_string_lossy()))
 }
 
 /// A health with its reason.
@@ -54,15 +54,15 @@ pub fn table(found: &[Status]) -> String {
     if found.is_empty() {
         return "no cluster runs\n".to_owned();
     }
-    let mut out = String::new();
+    let mut out = Text::default();
     let _ = writeln!(out, "{BOLD}{:<28} {:>9}  {:>8}  health{BOLD:#}", "cluster", "age", "process");
     for status in found {
         cluster(&mut out, status);
     }
-    out
+    out.finish()
 }
 
-fn cluster(out: &mut String, status: &Status) {
+fn cluster(out: &mut Text, status: &Status) {
     let owner = status.state.as_ref().and_then(|it| it.owner).map(|it| it.pid.to_string());
     let age = status.state.as_ref().map(|it| human(it.age())).unwrap_or_default();
     let (paint, health) = painted(&status.health);
@@ -81,7 +81,7 @@ fn cluster(out: &mut String, status: &Status) {
     if let Some(server) = &state.server {
         let _ = writeln!(out, "  {}, {server}", kind(state));
     }
-    let _ = writeln!(out, "  {}", status.kubeconfig.display());
+    let _ = writeln!(out, "  {}", of_path(&status.kubeconfig));
 }
 
 fn painted(health: &Health) -> (Style, String) {

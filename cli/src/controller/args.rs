@@ -109,9 +109,17 @@ pub struct ControllerArgs {
     /// Serve /metrics, /healthz, /livez and /readyz at this address, as plain HTTP; 0 for no server.
     #[arg(long, value_name = "HOST:PORT", default_value = "0", help_heading = "Observability", value_parser = address)]
     metrics_bind_address: Address,
+    /// Serve /healthz, /livez and /readyz at this address too, without metrics; 0 for no server.
+    ///
+    /// A port of its own for the probes of the kubelet can be closed to everything else.
+    #[arg(long, value_name = "HOST:PORT", default_value = "0", help_heading = "Observability", value_parser = address)]
+    health_probe_bind_address: Address,
     /// Write everything that the process sees and does to this file, a native trace for `jobcheck replay`.
     #[arg(long, value_name = "FILE", help_heading = "Observability")]
     trace: Option<PathBuf>,
+    /// Replace what may be secret in the trace: values of environment variables, arguments, commands, and annotations.
+    #[arg(long, requires = "trace", help_heading = "Observability")]
+    redact: bool,
     /// Form of the log on standard error. RUST_LOG and --verbose choose its content.
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORM", help_heading = "Observability")]
     pub log_format: LogFormat,
@@ -158,8 +166,8 @@ If only one process ever runs, such as on a laptop, use --leader-elect=false.
 Manifests for a cluster are in deploy/: two replicas, the least permissions,
 health checks. docs/guide/controller.md has more.
 
-Signals: after the first SIGTERM or SIGINT, the process finishes its requests
-and releases the Lease. The second one ends it at once. A SIGKILL loses nothing
+Signals: after the first SIGTERM, SIGINT or SIGHUP, the process finishes its
+requests and releases the Lease. The second one ends it at once. A SIGKILL loses nothing
 either: the next process continues from what it finds.
 
 Exit codes:
@@ -206,8 +214,10 @@ impl ControllerArgs {
             qps: self.qps,
             burst: self.burst,
             metrics_bind_address: self.metrics_bind_address.0.clone(),
+            health_probe_bind_address: self.health_probe_bind_address.0.clone(),
             election,
             trace: self.trace.clone(),
+            redacts_trace: self.redact,
         })
     }
 }
@@ -313,6 +323,7 @@ mod tests {
             "--managed-by=acme.example.com/runner",
             "--namespace=ns",
             "--metrics-bind-address=:8080",
+            "--health-probe-bind-address=:8081",
             "--leader-elect-resource-name=lease",
             "--leader-elect-resource-namespace=leases",
             "--qps=0",
@@ -342,6 +353,7 @@ mod tests {
         assert_eq!((config.job, config.ttl), (true, false));
         assert_eq!((config.concurrent_job_syncs, config.concurrent_ttl_syncs, config.burst), (3, 2, 7));
         assert_eq!(config.metrics_bind_address.as_deref(), Some("0.0.0.0:8080"));
+        assert_eq!(config.health_probe_bind_address.as_deref(), Some("0.0.0.0:8081"));
         let (namespace, timing) = (Some("leases".to_owned()), Timing::default());
         assert_eq!(config.election, Some(Election { namespace, name: "lease".to_owned(), timing }));
         assert_eq!(config.target.context.as_deref(), Some("c"));

@@ -2,6 +2,7 @@
 
 mod args;
 
+use std::fmt::Debug;
 use std::io::IsTerminal;
 
 use jobcheck_controller::runtime::config::Config;
@@ -9,12 +10,14 @@ use jobcheck_controller::runtime::run::{RunError, run as run_controllers};
 use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 
 use self::args::LogFormat;
 pub use self::args::{ControllerArgs, manager};
 use crate::global::Global;
 use crate::output;
 use crate::runtime;
+use crate::text::clean;
 
 /// Runs the controllers until a signal. Returns the exit code.
 pub fn run(args: &ControllerArgs, global: &Global) -> Exit {
@@ -33,7 +36,7 @@ pub fn run(args: &ControllerArgs, global: &Global) -> Exit {
     match runtime.block_on(until_signal(config)) {
         Ok(()) => Exit::Conforms,
         Err(why) => {
-            output::error(output::clean_lines(&why));
+            output::error_lines(&why);
             Exit::Environment
         }
     }
@@ -54,8 +57,37 @@ fn log(format: LogFormat, global: &Global) {
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+    // After its terminal was closed, a process must still be able to end its work.
+    let log = log.log_internal_errors(false);
     match format {
         LogFormat::Json => log.json().init(),
-        LogFormat::Text => log.with_ansi(std::io::stderr().is_terminal()).init(),
+        LogFormat::Text => {
+            let fields = debug_fn(|out, name, value| field(out, name.name(), value));
+            log.with_ansi(std::io::stderr().is_terminal()).fmt_fields(fields).init();
+        }
+    }
+}
+
+/// Writes a field of a log line. Messages of API servers, webhooks and quotas are in such fields.
+fn field(out: &mut Writer<'_>, name: &str, value: &dyn Debug) -> std::fmt::Result {
+    match name {
+        "message" => write!(out, "{}", clean(&format!("{value:?}"))),
+        // The metadata of records of the crate `log`, which the line begins with.
+        name if name.starts_with("log.") => Ok(()),
+        name => write!(out, " {}={}", name.trim_start_matches("r#"), clean(&format!("{value:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_said_forges_no_line_of_the_log() {
+        let mut line = String::new();
+        field(&mut Writer::new(&mut line), "message", &format_args!("the sync failed")).unwrap();
+        let said = format_args!("500: \u{1b}[31mboom\nINFO forged \u{202e}");
+        field(&mut Writer::new(&mut line), "failure", &said).unwrap();
+        assert_eq!(line, "the sync failed failure=500: \\u{1b}[31mboom\\nINFO forged \\u{202e}");
     }
 }

@@ -124,6 +124,9 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
             let lag = scope.lag;
             of_the_controller(run_by_the_algorithm(scope, lag))
         }
+        Some(Subject::Mirror | Subject::Kueue) => {
+            return Err("the pages show one cluster; use jobcheck check --subject mirror".to_owned());
+        }
         Some(_) | None => scope,
     };
     Ok(without(scope, args))

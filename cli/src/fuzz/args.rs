@@ -8,7 +8,6 @@ use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_sim::fuzz::Menu;
 use jobcheck_spec::apiserver::Version;
-#[cfg(feature = "cluster")]
 use jobcheck_traces::parse_duration;
 
 use crate::format::Format;

@@ -20,6 +20,7 @@ use jobcheck_judge::report::Exit;
 pub use self::args::FuzzArgs;
 use crate::global::Global;
 use crate::parse::first_seed;
+use crate::text::of_path;
 use crate::{check, output};
 
 /// Runs random scenarios, and prints the report. Returns the exit code.
@@ -44,12 +45,12 @@ fn write(directory: &Path, seed: u64, scenario: &str, trace: &[u8]) -> anyhow::R
     let put = |name: String, bytes: &[u8]| {
         let file = directory.join(name);
         jobcheck_traces::files::write(&file, bytes)
-            .with_context(|| format!("cannot write {}", file.display()))?;
-        output::note(format!("{} is written", file.display()));
+            .with_context(|| format!("cannot write {}", of_path(&file)))?;
+        output::note(format!("{} is written", of_path(&file)));
         anyhow::Ok(())
     };
     std::fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        .with_context(|| format!("cannot make the directory {}", of_path(directory)))?;
     put(format!("fuzz-{seed}.yaml"), scenario.as_bytes())?;
     put(format!("fuzz-{seed}.jsonl"), trace)
 }

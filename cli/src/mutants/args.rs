@@ -39,6 +39,8 @@ pub enum Subject {
     Algorithm,
     /// The shipped controllers, whose input or plan is changed. Some defects do not apply to them.
     Controller,
+    /// The mirror protocol between two clusters, with mutations, and Kueue's adapter (K1 to K5).
+    Mirror,
 }
 
 impl Subject {
@@ -47,20 +49,25 @@ impl Subject {
         match self {
             Subject::Algorithm => "algorithm",
             Subject::Controller => "controller",
+            Subject::Mirror => "mirror",
         }
     }
 
     /// The scope of a defect with this system in it.
     pub fn placed(self, scope: Scope) -> Scope {
         match self {
-            Subject::Algorithm => scope,
+            Subject::Algorithm | Subject::Mirror => scope,
             Subject::Controller => of_the_controller(scope),
         }
     }
 
     /// Returns whether the system can have a defect.
     pub fn can_have(self, mutant: &Mutant) -> bool {
-        self == Subject::Algorithm || mutations::can_have(mutant)
+        match self {
+            Subject::Algorithm => true,
+            Subject::Controller => mutations::can_have(mutant),
+            Subject::Mirror => false,
+        }
     }
 }
 
@@ -87,6 +94,9 @@ a cycle of length 0 means that nothing more happens.
 Examples:
   jobcheck mutants                         looks for all defects
   jobcheck mutants B18                     prints the counterexample of B18
+  jobcheck mutants --subject mirror        looks for those of managers that
+                                           write status alone
+  jobcheck mutants K5                      prints how Kueue runs a Job twice
   jobcheck mutants --subject controller    looks for them in our own controllers
   jobcheck mutants B18 --scenario b18.yaml && jobcheck run --mutant B18 b18.yaml
 

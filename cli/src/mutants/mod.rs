@@ -1,6 +1,7 @@
 //! `jobcheck mutants`: known defects of the reference algorithm, or of the shipped controllers, must be caught.
 
 mod args;
+mod managers;
 mod report;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::save::{Saved, can_make_directory, can_write};
+use crate::text::of_path;
 
 /// The search for one defect.
 struct Run {
@@ -53,7 +55,7 @@ impl Run {
         self.holds_without
             && match self.subject {
                 Subject::Algorithm => self.mutant.is_caught_by(&self.hunt),
-                Subject::Controller => self.hunt.found().is_some(),
+                Subject::Controller | Subject::Mirror => self.hunt.found().is_some(),
             }
     }
 
@@ -62,12 +64,17 @@ impl Run {
     }
 
     fn result(&self) -> &'static str {
-        match (self.is_caught(), self.holds_without) {
-            (true, _) => "caught",
-            (false, true) if self.hunt.found().is_none() => "not caught",
-            (false, true) => "not as expected",
-            (false, false) => "broken without it",
-        }
+        result(self.is_caught(), self.holds_without, self.hunt.found().is_some())
+    }
+}
+
+/// The result of a search in words.
+fn result(is_caught: bool, holds_without: bool, is_found: bool) -> &'static str {
+    match (is_caught, holds_without) {
+        (true, _) => "caught",
+        (false, true) if !is_found => "not caught",
+        (false, true) => "not as expected",
+        (false, false) => "broken without it",
     }
 }
 
@@ -83,6 +90,9 @@ impl Report {
 
 /// Looks for defects, and prints the report. Returns the exit code.
 pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
+    if managers::are_chosen(args) {
+        return managers::run(args, global);
+    }
     let (possible, impossible) = match chosen(args) {
         Ok(chosen) => chosen,
         Err(message) => {
@@ -171,7 +181,7 @@ fn write_scenarios(args: &MutantsArgs, runs: &[Run]) -> bool {
         return runs.iter().all(|run| write_scenario(path, run));
     }
     if let Err(why) = std::fs::create_dir_all(path) {
-        output::error(format!("cannot make the directory {}: {why}", path.display()));
+        output::error(format!("cannot make the directory {}: {why}", of_path(path)));
         return false;
     }
     let file = |run: &Run| path.join(format!("{}.yaml", run.mutant.id.to_ascii_lowercase()));
@@ -180,7 +190,7 @@ fn write_scenarios(args: &MutantsArgs, runs: &[Run]) -> bool {
 
 fn write_scenario(file: &Path, run: &Run) -> bool {
     let Some(found) = run.hunt.found() else {
-        output::note(format!("no counterexample; {} is not written", file.display()));
+        output::note(format!("no counterexample; {} is not written", of_path(file)));
         return true;
     };
     crate::save::scenario(file, export_defect(run.mutant, found), Some(run.mutant))

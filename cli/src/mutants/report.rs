@@ -1,6 +1,6 @@
 //! The reports of `jobcheck mutants`, for people and for programs.
 
-use std::fmt::Write;
+use std::time::Duration;
 
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::narrative::Narrative;
@@ -8,20 +8,17 @@ use jobcheck_judge::report::API_VERSION;
 use jobcheck_spec::Req;
 use serde::Serialize;
 
-use super::{Report, Run};
+use super::{Report, Run, managers};
 use crate::check;
 use crate::global::Global;
 use crate::styles::{BAD, BOLD, GOOD, OPEN};
+use crate::text::Text;
 
 /// The report for people.
 pub fn text(report: &Report, with_counterexamples: bool, global: &Global) -> String {
-    let mut out = String::new();
+    let mut out = Text::default();
     if !global.quiet {
-        let _ = writeln!(
-            out,
-            "{BOLD}{:<6} {:<19} {:<6} {:>5} {:>7}  {:<21} defect{BOLD:#}",
-            "id", "issue", "breaks", "steps", "time", "result"
-        );
+        Row::head(&mut out);
         for run in &report.runs {
             row(run, &mut out);
         }
@@ -39,29 +36,76 @@ pub fn text(report: &Report, with_counterexamples: bool, global: &Global) -> Str
             writeln!(out, "{OPEN}interrupted: {} defects were not looked for{OPEN:#}", report.not_run.len());
     }
     let _ = writeln!(out, "{caught} of {} defects are caught", report.runs.len());
-    out
+    out.finish()
 }
 
-fn row(run: &Run, out: &mut String) {
-    let paint = if run.is_caught() { GOOD } else { BAD };
+fn row(run: &Run, out: &mut Text) {
     let issue = run.mutant.issues.first().copied().unwrap_or("-");
-    let issue = issue.strip_prefix("kubernetes/kubernetes").unwrap_or(issue);
-    let broken = run.hunt.requirement.map_or("-", Req::id);
-    let steps = run.hunt.found().map_or("-".to_owned(), |found| match found.cycle_start {
-        None => found.path.len().to_string(),
-        Some(turn) => format!("{turn}+{}", found.path.len() - turn),
-    });
-    let _ = writeln!(
-        out,
-        "{:<6} {issue:<19} {broken:<6} {steps:>5} {:>6.2}s  {paint}{:<21}{paint:#} {}",
-        run.mutant.id,
-        run.elapsed.as_secs_f64(),
-        run.result(),
-        run.mutant.title
-    );
+    let row = Row {
+        id: run.mutant.id,
+        issue: issue.strip_prefix("kubernetes/kubernetes").unwrap_or(issue),
+        breaks: run.hunt.requirement,
+        steps: run.hunt.found().map(|found| (found.path.len(), found.cycle_start)),
+        elapsed: run.elapsed,
+        is_caught: run.is_caught(),
+        result: run.result(),
+        title: run.mutant.title,
+    };
+    row.write(out);
 }
 
-fn counterexample(run: &Run, out: &mut String) {
+/// A row of the table.
+pub struct Row<'a> {
+    /// The id of the defect.
+    pub id: &'a str,
+    /// The issue that reports it.
+    pub issue: &'a str,
+    /// The broken requirement.
+    pub breaks: Option<Req>,
+    /// The length of the counterexample, and the number of steps before its cycle.
+    pub steps: Option<(usize, Option<usize>)>,
+    /// The time that the search took.
+    pub elapsed: Duration,
+    /// True if the defect is caught as expected.
+    pub is_caught: bool,
+    /// The result in words.
+    pub result: &'a str,
+    /// The defect in one line.
+    pub title: &'a str,
+}
+
+impl Row<'_> {
+    /// The head of the table.
+    pub fn head(out: &mut Text) {
+        let _ = writeln!(
+            out,
+            "{BOLD}{:<6} {:<19} {:<6} {:>5} {:>7}  {:<21} defect{BOLD:#}",
+            "id", "issue", "breaks", "steps", "time", "result"
+        );
+    }
+
+    /// Adds the row.
+    pub fn write(&self, out: &mut Text) {
+        let paint = if self.is_caught { GOOD } else { BAD };
+        let steps = match self.steps {
+            None => "-".to_owned(),
+            Some((length, None)) => length.to_string(),
+            Some((length, Some(turn))) => format!("{turn}+{}", length - turn),
+        };
+        let _ = writeln!(
+            out,
+            "{:<6} {:<19} {:<6} {steps:>5} {:>6.2}s  {paint}{:<21}{paint:#} {}",
+            self.id,
+            self.issue,
+            self.breaks.map_or("-", Req::id),
+            self.elapsed.as_secs_f64(),
+            self.result,
+            self.title
+        );
+    }
+}
+
+fn counterexample(run: &Run, out: &mut Text) {
     let Some(found) = run.hunt.found() else { return };
     let _ = writeln!(out, "\n{BOLD}{}: {}{BOLD:#}", run.mutant.id, run.mutant.title);
     check::narrative(&Narrative::of(&run.scope(), found, Some(run.mutant.requirement())), out);
@@ -125,5 +169,35 @@ fn mutant(run: &Run) -> MutantReport {
         states: run.hunt.exploration.states,
         seconds: run.elapsed.as_secs_f64(),
         counterexample: found.map(|found| check::counterexample_report(&run.scope(), found)),
+    }
+}
+
+/// The report for programs about defects of managers.
+pub fn between_clusters(report: &managers::Report) -> MutantsReport {
+    MutantsReport {
+        api_version: API_VERSION,
+        kind: "MutantsReport",
+        exit_code: report.exit().code(),
+        subject: "mirror",
+        mutants: report.runs.iter().map(mutant_between_clusters).collect(),
+        impossible: Vec::new(),
+        not_run: report.not_run.iter().map(|mutant| mutant.id).collect(),
+    }
+}
+
+fn mutant_between_clusters(run: &managers::Run) -> MutantReport {
+    let found = run.exploration.found();
+    MutantReport {
+        id: run.mutant.id,
+        title: run.mutant.title,
+        issues: &[],
+        caught: run.is_caught(),
+        holds_without: run.holds_without,
+        requirement: found.map(|found| found.req.id()),
+        steps: found.map(|found| found.path.len()),
+        turn: found.and_then(|found| found.cycle_start),
+        states: run.exploration.states,
+        seconds: run.elapsed.as_secs_f64(),
+        counterexample: found.map(|found| check::counterexample_between_clusters(&run.mutant.scope(), found)),
     }
 }

@@ -3,24 +3,26 @@
 mod args;
 mod progress;
 
+use std::hash::RandomState;
 use std::io::ErrorKind;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use anstream::eprintln;
 use jobcheck_controller::runtime::signals;
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
 use jobcheck_record::{
-    AccessError, AuditLog, Error, Notice, Tally, Target, Trace, WatchConfig, Webhook, audit_log, version,
-    watches, webhook,
+    AccessError, AuditLog, Error, Notice, Tally, Target, Token, Trace, WatchConfig, Webhook, audit_log,
+    version, watches, webhook,
 };
-use jobcheck_traces::Header;
+use jobcheck_traces::{Header, Redactor};
 use tokio_util::sync::CancellationToken;
 
 pub use self::args::RecordArgs;
 use self::progress::{Progress, summary};
 use crate::global::Global;
-use crate::output::{self, quoted};
-use crate::runtime;
+use crate::text::quoted;
+use crate::{memory, output, runtime};
 
 /// Records until the recording ends. Returns the exit code.
 pub fn run(args: &RecordArgs, global: &Global) -> Exit {
@@ -42,23 +44,23 @@ fn failed(error: &Error) -> Exit {
     let exit = match error {
         // A closed pipe is no failure: `head` closes it when it has read enough.
         Error::Output { source, .. } if source.kind() == ErrorKind::BrokenPipe => return Exit::Conforms,
-        Error::Exists(_) | Error::AuditLog { .. } => Exit::Unreadable,
+        Error::Exists(_) | Error::AuditLog { .. } | Error::Token { .. } => Exit::Unreadable,
         Error::Internal(_) => Exit::Internal,
         Error::Access(_) | Error::Permission { .. } | Error::Output { .. } | Error::Listen { .. } => {
             Exit::Environment
         }
     };
-    output::error(output::clean_lines(&error.to_string()));
+    output::error_lines(error);
     exit
 }
 
 /// Prints the extent of the recording, and the command that judges it.
 fn announce(args: &RecordArgs, tally: &Tally) -> Exit {
-    let exit = if tally.gaps.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
+    let exit = if tally.gaps == 0 { Exit::Conforms } else { Exit::Inconclusive };
     let file = quoted(&args.output.to_string_lossy());
     let line = format!("recorded {}; judge it: jobcheck replay {file}\n", summary(tally));
     if args.target() == Target::Stdout {
-        eprintln!("recorded {}", summary(tally));
+        output::print_to_stderr(&format!("recorded {}\n", summary(tally)));
         return exit;
     }
     output::print(&line, exit)
@@ -76,6 +78,9 @@ async fn until_stopped(args: &RecordArgs, global: &Global) -> Result<Option<Tall
     };
     // Scripts take the existence of the file as a sign that the recording has begun.
     let mut trace = Trace::begin(&args.target(), source.header())?;
+    if args.redact {
+        trace = trace.redacted(Redactor::new(RandomState::new()));
+    }
     if let Some(time) = args.time {
         let stop = stop.clone();
         tokio::spawn(async move {
@@ -83,8 +88,33 @@ async fn until_stopped(args: &RecordArgs, global: &Global) -> Result<Option<Tall
             stop.cancel();
         });
     }
+    let full = watch_memory(args, &stop);
     source.record(args, &mut trace, &stop, &mut |news| progress.hear(&news)).await?;
+    if let Some(reason) = full.get() {
+        trace.cut(reason.clone())?;
+    }
     trace.end().map(Some)
+}
+
+/// The time between two looks at the memory.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Ends the recording once the process uses more memory than it may: a list of an API server has no greatest length. The
+/// reason is set then.
+fn watch_memory(args: &RecordArgs, stop: &CancellationToken) -> Arc<OnceLock<String>> {
+    let full = Arc::new(OnceLock::new());
+    let Some(most) = memory::limit(args.max_memory) else { return full };
+    let (reason, stop) = (Arc::clone(&full), stop.clone());
+    tokio::spawn(async move {
+        while !stop.is_cancelled() {
+            if memory::used().is_some_and(|used| used > most) {
+                let _ = reason.set(format!("the limit of {} MB of memory was reached", most / 1_000_000));
+                stop.cancel();
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    });
+    full
 }
 
 /// The source of a recording.
@@ -100,12 +130,16 @@ impl Source {
             return Ok(Source::Audit(AuditLog::open(file)?, header(None)));
         }
         if let Some(address) = &args.audit_webhook {
-            let webhook = Webhook::listen(address).await?;
-            progress.note(&format!("the webhook is http://{}/", webhook.address()));
+            let token = args.audit_token_file.as_deref().map(Token::read).transpose()?;
+            let path = if token.is_some() { "TOKEN" } else { "" };
+            let webhook = Webhook::listen(address, token).await?;
+            progress.note(&format!("the webhook is http://{}/{path}", webhook.address()));
             return Ok(Source::Webhook(webhook, header(None)));
         }
         let client = args.access().client().await.map_err(AccessError::NoCluster)?;
-        let version = version(&client).await.map_err(AccessError::NoCluster)?;
+        let waiting =
+            |why: &str| progress.note(&format!("the API server is overloaded, and is asked again: {why}"));
+        let version = version(&client, waiting).await.map_err(AccessError::NoCluster)?;
         let namespaces = match (args.all_namespaces, &args.namespaces[..]) {
             (true, _) => Vec::new(),
             (false, []) => vec![client.default_namespace().to_owned()],

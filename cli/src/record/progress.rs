@@ -3,7 +3,7 @@
 use indicatif::ProgressBar;
 use jobcheck_record::{Notice, Tally};
 
-use crate::output::{self, clean, count};
+use crate::output::{self, count};
 use crate::progress::line;
 
 /// A line with the extent of the recording so far.
@@ -27,7 +27,7 @@ impl Progress {
 
     /// Prints a note above the line.
     pub fn note(&self, note: &str) {
-        self.bar.suspend(|| output::note(clean(note)));
+        self.bar.suspend(|| output::note(note));
     }
 }
 
@@ -41,8 +41,8 @@ impl Drop for Progress {
 pub fn summary(tally: &Tally) -> String {
     let (jobs, pods) = (count(tally.jobs(), "Job"), count(tally.pods(), "pod"));
     let mut text = format!("{jobs} and {pods} in {}", count(tally.records, "record"));
-    if !tally.gaps.is_empty() {
-        text += &format!(", {}", count(tally.gaps.len(), "gap"));
+    if tally.gaps > 0 {
+        text += &format!(", {}", count(tally.gaps, "gap"));
     }
     text
 }

@@ -1,7 +1,11 @@
 //! Arguments of `jobcheck replay`.
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jobcheck_judge::replay::{Assumption, Grouping, Judging, rules};
@@ -11,8 +15,9 @@ use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::{Input, parse_duration, parse_micros};
 
+use super::clusters::{ClusterFile, cluster_file};
 use crate::format::Format;
-use crate::parse::requirement;
+use crate::parse::{DEFAULT_BUDGET, processors, requirement, size, threads};
 
 /// Arguments of `jobcheck replay`.
 #[derive(Debug, Args)]
@@ -25,8 +30,14 @@ pub struct ReplayArgs {
     ///
     /// Files that show the same Jobs are merged in any order: a rotated log, or one watch for each resource. A named
     /// pipe is read once something writes to it.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "cluster", value_name = "FILE")]
     pub files: Vec<OsString>,
+    /// Judge a manager that writes status alone beside the workers that have the copies of its Jobs (MR-20 to MR-27).
+    ///
+    /// The role of each file is manager or worker. Audit logs and native traces have the times that this needs. Files of
+    /// workers that show no common Job are different workers.
+    #[arg(long, value_name = "ROLE=FILE", value_parser = cluster_file, conflicts_with_all = ["files", "group"])]
+    pub cluster: Vec<ClusterFile>,
     /// Choose the files that are parts of one trace.
     #[arg(long, value_enum, default_value_t = Group::Auto, value_name = "HOW")]
     pub group: Group,
@@ -64,6 +75,9 @@ pub struct ReplayArgs {
     /// Treat warnings, such as broken advice (SHOULD), as violations.
     #[arg(long)]
     pub strict: bool,
+    /// Number of threads; by default one for each processor. The results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
     /// Assume these settings of the controller, separated by commas.
     ///
     /// Keys: pod-failure-backoff=10s, pod-failure-backoff-max=10m, max-uncounted-pods=500, and feature gates:
@@ -81,6 +95,17 @@ pub struct ReplayArgs {
     /// Grant this difference between the clocks of two clusters, such as 30s. By default 5s.
     #[arg(long, value_name = "DURATION", value_parser = skew)]
     pub skew: Option<i64>,
+    /// Stop reading once this much memory is used, such as 512MB or 4GB. The rest is not judged, and the exit code is 3.
+    ///
+    /// By default three quarters of the memory that is available at the start.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
+    /// Stop reading after this time, such as 10m. The rest is not judged, and the exit code is 3.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = DEFAULT_BUDGET)]
+    pub budget: Duration,
+    /// Write a page about the traces to this file, too, as view does.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Form of the report. Schema: docs/reference/schemas/report.schema.json.
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub output: Format,
@@ -98,7 +123,8 @@ pub enum ManagerProfile {
 }
 
 impl ManagerProfile {
-    fn profile(self) -> Profile {
+    /// The profile of the judge.
+    pub fn profile(self) -> Profile {
         match self {
             ManagerProfile::Mirror => Profile::Mirror,
             ManagerProfile::Aggregate => Profile::Aggregate,
@@ -174,6 +200,8 @@ Examples:
   jobcheck replay -n shop --since 30m audit.log
                                            the last half hour of a namespace
   jobcheck replay -o junit audit.log > junit.xml
+  jobcheck replay --cluster manager=audit.log --cluster worker=worker.log
+                                           the copies of dispatched Jobs, too
 
 How to record:
   kubectl get jobs -A -w --output-watch-events -o json > jobs.jsonl
@@ -193,7 +221,8 @@ Exit codes:
   2  wrong usage, or an unreadable input; the message names file and line, and
      the readable part is still judged
   3  inconclusive: nothing to judge, a gap, a level of recording that shows too
-     little, a premise that was never met, or a filter that fits no Job
+     little, a premise that was never met, a filter that fits no Job, or the
+     limit of --max-memory or --budget
   4  the output cannot be written
   5  internal error: please report it
 Several traces have the first exit code that occurs in 5, 4, 2, 1, 3, 0.";
@@ -252,8 +281,8 @@ impl ReplayArgs {
         self.explain.as_deref().filter(|_| matches!(explain, Explain::Job(_)) && !is_there)
     }
 
-    /// The settings of the judge.
-    pub fn judging(&self) -> Judging {
+    /// The settings of the judge, which ends its reading once `stop` is true.
+    pub fn judging(&self, stop: Arc<AtomicBool>) -> Judging {
         Judging {
             kubernetes: self.kubernetes,
             assume: self.assume.clone(),
@@ -265,14 +294,18 @@ impl ReplayArgs {
             restarted: self.restarted.clone(),
             profile: self.profile.map(ManagerProfile::profile),
             skew: self.skew,
-            keeps_story: self.explain.is_some() || self.output != Format::Text,
+            keeps_story: self.explain.is_some() || self.output != Format::Text || self.html.is_some(),
             strict: self.strict,
             allow_known: self.allow_known,
+            threads: NonZero::new(self.threads.unwrap_or_else(processors)),
+            finished_at_hand: None,
+            stop,
         }
     }
 }
 
-fn job(text: &str) -> Result<String, String> {
+/// Parses the value of `--job`.
+pub fn job(text: &str) -> Result<String, String> {
     let parts: Vec<&str> = text.split('/').collect();
     if parts.len() > 2 || parts.iter().any(|part| part.is_empty()) {
         return Err("expected NAMESPACE/NAME or NAME".to_owned());
@@ -296,7 +329,8 @@ fn skew(text: &str) -> Result<i64, String> {
     seconds.ok_or_else(|| "expected a duration such as 30s".to_owned())
 }
 
-fn actor(text: &str) -> Result<(Role, String), String> {
+/// Parses the value of `--actor`.
+pub fn actor(text: &str) -> Result<(Role, String), String> {
     let roles = || Role::NAMES.map(|(name, _)| name).join(", ");
     let (role, user) =
         text.split_once('=').ok_or_else(|| format!("expected ROLE=USER; roles: {}", roles()))?;

@@ -4,6 +4,7 @@ use jobcheck_judge::report::{Exit, Finding, JobReport, ReplayReport, TraceReport
 use jobcheck_judge::validate;
 
 use crate::junit::{Case, Outcome, Problem, Report, Suite};
+use crate::text::clean;
 
 /// The report as XML.
 pub fn render(report: &ReplayReport) -> String {
@@ -45,7 +46,7 @@ fn case(job: &JobReport) -> Case {
     if is_excused {
         properties.push(("excused", "by --allow-known".to_owned()));
     }
-    let warnings: Vec<&str> = job.warnings.iter().map(|warning| &*warning.text).collect();
+    let warnings: Vec<String> = job.warnings.iter().map(|warning| clean(&warning.text)).collect();
     Case {
         name: job.job.clone(),
         class: Some(format!("jobcheck.{}", job.profile)),
@@ -112,5 +113,5 @@ fn description(finding: &Finding) -> String {
     lines.extend(finding.help.iter().cloned());
     lines.extend(finding.next.iter().map(|command| format!("next: {command}")));
     lines.push(format!("page: {}", finding.page));
-    lines.join("\n")
+    lines.iter().map(|line| clean(line)).collect::<Vec<_>>().join("\n")
 }

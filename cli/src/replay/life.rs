@@ -4,8 +4,9 @@ use jobcheck_judge::report::{JobReport, Life, Line, PodFate};
 
 use super::clock::{date, time};
 use super::text::Style;
-use crate::output::{clean, count};
+use crate::output::count;
 use crate::styles::{BOLD, DIM};
+use crate::text::{clean, short};
 
 /// The number of events, and of pods, that are shown without `-v` and `--explain=all`.
 const FEW: usize = 60;
@@ -25,7 +26,7 @@ fn events(life: &Life, few: usize, with_files: bool) -> String {
     let day = first.map(|date| format!(" (UTC, from {date} on)")).unwrap_or_default();
     let mut out = format!("    {BOLD}its life{BOLD:#}{day}\n");
     for event in life.events.iter().take(few) {
-        out.push_str(&format!("      {}  {}\n", at(event, with_files), clean(&event.text)));
+        out.push_str(&format!("      {}  {}\n", at(event, with_files), short(&event.text)));
     }
     let more = life.events.len().saturating_sub(few);
     if more > 0 {

@@ -2,24 +2,51 @@
 
 mod args;
 mod clock;
+mod clusters;
 mod fold;
 mod ids;
 mod junit;
 mod life;
+mod limit;
 mod progress;
 mod text;
 mod violation;
 
 use std::io::IsTerminal;
 
-use jobcheck_judge::replay::{consistent, group, judge};
-use jobcheck_judge::report::Exit;
+use jobcheck_judge::replay::{ShowProgress, consistent, group_until, judge, judge_clusters};
+use jobcheck_judge::report::{Exit, ReplayReport};
 
-pub use self::args::ReplayArgs;
-use self::progress::Progress;
+pub use self::args::{Group, ManagerProfile, ReplayArgs, actor, job};
+pub use self::clusters::{ClusterFile, cluster_file, clusters};
+pub use self::limit::Limit;
+pub use self::progress::Progress;
 use crate::format::Format;
 use crate::global::Global;
-use crate::output;
+use crate::save::can_write;
+use crate::view::{self, Traces};
+use crate::{memory, output};
+
+fn judged(
+    args: &ReplayArgs,
+    limit: &mut Limit,
+    progress: &Progress,
+) -> Result<(Traces, ReplayReport), String> {
+    let judging = args.judging(limit.stop());
+    let show: ShowProgress<'_> = &mut |read, total| {
+        progress.show(read, total);
+        limit.look(read, total);
+    };
+    if args.cluster.is_empty() {
+        let inputs = if args.html.is_some() { Traces::kept(args.inputs())? } else { args.inputs() };
+        let traces = group_until(inputs, args.group.into(), &judging.stop, show);
+        let report = judge(&traces, &judging, show);
+        return Ok((Traces::unrelated(traces), report));
+    }
+    let clusters = clusters(&args.cluster, &judging.stop, show)?;
+    let report = judge_clusters(&clusters, &judging, show);
+    Ok((Traces::of_clusters(&clusters), report))
+}
 
 /// Judges the traces, and prints the report. Returns the exit code.
 pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
@@ -27,26 +54,38 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         output::error(format!("--assume: {message}"));
         return Exit::Unreadable;
     }
+    if args.html.as_deref().is_some_and(|file| !can_write(file)) {
+        return Exit::Environment;
+    }
     if !global.quiet && std::io::stderr().is_terminal() {
         args.pipes().for_each(|file| {
-            output::note(format!("{} is a pipe; reading it waits for a writer", output::clean(&file)));
+            output::note(format!("{} is a pipe; reading it waits for a writer", file));
         });
     }
     let progress = Progress::new(!global.quiet);
-    let show = &mut |read, total| progress.show(read, total);
-    let traces = group(args.inputs(), args.group.into(), show);
-    let report = judge(&traces, &args.judging(), show);
+    let mut limit = Limit::new(memory::limit(args.max_memory), args.budget);
+    let judged = judged(args, &mut limit, &progress);
     progress.finish();
+    let (traces, report) = match judged {
+        Ok((traces, report)) => (traces, limit.doubted(report)),
+        Err(message) => {
+            output::error(message);
+            return Exit::Unreadable;
+        }
+    };
     for error in &report.errors {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        output::error(format!("{}{line}: {}", output::clean(&error.file), output::clean(&error.message)));
+        output::error(format!("{}{line}: {}", error.file, error.message));
     }
     if let Some(job) = args.unexplained(&report) {
-        output::note(format!("--explain={} fits no Job of the report", output::clean(job)));
+        output::note(format!("--explain={} fits no Job of the report", job));
     }
+    let is_written =
+        args.html.as_deref().is_none_or(|file| view::write(file, &traces.page(&report, view::STEPS)));
+    let exit = if is_written { report.exit_code } else { Exit::Environment };
     let rendered = match args.output {
         Format::Junit => Ok(junit::render(&report)),
         other => other.render(|| text::render(&report, text::Style::new(args, global)), || &report),
     };
-    output::print_report(rendered, args.output, report.exit_code)
+    output::print_report(rendered, args.output, exit)
 }

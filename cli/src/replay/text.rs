@@ -12,8 +12,9 @@ use super::ids;
 use super::life;
 use super::violation;
 use crate::global::Global;
-use crate::output::{clean, count};
+use crate::output::count;
 use crate::styles::{BAD, BOLD, DIM, OPEN};
+use crate::text::clean;
 
 /// The number of Jobs up to which all of them are shown without `-v`, those that conform included.
 const FEW_JOBS: usize = 20;
@@ -29,6 +30,8 @@ pub struct Style {
     pub(super) verbose: bool,
     quiet: bool,
     allow_known: bool,
+    /// The Jobs of a manager were compared with their copies.
+    has_workers: bool,
 }
 
 impl Style {
@@ -39,6 +42,7 @@ impl Style {
             verbose: global.verbose,
             quiet: global.quiet,
             allow_known: args.allow_known,
+            has_workers: !args.cluster.is_empty(),
         }
     }
 
@@ -344,10 +348,19 @@ impl Text {
     fn mirrors(&mut self, report: &ReplayReport) {
         let mirrors = report.jobs.iter().filter(|job| !job.profile.starts_with("executor")).count();
         if mirrors > 0 {
+            let place = if self.style.has_workers { "beside their copies" } else { "on this cluster alone" };
             self.line(&format!(
-                "{:<12}  {}: judged by family MR on this cluster alone, and not by the rules about pods (docs/reference/managers.md)",
+                "{:<12}  {}: judged by family MR {place}, and not by the rules about pods (docs/reference/managers.md)",
                 "mirrors",
                 count(mirrors, "Job")
+            ));
+        }
+        let aggregates = report.jobs.iter().filter(|job| job.profile.starts_with("aggregate")).count();
+        if aggregates > 0 {
+            self.line(&format!(
+                "{:<12}  {}: judged as mirrors; MR-30 to MR-33 need the clusters of the members, and are not judged",
+                "aggregates",
+                count(aggregates, "Job")
             ));
         }
     }

@@ -4,8 +4,9 @@ use jobcheck_judge::report::{Finding, JobReport, Line, View};
 
 use super::clock::{date, time};
 use super::text::Style;
-use crate::output::{clean, count};
+use crate::output::count;
 use crate::styles::{BAD, DIM};
+use crate::text::{clean, short};
 
 /// The number of lines of an explanation that are shown without `-v` and `--explain=all`.
 const LINES_EXPLAINED: usize = 60;
@@ -20,10 +21,10 @@ pub fn block(finding: &Finding, job: &JobReport, is_first: bool, style: &Style) 
     block.line(&headline(finding));
     block.evidence(finding, style);
     if is_first {
-        block.rows("result", job.contradictions.iter().map(|it| clean(it)));
+        block.rows("result", job.contradictions.iter().map(|it| short(it)));
     }
-    block.rows("help", finding.help.iter().map(|it| clean(it)));
-    block.rows("next", finding.next.iter().map(|it| clean(it)));
+    block.rows("help", finding.help.iter().map(|it| short(it)));
+    block.rows("next", finding.next.iter().map(|it| short(it)));
     block.row("page", &finding.page);
     if let Some(id) = finding.known.or(finding.requirement) {
         block.row("more", &format!("jobcheck rule {id}"));
@@ -100,10 +101,10 @@ impl Block {
     }
 
     fn evidence(&mut self, finding: &Finding, style: &Style) {
-        self.row("write", &clean(&finding.difference.write));
-        self.row("what", &clean(&finding.difference.what));
-        self.row("expected", &clean(&finding.difference.expected));
-        self.row("found", &clean(&finding.difference.found));
+        self.row("write", &short(&finding.difference.write));
+        self.row("what", &short(&finding.difference.what));
+        self.row("expected", &short(&finding.difference.expected));
+        self.row("found", &short(&finding.difference.found));
         let place = at(finding.place.file.as_deref(), finding.place.line);
         let when = time(finding.place.time.as_deref()).zip(date(finding.place.time.as_deref()));
         let when = when.map(|(time, date)| format!(", at {time} UTC on {date}")).unwrap_or_default();
@@ -141,12 +142,12 @@ fn explanation(finding: &Finding) -> Vec<String> {
         lines.push(format!("      {DIM}before it{DIM:#}"));
     }
     for line in &finding.evidence.story {
-        lines.push(format!("        {}{}", nearby(line, finding), clean(&line.text)));
+        lines.push(format!("        {}{}", nearby(line, finding), short(&line.text)));
     }
     if !finding.evidence.world.is_empty() {
         lines.push(format!("      {DIM}the state before it{DIM:#}"));
     }
-    lines.extend(finding.evidence.world.iter().map(|line| format!("        {}", clean(line))));
+    lines.extend(finding.evidence.world.iter().map(|line| format!("        {}", short(line))));
     if !finding.evidence.views.is_empty() {
         lines.push(format!("      {DIM}no view of the caches allows it; the closest ones{DIM:#}"));
     }
@@ -164,9 +165,9 @@ fn view(view: &View) -> Vec<String> {
         format!(
             "          {}  {}: expected {}, found {}",
             guard.requirement,
-            clean(&guard.what),
-            clean(&guard.expected),
-            clean(&guard.found)
+            short(&guard.what),
+            short(&guard.expected),
+            short(&guard.found)
         )
     });
     [head].into_iter().chain(guards).collect()

@@ -55,6 +55,7 @@ fn one(rule: &Rule) -> OneRule {
         Judged::View => ("view", None),
         Judged::Audit => ("audit", None),
         Judged::Pending => ("pending", None),
+        Judged::Clusters => ("clusters", None),
         Judged::Explored(reason) => ("explored", Some(reason)),
         Judged::Not(reason) => ("notJudged", Some(reason)),
     };

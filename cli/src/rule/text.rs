@@ -178,6 +178,7 @@ pub fn decided(entry: &Requirement) -> String {
         Judged::View => "from what some possible state of the caches showed".to_owned(),
         Judged::Audit => "from actors, requests or refusals, which a watch does not show".to_owned(),
         Judged::Pending => "from what is still outstanding when a trace ends".to_owned(),
+        Judged::Clusters => "from the traces of the manager and of its workers (--cluster)".to_owned(),
         Judged::Explored(reason) => format!("by exploration and tests alone: {reason}"),
         Judged::Not(reason) => format!("not by jobcheck: {reason}"),
     }

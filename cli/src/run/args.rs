@@ -51,10 +51,14 @@ pub struct RunArgs {
     /// On model: stop the search of a scenario after this many states.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub max_states: usize,
-    /// On model: stop after this time, such as 90s or 10m. Scenarios that are left then are not finished.
+    /// On model and sim: stop after this time, such as 90s or 10m. Scenarios that are left then are not finished.
+    ///
+    /// By default one hour.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
-    /// On model: stop the search of a scenario once this much memory is used, such as 512MB or 4GB.
+    /// On model and sim: stop a scenario once this much memory is used, such as 512MB or 4GB.
+    ///
+    /// By default three quarters of the memory that is available at the start.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
     /// Write native traces for `jobcheck replay` to this directory.
@@ -92,8 +96,11 @@ impl RunArgs {
         let repeated = (1..self.targets.len()).find(|it| self.targets[..*it].contains(&self.targets[*it]));
         let has_model = self.targets.contains(&Target::Model);
         let real = self.targets.iter().find(|target| target.is_real());
-        if (self.budget.is_some() || self.max_memory.is_some()) && !has_model {
-            return Some("--budget and --max-memory work on the target model only".to_owned());
+        if self.targets.iter().all(|target| target.is_real()) {
+            let given = [("--max-memory", self.max_memory.is_some()), ("--budget", self.budget.is_some())];
+            if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
+                return Some(format!("{flag} works on the targets model and sim only"));
+            }
         }
         if let Some(repeated) = repeated {
             return Some(format!("the target {} is given twice", self.targets[repeated].name()));
@@ -185,7 +192,11 @@ mod tests {
         assert!(objection(&[Target::External], |_| {}).contains("needs --managed-by"));
         let budget = |args: &mut RunArgs| args.budget = Some(Duration::from_secs(1));
         assert_eq!(objection(&[Target::Sim, Target::Model], budget), "");
-        assert!(objection(&[Target::Sim], budget).contains("target model only"));
+        assert_eq!(objection(&[Target::Sim], budget), "");
+        assert!(objection(&[Target::Live], budget).contains("model and sim only"));
+        let memory = |args: &mut RunArgs| args.max_memory = Some(1);
+        assert_eq!(objection(&[Target::Sim], memory), "");
+        assert!(objection(&[Target::Live], memory).contains("model and sim only"));
         let value = |args: &mut RunArgs| args.connection.managed_by = Some("example.com/x".to_owned());
         assert!(objection(&[Target::External], value).contains("needs --cluster, "));
         assert!(objection(&[Target::Sim], value).contains("give --target"));

@@ -110,7 +110,7 @@ impl Part<'_> {
         let runs = tokio::select! {
             runs = &mut runs => runs,
             error = real_cluster::lost(cluster.own.as_mut()) => {
-                output::error(&error);
+                output::error_lines(&error);
                 halt.cancel();
                 runs.await
             }

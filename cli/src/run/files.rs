@@ -93,7 +93,7 @@ fn directory(path: &Path) -> Result<Vec<PathBuf>, InputProblem> {
 }
 
 fn text_of(file: &Path) -> Result<Source, InputProblem> {
-    let name = file.display().to_string();
+    let name = file.to_string_lossy().into_owned();
     let unreadable = |error: std::io::Error| InputProblem::unreadable(file, &error);
     let text = if name == "-" {
         beginning(std::io::stdin().lock())

@@ -9,6 +9,7 @@ use jobcheck_spec::Req;
 use super::args::RunArgs;
 use super::report::{Report, Run};
 use crate::junit::{self, Case, Outcome, Problem, Suite};
+use crate::text::clean;
 
 /// The report as XML.
 pub fn render(report: &Report, args: &RunArgs) -> String {
@@ -54,7 +55,7 @@ fn outcome(run: &Run) -> Outcome {
             let steps = found.map(|(model, found)| narrative::lines(&model.scope, &found.path));
             let mut detail = String::new();
             for line in steps.unwrap_or_default() {
-                let _ = writeln!(detail, "{} {}", line.who, line.what);
+                let _ = writeln!(detail, "{} {}", line.who, clean(&line.what));
             }
             Outcome::Failed(Problem {
                 kind: run.requirement().map_or("expectation", Req::id).to_owned(),

@@ -24,6 +24,7 @@ use jobcheck_explorer::check::{Bounds, Cut, Outcome};
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::report::Exit;
 use jobcheck_scenario::{Scenario, model};
+use jobcheck_traces::format_duration;
 
 pub use self::args::RunArgs;
 use self::report::{Execution, InputProblem, Report, Run, SimFailure, SimRun};
@@ -34,7 +35,8 @@ use crate::interrupt::Interrupt;
 #[cfg(feature = "cluster")]
 use crate::real_cluster::Session;
 use crate::save::Saved;
-use crate::{check, output};
+use crate::text::{Text, clean};
+use crate::{check, memory, output};
 
 /// A scenario with its file, or its name in the library.
 type Named = (String, Arc<Scenario>);
@@ -51,7 +53,7 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
     }
     let report = run_all(args, global, None);
     for problem in &report.problems {
-        output::error(output::clean(&problem.message()));
+        output::error(problem.message());
     }
     let rendered = match args.output {
         Format::Junit => Ok(junit::render(&report, args)),
@@ -66,17 +68,19 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
 
 /// Prints the name and the subject of each scenario.
 fn list(args: &RunArgs) -> Exit {
-    let (mut text, mut exit) = (String::new(), Exit::Conforms);
+    let (mut text, mut exit) = (Text::default(), Exit::Conforms);
     for source in files::collect(&args.scenarios) {
         match source.and_then(|source| Ok((source.read()?, source.name))) {
-            Ok((scenario, name)) => text.push_str(&format!("{name:<30}  {}\n", scenario.about)),
+            Ok((scenario, name)) => {
+                let _ = writeln!(text, "{:<30}  {}", clean(&name), clean(&scenario.about));
+            }
             Err(problem) => {
-                output::error(output::clean(&problem.message()));
+                output::error(problem.message());
                 exit = Exit::Unreadable;
             }
         }
     }
-    output::print_text(&text, exit)
+    output::print_text(&text.finish(), exit)
 }
 
 /// The results of scenarios on sim.
@@ -213,17 +217,46 @@ fn run_with_clusters(args: &RunArgs, global: &Global, scenarios: &[Named], repor
     }
 }
 
+/// The limits of all scenarios on a target.
+struct Limits<'a> {
+    budget: Duration,
+    end: Option<Instant>,
+    max_memory: Option<u64>,
+    interrupt: &'a Interrupt,
+}
+
+impl Limits<'_> {
+    fn new<'a>(args: &RunArgs, interrupt: &'a Interrupt) -> Limits<'a> {
+        let budget = args.budget.unwrap_or(BUDGET);
+        let end = Instant::now().checked_add(budget);
+        Limits { budget, end, max_memory: memory::limit(args.max_memory), interrupt }
+    }
+
+    /// The reason why no further run begins.
+    fn reached(&self) -> Option<String> {
+        if self.interrupt.is_set() {
+            return Some("interrupted".to_owned());
+        }
+        if self.end.is_some_and(|end| Instant::now() >= end) {
+            return Some(format!("the time of --budget ({}) ended", format_duration(self.budget)));
+        }
+        let most = self.max_memory.filter(|most| memory::used().is_some_and(|used| used > *most))?;
+        Some(format!("the limit of {} MB of --max-memory was reached", most / 1_000_000))
+    }
+}
+
+/// The time of `--budget` if it is not given.
+const BUDGET: Duration = Duration::from_secs(3600);
+
 /// Runs scenarios in this process.
 fn run_here(target: Target, scenarios: &[Named], args: &RunArgs, interrupt: &Interrupt, report: &mut Report) {
-    let end = args.budget.map(|budget| Instant::now() + budget);
+    let limits = Limits::new(args, interrupt);
     for (file, scenario) in scenarios {
         let begun = Instant::now();
         let execution = match target {
             _ if interrupt.is_set() => Ok(Execution::NotRun("interrupted".to_owned())),
-            Target::Model => explore(file, scenario, args, end, interrupt),
-            _ => simulate(scenario, args, interrupt).map_err(|why| {
-                InputProblem::whole(Path::new(file), &format!("the API server refuses a Job: {why}"))
-            }),
+            Target::Model => explore(file, scenario, args, &limits),
+            _ => simulate(file, scenario, args, &limits),
         };
         let (file, scenario) = (file.clone(), Arc::clone(scenario));
         match execution {
@@ -240,29 +273,36 @@ fn explore(
     file: &str,
     scenario: &Scenario,
     args: &RunArgs,
-    end: Option<Instant>,
-    interrupt: &Interrupt,
+    limits: &Limits<'_>,
 ) -> Result<Execution, InputProblem> {
-    let limits = check::measured(1, &interrupt.or_after(end));
-    let limits = Bounds { max_states: Some(args.max_states), max_memory: args.max_memory, ..limits };
-    let run = model::run(scenario, args.mutant, &limits).map_err(|error| InputProblem::of(file, &error))?;
+    let bounds = check::measured(1, &limits.interrupt.or_after(limits.end));
+    let bounds = Bounds { max_states: Some(args.max_states), max_memory: limits.max_memory, ..bounds };
+    let run = model::run(scenario, args.mutant, &bounds).map_err(|error| InputProblem::of(file, &error))?;
     let is_cut = matches!(run.exploration.outcome, Outcome::NotFinished(Cut::Time));
-    if is_cut && interrupt.is_set() {
+    if is_cut && limits.interrupt.is_set() {
         return Ok(Execution::NotRun("interrupted".to_owned()));
     }
     Ok(Execution::Model(Box::new(run)))
 }
 
 /// Runs a scenario on sim with one seed after the other, up to the first failure.
-fn simulate(scenario: &Scenario, args: &RunArgs, interrupt: &Interrupt) -> Result<Execution, String> {
+fn simulate(
+    file: &str,
+    scenario: &Scenario,
+    args: &RunArgs,
+    limits: &Limits<'_>,
+) -> Result<Execution, InputProblem> {
+    scenario.check_size().map_err(|error| InputProblem::of(file, &error))?;
     let mut run = SimRun { runs: 0, requests: 0, rests: Vec::new(), failure: None };
     let mutations = Mutations::of(args.mutant.map_or(&[], |mutant| mutant.mutations));
     let rules = args.kubernetes.unwrap_or_default().rules();
     for seed in (args.seed..).take(usize::try_from(args.runs).unwrap_or(usize::MAX)) {
-        if interrupt.is_set() {
-            return Ok(Execution::NotRun(format!("interrupted after {}", output::count(run.runs, "run"))));
+        if let Some(why) = limits.reached() {
+            return Ok(Execution::NotRun(format!("{why} after {}", output::count(run.runs, "run"))));
         }
-        let outcome = jobcheck_sim::run_on(rules, scenario, seed, &mutations)?;
+        let outcome = jobcheck_sim::run_on(rules, scenario, seed, &mutations).map_err(|why| {
+            InputProblem::whole(Path::new(file), &format!("the API server refuses a Job: {why}"))
+        })?;
         run.runs += 1;
         run.requests += outcome.requests;
         if run.runs == 1 {

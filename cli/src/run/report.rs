@@ -317,7 +317,7 @@ impl InputProblem {
 
     /// An error of a whole file.
     pub fn whole(file: &Path, message: &str) -> InputProblem {
-        let (file, message) = (file.display().to_string(), message.to_owned());
+        let (file, message) = (file.to_string_lossy().into_owned(), message.to_owned());
         InputProblem { file, line: None, column: None, message }
     }
 

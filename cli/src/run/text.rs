@@ -1,7 +1,5 @@
 //! The report for people. Its text may change; the JSON report is stable.
 
-use std::fmt::Write;
-
 use jobcheck_explorer::narrative::Narrative;
 use jobcheck_judge::report::{Exit, with_aliases};
 use jobcheck_scenario::Expected;
@@ -15,14 +13,15 @@ use crate::check;
 use crate::global::Global;
 use crate::output::count as counted;
 use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
+use crate::text::{Text, clean, quoted};
 
 /// The report.
 pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {
-    let mut out = String::new();
+    let mut out = Text::default();
     for (number, target) in args.targets.iter().enumerate() {
         if !global.quiet && report.on(*target).next().is_some() {
             if number > 0 {
-                out.push('\n');
+                let _ = writeln!(out);
             }
             table(*target, report, &mut out);
         }
@@ -34,10 +33,10 @@ pub fn render(report: &Report, args: &RunArgs, global: &Global) -> String {
         side_by_side(report, args, &mut out);
     }
     summary(report, args, &mut out);
-    out
+    out.finish()
 }
 
-fn table(target: Target, report: &Report, out: &mut String) {
+fn table(target: Target, report: &Report, out: &mut Text) {
     let (first, second) = match target {
         Target::Model => ("states", "depth"),
         Target::Sim => ("requests", "runs"),
@@ -52,7 +51,7 @@ fn table(target: Target, report: &Report, out: &mut String) {
     report.on(target).for_each(|run| row(run, out));
 }
 
-fn row(run: &Run, out: &mut String) {
+fn row(run: &Run, out: &mut Text) {
     let paint = paint(run);
     let (size, depth, bound) = match &run.execution {
         Execution::Model(model) => {
@@ -70,7 +69,7 @@ fn row(run: &Run, out: &mut String) {
         run.scenario.name,
         run.elapsed.as_secs_f64(),
         run.word(),
-        run.scenario.about
+        clean(&run.scenario.about)
     );
 }
 
@@ -83,7 +82,7 @@ fn paint(run: &Run) -> anstyle::Style {
 }
 
 /// The evidence for a result that does not hold.
-fn evidence(run: &Run, args: &RunArgs, out: &mut String) {
+fn evidence(run: &Run, args: &RunArgs, out: &mut Text) {
     match &run.execution {
         Execution::Model(model) => model_evidence(run, model, out),
         Execution::Sim(sim) => sim_evidence(run, sim, args, out),
@@ -96,51 +95,61 @@ fn evidence(run: &Run, args: &RunArgs, out: &mut String) {
     }
 }
 
-fn model_evidence(run: &Run, model: &ModelRun, out: &mut String) {
+fn model_evidence(run: &Run, model: &ModelRun, out: &mut Text) {
     if let Some(limit) = run.limit() {
-        let _ = writeln!(out, "\n{OPEN}{}: not finished{OPEN:#}: a limit was reached: {limit}", run.file);
+        let _ =
+            writeln!(out, "\n{OPEN}{}: not finished{OPEN:#}: a limit was reached: {limit}", clean(&run.file));
     }
     let Some(found) = model.found() else { return };
     let req = model.requirement.map_or(String::new(), |req| format!("{req} "));
-    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", run.file, found.property, found.why);
+    let _ =
+        writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}: {}", clean(&run.file), found.property, clean(&found.why));
     check::narrative(&Narrative::of(&model.scope, found, model.requirement), out);
 }
 
-fn sim_evidence(run: &Run, sim: &SimRun, args: &RunArgs, out: &mut String) {
+fn sim_evidence(run: &Run, sim: &SimRun, args: &RunArgs, out: &mut Text) {
     let Some(failure) = &sim.failure else { return };
     let req = failure.requirement.map_or(String::new(), |req| format!("{req} "));
     let seed = failure.outcome.seed;
-    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}", run.file, failure.why);
+    let _ = writeln!(out, "\n{BAD}{}: {req}{}{BAD:#}", clean(&run.file), clean(&failure.why));
     let defect = args.mutant.map(|mutant| format!(" --mutant {}", mutant.id)).unwrap_or_default();
     let version = args.kubernetes.map(|it| format!(" --kubernetes {it}")).unwrap_or_default();
-    let again =
-        format!("jobcheck run --target sim{version} --runs 1 --seed {seed}{defect} --save DIR {}", run.file);
+    let again = format!(
+        "jobcheck run --target sim{version} --runs 1 --seed {seed}{defect} --save DIR {}",
+        quoted(&run.file)
+    );
     // A trace does not hold the expectations of its scenario, so that replay cannot explain a broken one.
     let then = if failure.requirement.is_some() { ", then jobcheck replay --explain" } else { "" };
     let _ = writeln!(out, "  again: {again}{then}");
 }
 
-fn cluster_evidence(run: &Run, it: &ClusterRun, out: &mut String) {
+fn cluster_evidence(run: &Run, it: &ClusterRun, out: &mut Text) {
     if run.result() == "deviates" {
         return;
     }
     if let (Some(Expected::Missing(_)), Some(why)) = (run.expected(), run.why()) {
-        let _ = writeln!(out, "\n{OPEN}{} on {}: {why}{OPEN:#}", run.file, run.target.name());
+        let _ =
+            writeln!(out, "\n{OPEN}{} on {}: {}{OPEN:#}", clean(&run.file), run.target.name(), clean(&why));
     }
     let Some(found) = &it.found else { return };
     let req = found.requirement.map_or(String::new(), |req| format!("{req} "));
     let known = found.known.map_or(String::new(), |it| format!("KNOWN {}, ", with_aliases(it)));
     let (paint, target) = (paint(run), run.target.name());
     let line = found.line.map(|line| format!(" (line {line} of the recording)")).unwrap_or_default();
-    let _ = writeln!(out, "\n{paint}{} on {target}: {known}{req}{}{line}{paint:#}", run.file, found.why);
+    let _ = writeln!(
+        out,
+        "\n{paint}{} on {target}: {known}{req}{}{line}{paint:#}",
+        clean(&run.file),
+        clean(&found.why)
+    );
     // A violation often is the reason why an expectation was not met.
     if let (Some(unmet), true) = (&it.unmet, found.requirement.is_some()) {
-        let _ = writeln!(out, "  {unmet}");
+        let _ = writeln!(out, "  {}", clean(unmet));
     }
 }
 
 /// The errors, each with the number of its scenarios: an error of the cluster concerns all of them.
-fn failed(report: &Report, out: &mut String) {
+fn failed(report: &Report, out: &mut Text) {
     let mut errors: Vec<((&str, &str), Vec<&str>)> = Vec::new();
     for run in &report.runs {
         let Execution::Failed { why, .. } = &run.execution else { continue };
@@ -152,12 +161,18 @@ fn failed(report: &Report, out: &mut String) {
     }
     for ((target, why), files) in errors {
         let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
-        let _ = writeln!(out, "\n{BAD}{}{more} on {target}: {why}{BAD:#}", files[0]);
+        // An error of a cluster quotes the end of a log.
+        let (first, rest) = why.split_once('\n').unwrap_or((why, ""));
+        let (file, first) = (clean(files[0]), clean(first));
+        let _ = writeln!(out, "\n{BAD}{file}{more} on {target}: {first}{BAD:#}");
+        for line in rest.lines() {
+            let _ = writeln!(out, "  {}", clean(line));
+        }
     }
 }
 
 /// The scenarios that were not run, with the reasons.
-fn not_run(report: &Report, out: &mut String) {
+fn not_run(report: &Report, out: &mut Text) {
     let mut is_first = true;
     for run in &report.runs {
         let Execution::NotRun(why) = &run.execution else { continue };
@@ -165,12 +180,13 @@ fn not_run(report: &Report, out: &mut String) {
             let _ = writeln!(out, "\n{BOLD}not run{BOLD:#}");
             is_first = false;
         }
-        let _ = writeln!(out, "{:<8} {:<24}  {DIM}{why}{DIM:#}", run.target.name(), run.scenario.name);
+        let _ =
+            writeln!(out, "{:<8} {:<24}  {DIM}{}{DIM:#}", run.target.name(), run.scenario.name, clean(why));
     }
 }
 
 /// The targets side by side.
-fn side_by_side(report: &Report, args: &RunArgs, out: &mut String) {
+fn side_by_side(report: &Report, args: &RunArgs, out: &mut Text) {
     let names: String = args.targets.iter().map(|target| format!(" {:<12}", target.name())).collect();
     let _ = writeln!(out, "\n{BOLD}{:<24}{names} first difference{BOLD:#}", "compared");
     for it in compare(report) {
@@ -185,9 +201,9 @@ fn side_by_side(report: &Report, args: &RunArgs, out: &mut String) {
     }
 }
 
-fn summary(report: &Report, args: &RunArgs, out: &mut String) {
+fn summary(report: &Report, args: &RunArgs, out: &mut Text) {
     if args.targets.len() > 1 || args.targets.iter().any(|target| target.is_real()) {
-        out.push('\n');
+        let _ = writeln!(out);
     }
     let defect = args.mutant.map(|mutant| format!(" with the defect {}", mutant.id)).unwrap_or_default();
     for (number, target) in args.targets.iter().enumerate() {
@@ -214,11 +230,13 @@ fn summary(report: &Report, args: &RunArgs, out: &mut String) {
                 let _ = write!(out, ", {paint}{count} {what}{paint:#}");
             }
         }
-        out.push_str(if number + 1 < args.targets.len() { "\n" } else { "; " });
+        let _ = if number + 1 < args.targets.len() { writeln!(out) } else { write!(out, "; ") };
     }
     let not_run: Vec<&str> = others(args).into_iter().map(Target::name).collect();
     match not_run.as_slice() {
-        [] => out.push_str("run on every target\n"),
+        [] => {
+            let _ = writeln!(out, "run on every target");
+        }
         targets => {
             let _ = writeln!(out, "not run on {}", targets.join(", "));
         }

@@ -39,6 +39,8 @@ The parts, none of which needs a cluster or a checkout:
                        specification and for the reference algorithm
   shipped controllers  the same for our own controllers; the specification
                        admits each of their writes
+  mirror protocol      the protocol for managers that write status alone, in
+                       the default scopes between two clusters
   scenarios            our controllers on the embedded API server, with
                        different orders of events
   recordings           traces of the built-in controller conform

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::Part;
 use crate::interrupt::Interrupt;
 use crate::library;
+use crate::text::of_path;
 
 /// A trace with its path.
 struct Trace {
@@ -102,15 +103,16 @@ fn traces(directory: Option<&Path>, folder: &str) -> Result<Vec<Trace>, String> 
         return Ok(library::traces(folder).map(of_entry).collect());
     };
     let directory = directory.join(folder);
-    let unreadable = |error: std::io::Error| format!("{} cannot be read: {error}", directory.display());
+    let unreadable = |error: std::io::Error| format!("{} cannot be read: {error}", of_path(&directory));
     let entries = std::fs::read_dir(&directory).map_err(unreadable)?;
     let files = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
     let mut files: Vec<PathBuf> =
         files.map_err(unreadable)?.into_iter().filter(|path| path.is_file()).collect();
     files.sort();
     if files.is_empty() {
-        return Err(format!("there is no trace in {}", directory.display()));
+        return Err(format!("there is no trace in {}", of_path(&directory)));
     }
-    let of_file = |file: PathBuf| Trace { path: file.display().to_string(), input: Input::Path(file) };
+    let of_file =
+        |file: PathBuf| Trace { path: file.to_string_lossy().into_owned(), input: Input::Path(file) };
     Ok(files.into_iter().map(of_file).collect())
 }

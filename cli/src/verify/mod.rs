@@ -19,6 +19,7 @@ use crate::format::{self, Format};
 use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::output;
+use crate::text::of_path;
 
 /// The folder for counterexamples in the report folder.
 const COUNTEREXAMPLES: &str = "counterexamples";
@@ -117,7 +118,7 @@ fn all_parts<'a>(
     global: &'a Global,
     directory: &'a Path,
     interrupt: &'a Interrupt,
-) -> [Todo<'a>; 5] {
+) -> [Todo<'a>; 6] {
     let explored = move |name, subject| {
         let verify = move || of_scopes(name, subject, args, global, directory, interrupt);
         (name, Box::new(verify) as Box<dyn Fn() -> Part>)
@@ -125,6 +126,7 @@ fn all_parts<'a>(
     [
         explored("specification", Subject::All),
         explored("shipped controllers", Subject::Controller),
+        ("mirror protocol", Box::new(|| of_managers(args, global, interrupt))),
         ("scenarios", Box::new(|| of_scenarios(args, directory, interrupt))),
         ("recordings", Box::new(|| corpus::recordings(args.corpus.as_deref()))),
         ("invalid traces", Box::new(|| corpus::invalid(args.corpus.as_deref(), interrupt))),
@@ -139,7 +141,14 @@ fn of_scopes(
     directory: &Path,
     interrupt: &Interrupt,
 ) -> Part {
-    let quick = check::quick(subject, args.threads, directory, global, interrupt);
+    part_of(name, check::quick(subject, args.threads, directory, global, interrupt))
+}
+
+fn of_managers(args: &VerifyArgs, global: &Global, interrupt: &Interrupt) -> Part {
+    part_of("mirror protocol", check::quick_managers(args.threads, global, interrupt))
+}
+
+fn part_of(name: &'static str, quick: check::Quick) -> Part {
     let extent = format!("{} scopes, {} states", quick.scopes, quick.states);
     match serde_json::to_value(&quick.report) {
         Ok(report) => Part { name, extent, exit: quick.exit, problems: quick.problems, report: Some(report) },
@@ -158,7 +167,7 @@ fn of_scenarios(args: &VerifyArgs, directory: &Path, interrupt: &Interrupt) -> P
     if let Some(scenarios) = args.scenarios.as_ref().filter(|it| !it.is_dir()) {
         return Part::not_run(
             name,
-            format!("{} is not a directory: pass --scenarios DIR", scenarios.display()),
+            format!("{} is not a directory: pass --scenarios DIR", of_path(scenarios)),
         );
     }
     let scenarios: Option<PathBuf> = args.scenarios.clone();
@@ -189,10 +198,10 @@ fn whole(parts: &[Timed], exit: Exit, elapsed: Duration) -> VerifyReport<'_> {
 
 fn write(directory: &Path, parts: &[Timed], whole: &VerifyReport<'_>) -> anyhow::Result<()> {
     fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        .with_context(|| format!("cannot make the directory {}", of_path(directory)))?;
     let put = |name: &str, text: &str| {
         let file = directory.join(name);
-        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
+        fs::write(&file, text).with_context(|| format!("cannot write {}", of_path(&file)))
     };
     for Timed { part, .. } in parts {
         if let Some(report) = &part.report {

@@ -9,6 +9,7 @@ use jobcheck_judge::report::Exit;
 
 use super::Timed;
 use crate::styles::{BAD, BOLD, GOOD, OPEN};
+use crate::text::{clean, of_path};
 
 /// The number of problems of a part that are shown. The report has all.
 const MOST_SHOWN: usize = 5;
@@ -25,7 +26,7 @@ pub fn row(Timed { part, elapsed }: &Timed) -> String {
     let mut out =
         format!("{:<19}  {:<41} {seconds:>6.1}s  {paint}{result}{paint:#}\n", part.name, part.extent);
     for problem in part.problems.iter().take(MOST_SHOWN) {
-        let _ = writeln!(out, "  {paint}{}{paint:#}", crate::output::clean(problem));
+        let _ = writeln!(out, "  {paint}{}{paint:#}", clean(problem));
     }
     if part.problems.len() > MOST_SHOWN {
         let _ = writeln!(out, "  and {} more", part.problems.len() - MOST_SHOWN);
@@ -40,7 +41,7 @@ pub fn summary(exit: Exit, elapsed: Duration, directory: &Path) -> String {
         Exit::Inconclusive => (OPEN, "not every part was verified"),
         _ => (BAD, "not every part holds"),
     };
-    let (seconds, directory) = (elapsed.as_secs_f64(), directory.display());
+    let (seconds, directory) = (elapsed.as_secs_f64(), of_path(directory));
     format!("{paint}{result}{paint:#} in {seconds:.1} s; the report is in {directory}\n")
 }
 

@@ -41,7 +41,7 @@ pub fn run(args: &FuzzArgs, seed: u64, global: &Global) -> Exit {
         session.runtime.block_on(search.run(&mut tally))
     });
     if let Err(error) = done {
-        output::error(&error);
+        output::error_lines(&error);
         tally.errors.push((error.to_string(), real_cluster::exit_of(&error)));
     }
     let report = report::Report { tally: &tally, args, seed, elapsed: begun.elapsed() };

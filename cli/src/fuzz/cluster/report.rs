@@ -1,7 +1,6 @@
 //! The reports of random scenarios on a real control plane, for people and for programs.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::time::Duration;
 
 use jobcheck_judge::report::{API_VERSION, Exit, with_aliases};
@@ -12,6 +11,7 @@ use super::super::args::{Faults, FuzzArgs};
 use super::tally::{Ran, Tally};
 use super::verdict::Verdict;
 use crate::styles::{BAD, GOOD, OPEN};
+use crate::text::Text;
 
 /// The results of a search, and its arguments.
 pub struct Report<'a> {
@@ -133,7 +133,7 @@ impl Report<'_> {
 
     /// The report for people. Its text may change; the JSON report is stable.
     pub fn text(&self) -> String {
-        let (tally, mut out) = (self.tally, String::new());
+        let (tally, mut out) = (self.tally, Text::default());
         for ran in &tally.violating {
             let req = requirement(ran).map_or(String::new(), |req| format!("{req} "));
             let (again, of) = ran.again.unwrap_or_default();
@@ -156,10 +156,10 @@ impl Report<'_> {
             let _ = writeln!(out, "{OPEN}KNOWN {}{OPEN:#}: {count} runs", with_aliases(*id));
         }
         self.summary(&mut out);
-        out
+        out.finish()
     }
 
-    fn summary(&self, out: &mut String) {
+    fn summary(&self, out: &mut Text) {
         let (args, it) = (self.args, self.verdicts());
         let faults = if args.faults == Faults::All { "with faults" } else { "without faults" };
         let restarts = match (args.disturb.is_empty(), self.tally.restarts) {

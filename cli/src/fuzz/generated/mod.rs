@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use jobcheck_explorer::scope::Scope;
 use jobcheck_judge::report::Exit;
+use jobcheck_judge::threads::on_threads;
 use jobcheck_sim::paths::{Rig, Walked, scopes, walk};
 
 use super::args::FuzzArgs;
-use crate::check::on_threads;
 use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::output;

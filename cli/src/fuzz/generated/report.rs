@@ -1,7 +1,6 @@
 //! The reports of replayed paths, for people and for programs.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::narrative;
@@ -12,6 +11,7 @@ use serde::Serialize;
 use super::{Run, Tally};
 use crate::global::Global;
 use crate::styles::{BAD, BOLD, GOOD, OPEN};
+use crate::text::Text;
 
 /// The report for programs: docs/reference/schemas/generated.schema.json.
 #[derive(Serialize)]
@@ -124,7 +124,7 @@ fn lines(run: &Run) -> Vec<String> {
 
 /// The report for people. Its text may change; the JSON report is stable.
 pub fn text(tally: &Tally, mutant: Option<&Mutant>, global: &Global) -> String {
-    let mut out = String::new();
+    let mut out = Text::default();
     if !global.quiet {
         let _ = writeln!(
             out,
@@ -141,10 +141,10 @@ pub fn text(tally: &Tally, mutant: Option<&Mutant>, global: &Global) -> String {
         }
     }
     summary(tally, mutant, &mut out);
-    out
+    out.finish()
 }
 
-fn row(run: &Run, out: &mut String) {
+fn row(run: &Run, out: &mut Text) {
     let walked = &run.walked;
     let (paint, result) = match () {
         () if walked.difference.is_some() => (BAD, "differs"),
@@ -162,7 +162,7 @@ fn row(run: &Run, out: &mut String) {
     );
 }
 
-fn summary(tally: &Tally, mutant: Option<&Mutant>, out: &mut String) {
+fn summary(tally: &Tally, mutant: Option<&Mutant>, out: &mut Text) {
     let whole = tally.runs.iter().filter(|run| run.walked.is_complete()).count();
     let defect = mutant.map(|mutant| format!(" with the defect {}", mutant.id)).unwrap_or_default();
     let _ = writeln!(

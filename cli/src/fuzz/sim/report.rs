@@ -1,7 +1,5 @@
 //! The reports of random scenarios on sim, for people and for programs.
 
-use std::fmt::Write;
-
 use jobcheck_judge::report::{API_VERSION, Exit};
 use jobcheck_spec::Req;
 use serde::Serialize;
@@ -10,6 +8,7 @@ use super::super::args::{Faults, FuzzArgs};
 use super::Tally;
 use crate::check::other_requirement;
 use crate::styles::{BAD, GOOD, OPEN};
+use crate::text::Text;
 
 /// The report for programs: docs/reference/schemas/fuzz.schema.json.
 #[derive(Serialize)]
@@ -75,7 +74,7 @@ pub fn whole(tally: &Tally, args: &FuzzArgs) -> SimReport {
 
 /// The report for people. Its text may change; the JSON report is stable.
 pub fn text(tally: &Tally, args: &FuzzArgs) -> String {
-    let mut out = String::new();
+    let mut out = Text::default();
     for failure in &tally.failures {
         let req = failure.requirement.map_or(String::new(), |req| format!("{req} "));
         let _ = writeln!(out, "{BAD}seed {}: {req}{BAD:#}{}", failure.seed, failure.why);
@@ -107,5 +106,5 @@ pub fn text(tally: &Tally, args: &FuzzArgs) -> String {
         tally.requests,
         tally.elapsed.as_secs_f64()
     );
-    out
+    out.finish()
 }

@@ -1,0 +1,126 @@
+//! `jobcheck redact`: takes what may be secret out of recorded traces.
+
+mod args;
+
+use std::fs::File;
+use std::hash::RandomState;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use jobcheck_judge::report::Exit;
+use jobcheck_traces::{Redactor, files, split_documents};
+use serde_json::{Deserializer, Value};
+
+pub use self::args::RedactArgs;
+use crate::output;
+use crate::text::{in_json, of_path, quoted};
+
+/// Why a file was not redacted.
+enum Problem {
+    Input(String),
+    Output(String),
+    /// The output failed, which has been reported.
+    Reported(Exit),
+}
+
+/// The output.
+enum Out {
+    File(BufWriter<File>),
+    Stdout,
+}
+
+impl Out {
+    /// Writes a line of JSON.
+    fn line(&mut self, line: String) -> Result<(), Problem> {
+        let line = in_json(line) + "\n";
+        match self {
+            Out::File(file) => file.write_all(line.as_bytes()).map_err(not_written),
+            Out::Stdout => match output::print(&line, Exit::Conforms) {
+                Exit::Conforms => Ok(()),
+                exit => Err(Problem::Reported(exit)),
+            },
+        }
+    }
+
+    fn end(self) -> Result<(), Problem> {
+        match self {
+            Out::File(mut file) => file.flush().map_err(not_written),
+            Out::Stdout => Ok(()),
+        }
+    }
+}
+
+fn not_written(error: io::Error) -> Problem {
+    Problem::Output(format!("the output cannot be written: {error}"))
+}
+
+/// Redacts the files. Returns the exit code.
+pub fn run(args: &RedactArgs) -> Exit {
+    match redact(args) {
+        Ok(()) => Exit::Conforms,
+        Err(Problem::Input(message)) => {
+            output::error(message);
+            Exit::Unreadable
+        }
+        Err(Problem::Output(message)) => {
+            output::error(message);
+            Exit::Environment
+        }
+        Err(Problem::Reported(exit)) => exit,
+    }
+}
+
+fn redact(args: &RedactArgs) -> Result<(), Problem> {
+    let redactor = Redactor::new(RandomState::new());
+    let Some(folder) = &args.to else {
+        let [file] = &args.files[..] else {
+            return Err(Problem::Input("several files need --to DIR".to_owned()));
+        };
+        return of_file(file, &redactor, Out::Stdout);
+    };
+    std::fs::create_dir_all(folder).map_err(|error| not_made(folder, &error))?;
+    for file in &args.files {
+        let name = file.file_name().filter(|_| file.as_os_str() != "-").ok_or_else(|| {
+            Problem::Input(format!("{} has no name for a file in {}", of_path(file), of_path(folder)))
+        })?;
+        let target = folder.join(name);
+        let new = files::create_new(&target).map_err(|error| not_made(&target, &error))?;
+        let done = of_file(file, &redactor, Out::File(BufWriter::new(new)));
+        if done.is_err() {
+            // The part has no secret, but nobody must take it for the whole.
+            let _ = std::fs::remove_file(&target);
+        }
+        done?;
+        output::note(format!(
+            "{} is written; judge it: jobcheck replay {}",
+            of_path(&target),
+            quoted(&target.to_string_lossy())
+        ));
+    }
+    Ok(())
+}
+
+fn not_made(file: &Path, error: &io::Error) -> Problem {
+    Problem::Output(format!("cannot write {}: {error}", of_path(file)))
+}
+
+/// Writes one document a line.
+fn of_file(file: &Path, redactor: &Redactor, mut out: Out) -> Result<(), Problem> {
+    let name = of_path(file);
+    let unreadable = |what: String| Problem::Input(format!("{name}: {what}"));
+    let input: Box<dyn Read> = match file.as_os_str() == "-" {
+        true => Box::new(io::stdin()),
+        false => Box::new(File::open(file).map_err(|error| unreadable(format!("cannot be read: {error}")))?),
+    };
+    for (number, value) in Deserializer::from_reader(BufReader::new(input)).into_iter::<Value>().enumerate() {
+        let advice = "expected unpacked JSON, without text before or behind it";
+        let value =
+            value.map_err(|error| unreadable(format!("document {}: {error}; {advice}", number + 1)))?;
+        if split_documents(&value) > 0 {
+            let why = "an event in it is split over several texts, which cannot be redacted; join them first";
+            return Err(unreadable(format!("document {}: {why}", number + 1)));
+        }
+        out.line(redactor.document(value).to_string())?;
+    }
+    out.end()
+}

@@ -1,0 +1,176 @@
+//! `jobcheck view`: one page that shows judged traces.
+
+mod args;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use jobcheck_judge::replay::{Clusters, ShowProgress, consistent, group_until, judge, judge_clusters};
+use jobcheck_judge::report::{Exit, ReplayReport};
+use jobcheck_traces::{Input, files};
+use jobcheck_view::{Page, Source, html};
+
+pub use self::args::ViewArgs;
+use crate::global::Global;
+use crate::replay::{Limit, Progress, clusters};
+use crate::save::can_write;
+use crate::text::of_path;
+use crate::{memory, output};
+
+/// The number of steps on a page unless `--steps` says another.
+pub const STEPS: usize = 20_000;
+
+/// The traces of a page, and the role of each.
+#[derive(Debug, Default)]
+pub struct Traces {
+    /// The traces.
+    pub traces: Vec<Vec<Input>>,
+    /// The roles of clusters; none for unrelated traces.
+    pub roles: Vec<String>,
+}
+
+impl Traces {
+    /// Unrelated traces.
+    pub fn unrelated(traces: Vec<Vec<Input>>) -> Traces {
+        Traces { traces, roles: Vec::new() }
+    }
+
+    /// The traces of a manager and its workers.
+    pub fn of_clusters(clusters: &Clusters) -> Traces {
+        let workers = (1..=clusters.workers.len()).map(|number| format!("worker {number}"));
+        Traces {
+            traces: clusters.traces(),
+            roles: std::iter::once("manager".to_owned()).chain(workers).collect(),
+        }
+    }
+
+    /// Reads what can be read only once into memory, since a page reads it again.
+    pub fn kept(inputs: Vec<Input>) -> Result<Vec<Input>, String> {
+        inputs.into_iter().map(keep).collect()
+    }
+
+    /// The page about these traces.
+    pub fn page(&self, report: &ReplayReport, most_steps: usize) -> anyhow::Result<String> {
+        let source = Source { traces: &self.traces, roles: &self.roles, most_steps };
+        html(&Page::new(&source, report)).context("cannot write the page")
+    }
+}
+
+fn keep(input: Input) -> Result<Input, String> {
+    let mut bytes = Vec::new();
+    let name = input.name();
+    let read = match &input {
+        Input::Stdin => std::io::stdin().lock().read_to_end(&mut bytes),
+        Input::Path(path) if is_read_once(path) => {
+            std::fs::File::open(path).and_then(|mut it| it.read_to_end(&mut bytes))
+        }
+        Input::Path(_) | Input::Bytes(..) => return Ok(input),
+    };
+    read.map_err(|error| format!("cannot read {name}: {error}"))?;
+    Ok(Input::Bytes(name, bytes))
+}
+
+fn is_read_once(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
+}
+
+/// Writes a page to a file, which only its owner can read. Returns whether that succeeded.
+pub fn write(file: &Path, page: &anyhow::Result<String>) -> bool {
+    let written = match page {
+        Ok(page) => files::write(file, page.as_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", of_path(file))),
+        Err(error) => Err(format!("{error:#}")),
+    };
+    match written {
+        Ok(()) => output::note(format!("{} is written; open it in a browser", of_path(file))),
+        Err(message) => {
+            output::error(message);
+            return false;
+        }
+    }
+    true
+}
+
+fn judged(args: &ViewArgs, limit: &mut Limit, progress: &Progress) -> Result<(Traces, ReplayReport), String> {
+    let judging = args.judging(limit.stop());
+    let show: ShowProgress<'_> = &mut |read, total| {
+        progress.show(read, total);
+        limit.look(read, total);
+    };
+    if !args.cluster.is_empty() {
+        let clusters = clusters(&args.cluster, &judging.stop, show)?;
+        let report = judge_clusters(&clusters, &judging, show);
+        return Ok((Traces::of_clusters(&clusters), report));
+    }
+    let traces = group_until(Traces::kept(args.inputs())?, args.group.into(), &judging.stop, show);
+    let report = judge(&traces, &judging, show);
+    Ok((Traces::unrelated(traces), report))
+}
+
+/// Judges the traces, and writes the page. Returns the exit code.
+pub fn run(args: &ViewArgs, global: &Global) -> Exit {
+    if let Err(message) = consistent(&args.assume) {
+        output::error(format!("--assume: {message}"));
+        return Exit::Unreadable;
+    }
+    let file = args.output.as_deref().filter(|file| *file != Path::new("-"));
+    if file.is_some_and(|file| !can_write(file)) {
+        return Exit::Environment;
+    }
+    let progress = Progress::new(!global.quiet);
+    let mut limit = Limit::new(memory::limit(args.max_memory), args.budget);
+    let judged = judged(args, &mut limit, &progress);
+    progress.finish();
+    let (traces, report) = match judged {
+        Ok((traces, report)) => (traces, limit.doubted(report)),
+        Err(message) => {
+            output::error(message);
+            return Exit::Unreadable;
+        }
+    };
+    for error in &report.errors {
+        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
+        output::error(format!("{}{line}: {}", error.file, error.message));
+    }
+    let page = traces.page(&report, args.steps);
+    let file = file.map(Path::to_path_buf).or_else(|| args.open.then(own_file));
+    match file {
+        Some(file) if !write(&file, &page) => Exit::Environment,
+        Some(file) if args.open && !open(&file) => Exit::Environment,
+        Some(_) => report.exit_code,
+        None => match page {
+            Ok(page) => output::print(&page, report.exit_code),
+            Err(error) => {
+                output::error(format!("internal error, please report it: {error:#}"));
+                Exit::Internal
+            }
+        },
+    }
+}
+
+/// The file of `--open` without `--output`.
+fn own_file() -> PathBuf {
+    std::env::temp_dir().join(format!("jobcheck-view-{}.html", std::process::id()))
+}
+
+/// Opens a file in the browser of this machine. Returns whether that succeeded.
+fn open(file: &Path) -> bool {
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else if cfg!(windows) {
+        "explorer"
+    } else {
+        "xdg-open"
+    };
+    let mut command = Command::new(program);
+    let opened = command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let why = match opened {
+        Ok(status) if status.success() || cfg!(windows) => return true,
+        Ok(status) => status.to_string(),
+        Err(error) => error.to_string(),
+    };
+    output::error(format!("cannot open the page with {program}: {why}; open {} yourself", of_path(file)));
+    false
+}
