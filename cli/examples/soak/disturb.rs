@@ -1,0 +1,131 @@
+//! The disturbances of the processes: cut watches, expired versions, other tokens, other leaders, and jumps of the clock.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+use jobcheck_apiserver::http::{Clock, SharedServer};
+use jobcheck_apiserver::request::{PatchKind, Request, Verb};
+use jobcheck_apiserver::resource::Resource;
+use jobcheck_apiserver::watch::WatchId;
+use serde_json::json;
+
+/// The clock of this machine, shifted by some seconds.
+#[derive(Clone, Default)]
+pub struct ShiftedClock(Arc<AtomicI64>);
+
+impl Clock for ShiftedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// The tokens of the client, one after the other, in a file.
+pub struct Tokens {
+    pub file: PathBuf,
+    current: usize,
+}
+
+/// The seconds of a jump of the clock.
+const JUMP: i64 = 3;
+/// The number of tokens.
+const TOKENS: usize = 100_000;
+
+impl Tokens {
+    pub fn begin(folder: &Path) -> anyhow::Result<Tokens> {
+        let tokens = Tokens { file: folder.join("token"), current: 0 };
+        fs::write(&tokens.file, "token-0")?;
+        Ok(tokens)
+    }
+
+    /// All tokens with their user.
+    pub fn all(&self) -> BTreeMap<String, String> {
+        let user = "system:serviceaccount:kube-system:job-controller";
+        (0..TOKENS).map(|number| (format!("token-{number}"), user.to_owned())).collect()
+    }
+
+    fn renew(&mut self) -> anyhow::Result<()> {
+        self.current = (self.current + 1) % TOKENS;
+        fs::write(&self.file, format!("token-{}", self.current))?;
+        Ok(())
+    }
+}
+
+/// The disturbances, each with its own period.
+pub struct Disturbances {
+    server: SharedServer,
+    clock: ShiftedClock,
+    tokens: Tokens,
+    begun: Instant,
+    /// The number of watches that were cut, of compactions, and of stolen leases.
+    pub cut: u64,
+    pub compactions: u64,
+    pub stolen: u64,
+    jumps: i64,
+}
+
+impl Disturbances {
+    pub fn new(server: &SharedServer, clock: ShiftedClock, tokens: Tokens) -> Disturbances {
+        let server = server.clone();
+        Disturbances {
+            server,
+            clock,
+            tokens,
+            begun: Instant::now(),
+            cut: 0,
+            compactions: 0,
+            stolen: 0,
+            jumps: 0,
+        }
+    }
+
+    /// Does what is due. `gone`: the number of Jobs so far.
+    pub fn step(&mut self, gone: u64) -> anyhow::Result<()> {
+        let seconds = self.begun.elapsed();
+        let is_due = |times: u64, every: Duration| {
+            seconds > every.saturating_mul(u32::try_from(times + 1).unwrap_or(u32::MAX))
+        };
+        // A compaction without cut watches would expire none: they have seen everything.
+        if gone / 100 > self.compactions {
+            self.compactions += 1;
+            self.cut += self.server.with(|server, _| {
+                let ids: Vec<WatchId> = server.watches().infos().map(|info| info.id).collect();
+                ids.iter().for_each(|id| server.watches().close(*id));
+                if self.compactions.is_multiple_of(10) {
+                    let revision = server.revision();
+                    server.compact(revision);
+                }
+                ids.len() as u64
+            });
+        }
+        if is_due(self.stolen, Duration::from_secs(60)) {
+            self.stolen += 1;
+            self.steal();
+        }
+        if is_due(self.jumps.unsigned_abs(), Duration::from_secs(37)) {
+            self.jumps += 1;
+            self.tokens.renew()?;
+            // Forward, then back. The judge grants a difference of 5 s between the clocks of a cluster.
+            self.clock.0.store(JUMP * (self.jumps % 2), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Another process takes the Lease, and does not renew it.
+    fn steal(&self) {
+        self.server.with(|server, now| {
+            let leases = server.store().scan(Resource::Leases, "");
+            let names: Vec<String> =
+                leases.filter_map(|(_, it)| it["metadata"]["name"].as_str().map(str::to_owned)).collect();
+            for name in names {
+                let body = json!({"spec": {"holderIdentity": "thief", "leaseDurationSeconds": 1}});
+                let verb = Verb::Patch { kind: PatchKind::Merge, body };
+                server.handle(now, &Request::new(Resource::Leases, Some("default"), Some(&name), verb));
+            }
+        });
+    }
+}
