@@ -301,3 +301,26 @@ fn on_a_narrow_terminal_a_row_takes_two_lines_and_no_word_is_cut() {
         run.out
     );
 }
+
+#[test]
+fn managers_are_explored_between_two_clusters() {
+    let list = jobcheck(["check", "--list"]);
+    assert!(list.code == 0 && list.out.contains("managers/lost-copy"), "{list:?}");
+    let mirror = jobcheck(["check", "managers/stranger"]);
+    assert!(mirror.code == 0 && mirror.out.contains("gets there"), "{mirror:?}");
+    let kueue = jobcheck(["check", "managers/lost-copy", "--subject", "kueue"]);
+    assert!(kueue.code == 1 && kueue.out.contains("broken: MR-"), "{kueue:?}");
+    let cut = jobcheck(["check", "managers/ttl", "--max-states", "1000", "-o", "json"]);
+    assert_eq!(cut.code, 3, "{cut:?}");
+    schema::check(&cut.json());
+    assert_eq!(
+        (&cut.json()["scopes"][0]["subject"], &cut.json()["scopes"][0]["limit"]),
+        (&"mirror".into(), &"states".into())
+    );
+    let json = jobcheck(["check", "managers/recreation", "--subject", "kueue", "-o", "json"]);
+    schema::check(&json.json());
+    for wrong in [&["managers/none"][..], &["managers/ttl", "ttl"], &["managers/ttl", "--walks", "3"]] {
+        let run = jobcheck([&["check"], wrong].concat());
+        assert!(run.code == 2 && !run.err.is_empty(), "{run:?}");
+    }
+}

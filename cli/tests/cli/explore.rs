@@ -49,6 +49,17 @@ fn a_scope_is_served_with_its_page() {
     assert!(served.get("/api/state?path=0").contains("\"story\":[{"));
 }
 
+/// A page that has bound its name to 127.0.0.1 must not read it.
+#[test]
+fn another_host_is_refused() {
+    let served = serve(&["non-indexed"]);
+    let mut stream = TcpStream::connect(&served.address).unwrap();
+    write!(stream, "GET /api/scope HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 403") && !answer.contains("non-indexed"), "{answer}");
+}
+
 /// The server waits neither for a body nor for the rest of a request.
 #[test]
 fn a_silent_client_delays_no_other() {

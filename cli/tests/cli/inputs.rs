@@ -227,3 +227,69 @@ fn the_header_of_a_native_trace_sets_the_assumptions() {
     assert_eq!(run.json()["traces"][0]["kubernetes"], "1.37");
     refused("unknown", header(",\"assume\":{\"retries\":\"3\"}"), 1, "expected one of pod-failure-backoff");
 }
+
+/// Recordings of many Jobs, so that the judge looks at its memory.
+fn many_jobs(count: usize) -> Vec<String> {
+    let lines = lines("nonindexed-success.audit");
+    let copy = |number: usize| {
+        let other = move |line: &String| {
+            let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+            let namespace = event["objectRef"]["namespace"].as_str().unwrap().to_owned();
+            event["auditID"] = format!("{number}-{}", event["auditID"].as_str().unwrap()).into();
+            let uid = event["responseObject"]["metadata"]["uid"].as_str().unwrap_or("none").to_owned();
+            let text = event.to_string().replace(&namespace, &format!("n{number}"));
+            text.replace(&uid, &format!("{number:08}{}", uid.get(8..).unwrap_or_default()))
+        };
+        lines.iter().map(other).collect::<Vec<_>>()
+    };
+    (0..count).flat_map(copy).collect()
+}
+
+#[test]
+fn memory_has_a_limit_and_what_was_read_is_judged() {
+    let folder = Folder::new();
+    let file = folder.write_lines("many", &many_jobs(100));
+    let run = replay(["--max-memory=1MB".as_ref(), file.as_os_str()]);
+    assert_ne!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("the limit of 1 MB of memory was reached after "), "{run:?}");
+    let json = replay(["-ojson".as_ref(), "--max-memory=1MB".as_ref(), file.as_os_str()]).json();
+    assert!(
+        json["verdict"] != "conforms" && json["jobs"].as_array().is_some_and(|jobs| !jobs.is_empty()),
+        "{json}"
+    );
+    let whole = replay(["--max-memory=64GB".as_ref(), file.as_os_str()]);
+    assert!(!whole.out.contains("the limit of"), "{whole:?}");
+    assert_eq!(replay(["--max-memory=1".as_ref(), file.as_os_str()]).code, 2);
+}
+
+/// The limits hold while files are grouped, and while clusters are compared.
+#[test]
+fn time_has_a_limit_too_and_both_hold_for_several_files() {
+    let folder = Folder::new();
+    let [one, other] = ["one", "other"].map(|name| folder.write_lines(name, &many_jobs(100)));
+    let [manager, worker] = [("manager", &one), ("worker", &other)]
+        .map(|(role, file)| format!("--cluster={role}={}", file.to_str().unwrap()));
+    let files = [one.to_str().unwrap(), other.to_str().unwrap()];
+    for (limit, reason) in
+        [("--budget=0ms", "the time of 0s ended after "), ("--max-memory=1MB", "the limit of 1 MB")]
+    {
+        for arguments in [&files[..1], &files, &[&manager, &worker]] {
+            let run = replay([&[limit], arguments].concat());
+            assert!(run.code != 0 && run.out.contains(reason), "{arguments:?}: {run:?}");
+        }
+        let run = replay([limit, &manager, &worker]);
+        assert!(run.out.contains("the clusters cannot be compared"), "{run:?}");
+    }
+    assert!(!replay(["--budget=10m", files[0]]).out.contains("the time of"));
+}
+
+#[test]
+fn compressed_blanks_are_an_error_and_not_minutes_of_work() {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let blanks = vec![b'\n'; 1 << 20];
+    (0..80).for_each(|_| packer.write_all(&blanks).unwrap());
+    let folder = Folder::new();
+    let run = replay([folder.write("trace", packer.finish().unwrap())]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.err.contains("found more than 67108864 blank bytes"), "{run:?}");
+}

@@ -2,10 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod access;
+mod browser;
 mod check;
 mod cluster;
+mod dispatched;
 mod explore;
 mod fuzz;
+mod hangup;
+mod hostile;
+mod hostile_text;
 mod inputs;
 mod interrupt;
 mod live;
@@ -14,11 +20,15 @@ mod options;
 mod outputs;
 mod readme;
 mod record;
+mod redact;
 mod reports;
 mod rule;
 mod run;
 mod scenario_format;
 mod schema;
+mod soak;
+mod status;
 mod support;
 mod verdicts;
 mod verify;
+mod view;

@@ -42,6 +42,19 @@ fn defects_of_the_shipped_controllers_are_caught_too() {
 }
 
 #[test]
+fn the_defects_of_kueue_are_found_between_two_clusters() {
+    let run = jobcheck(["mutants", "k1", "K3"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("2 of 2 defects are caught"), "{}", run.out);
+    assert!(run.out.contains("the manager writes the status, and the API server refuses it"), "{}", run.out);
+    let json = jobcheck(["mutants", "K4", "-o", "json"]).json();
+    schema::check(&json);
+    assert_eq!((&json["subject"], &json["mutants"][0]["requirement"]), (&"mirror".into(), &"MR-04".into()));
+    let mixed = jobcheck(["mutants", "K1", "B18"]);
+    assert!(mixed.code == 2 && mixed.err.contains("B18 is no defect of a manager"), "{mixed:?}");
+}
+
+#[test]
 fn an_unknown_defect_is_an_error_that_lists_the_known_ones() {
     let run = jobcheck(["mutants", "B99"]);
     assert_eq!(run.code, 2, "{run:?}");

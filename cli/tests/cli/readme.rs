@@ -51,7 +51,23 @@ fn every_sample_of_the_readme_is_what_the_command_prints() {
 fn every_sample_of_the_guide_to_replay_is_what_the_command_prints() {
     let guide = fs::read_to_string(root().join("docs/guide/replay.md")).unwrap();
     let samples = samples(&guide);
-    assert_eq!(samples.len(), 3, "{samples:?}");
+    assert_eq!(samples.len(), 4, "{samples:?}");
+    compare(samples);
+}
+
+#[test]
+fn the_sample_of_the_guide_to_status_is_what_the_command_prints() {
+    let guide = fs::read_to_string(root().join("docs/guide/status.md")).unwrap();
+    let samples = samples(&guide);
+    assert_eq!(samples.len(), 1, "{samples:?}");
+    compare(samples);
+}
+
+#[test]
+fn the_sample_of_the_guide_to_view_is_what_the_command_prints() {
+    let guide = fs::read_to_string(root().join("docs/guide/view.md")).unwrap();
+    let samples = samples(&guide);
+    assert_eq!(samples.len(), 1, "{samples:?}");
     compare(samples);
 }
 

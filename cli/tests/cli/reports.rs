@@ -125,6 +125,17 @@ fn a_mirror() {
     check("mirror", &["traces/corpus/recordings/managed-by-mirror.audit.jsonl"], None);
 }
 
+/// Jobs without `spec.managedBy`, whose status an aggregator writes.
+#[test]
+fn an_aggregator() {
+    let folder = Folder::new();
+    let lines = corpus("recordings/managed-by-mirror.audit.jsonl");
+    let value = ",\"managedBy\":\"acme.example.com/mirror\"";
+    let lines: Vec<String> = lines.iter().map(|line| line.replace(value, "")).collect();
+    folder.write_lines("aggregator.jsonl", &lines);
+    check("aggregate", &["--profile", "aggregate", "aggregator.jsonl"], Some(&folder));
+}
+
 #[test]
 fn several_files() {
     check(

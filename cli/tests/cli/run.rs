@@ -459,3 +459,37 @@ fn a_scenario_of_the_library_is_run_by_its_name() {
     let file = in_folder(&["backoff-limit"]);
     assert!(file.code == 2 && file.err.contains("backoff-limit:1:1: unknown field"), "{file:?}");
 }
+
+#[test]
+fn a_job_of_millions_of_pods_is_refused_on_sim() {
+    let large = |tail: &str| HEAD.replace("{completions: 1}", tail);
+    for spec in ["{parallelism: 100000}", "{completions: 2147483647}"] {
+        let refused = run(&["--target=sim"], &large(spec));
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(
+            refused.err.contains("-:7:") && refused.err.contains("at most 2000 completions"),
+            "{refused:?}"
+        );
+    }
+    let edited = run(&["--target=sim"], &with("steps:\n- edit: {parallelism: 100000}\n"));
+    assert!(edited.code == 2 && edited.err.contains("-:9:3: too large to be run"), "{edited:?}");
+}
+
+#[test]
+fn time_and_memory_on_sim_have_a_limit() {
+    let late = run(&["--target=sim", "--budget=0ms"], HEAD);
+    assert_eq!(late.code, 3, "{late:?}");
+    assert!(late.out.contains("the time of --budget (0s) ended after 0 runs"), "{late:?}");
+    let full = run(&["--target=sim", "--max-memory=1MB"], HEAD);
+    assert!(full.code == 3 && full.out.contains("the limit of 1 MB of --max-memory was reached"), "{full:?}");
+    assert_eq!(run(&["--target=sim", "--budget=10m", "--max-memory=64GB"], HEAD).code, 0);
+}
+
+#[test]
+fn a_long_name_is_refused_before_it_is_the_name_of_a_file() {
+    let named = |length: usize| run(&[], &HEAD.replace("name: x", &format!("name: {}", "x".repeat(length))));
+    assert_eq!(named(63).code, 0);
+    let long = named(64);
+    assert_eq!(long.code, 2, "{long:?}");
+    assert!(long.err.contains("the scenario has a name of 64 characters: write at most 63"), "{long:?}");
+}

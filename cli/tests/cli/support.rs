@@ -29,11 +29,25 @@ impl Run {
 }
 
 pub fn binary() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_jobcheck"));
+    let program = env!("CARGO_BIN_EXE_jobcheck");
+    let mut command = if ignores_hangup() {
+        let mut command = Command::new("/usr/bin/env");
+        command.args(["--default-signal=HUP", program]);
+        command
+    } else {
+        Command::new(program)
+    };
     for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "FORCE_COLOR", "COLUMNS"] {
         command.env_remove(name);
     }
     command
+}
+
+/// Returns `true` under `nohup`. A program that is started there ignores SIGHUP, too.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
 }
 
 /// Runs `jobcheck` with these arguments.

@@ -60,6 +60,21 @@ fn an_audit_log_is_followed_through_its_rotation() {
 }
 
 #[test]
+fn a_recording_ends_with_a_gap_once_the_memory_is_used() {
+    let folder = Folder::new();
+    let (log, trace) = (folder.path("audit.log"), folder.path("trace.jsonl"));
+    add(&log, &lines(CORPUS));
+    let arguments = ["--audit", log.to_str().unwrap(), "--max-memory", "1MB"];
+    let run = Recording::begin(trace.clone(), &arguments).wait();
+    assert_eq!(run.code, 3, "{run:?}");
+    let text = fs::read_to_string(trace).unwrap();
+    assert!(
+        text.contains("the limit of 1 MB of memory was reached") && text.contains("\"kind\":\"end\""),
+        "{text}"
+    );
+}
+
+#[test]
 fn an_audit_log_that_is_truncated_is_a_gap() {
     let folder = Folder::new();
     let (log, trace) = (folder.path("audit.log"), folder.path("trace.jsonl"));
@@ -92,9 +107,13 @@ fn namespaces_are_chosen() {
 
 /// Sends a body. Returns the status code of the response.
 fn post(address: &str, body: &str) -> u16 {
+    post_to(address, "/audit", body)
+}
+
+fn post_to(address: &str, path: &str, body: &str) -> u16 {
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!(
-        "POST /audit HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
@@ -144,6 +163,23 @@ fn a_webhook_accepts_batches_in_any_order_and_repeated_ones() {
 }
 
 #[test]
+fn a_webhook_with_a_token_refuses_events_without_it() {
+    let folder = Folder::new();
+    let (trace, token) = (folder.path("trace.jsonl"), folder.write("token", "a-token-of-this-test\n"));
+    let arguments = ["--audit-webhook", "127.0.0.1:0", "--audit-token-file", token.to_str().unwrap()];
+    let mut recording = Recording::begin(trace.clone(), &arguments);
+    let line = recording.error_line();
+    let address = line.trim().strip_prefix("note: the webhook is http://").unwrap();
+    let address = address.strip_suffix("/TOKEN").unwrap_or_else(|| panic!("{line}"));
+    let batch = batch(&lines(CORPUS));
+    assert_eq!(post_to(address, "/audit", &batch), 401);
+    assert_eq!(post_to(address, "/a-token-of-this-test", &batch), 200);
+    let run = recording.end(Signal::INT);
+    assert!(run.code == 0 && run.out.starts_with("recorded 1 Job and 3 pods in "), "{run:?}");
+    assert_same(&trace);
+}
+
+#[test]
 fn a_body_that_is_no_batch_is_refused_and_a_gap() {
     let folder = Folder::new();
     let trace = folder.path("trace.jsonl");
@@ -155,4 +191,22 @@ fn a_body_that_is_no_batch_is_refused_and_a_gap() {
     let run = recording.end(Signal::INT);
     assert!(run.code == 3 && run.err.contains("expected an EventList of audit.k8s.io/v1"), "{run:?}");
     assert_ne!(verdict(&trace).0, "conforms");
+}
+
+#[test]
+fn a_redacted_recording_has_no_secret_and_the_same_verdict() {
+    let folder = Folder::new();
+    let (log, trace) = (folder.path("audit.log"), folder.path("trace.jsonl"));
+    let secret =
+        "\"args\":[\"--token=SECRET\"],\"env\":[{\"name\":\"TOKEN\",\"value\":\"SECRET\"}],\"name\":\"main\"";
+    let all: Vec<String> =
+        lines(CORPUS).iter().map(|line| line.replace("\"name\":\"main\"", secret)).collect();
+    add(&log, &lines("completions-zero.audit"));
+    let recording = Recording::begin(trace.clone(), &["--redact", "--audit", log.to_str().unwrap()]);
+    add(&log, &all);
+    let run = recording.end(Signal::INT);
+    assert!(run.code == 0 && run.out.starts_with("recorded 1 Job and 3 pods in "), "{run:?}");
+    let text = fs::read_to_string(&trace).unwrap();
+    assert!(!text.contains("SECRET") && text.contains("\"args\":[\"redacted-"), "{text}");
+    assert_same(&trace);
 }

@@ -59,6 +59,11 @@ impl Recording {
         panic!("{what:?} is not in the trace after a minute: {}", self.text());
     }
 
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn text(&self) -> String {
         std::fs::read_to_string(&self.trace).unwrap_or_default()
     }

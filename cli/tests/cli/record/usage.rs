@@ -22,6 +22,9 @@ fn wrong_usage_exits_with_2() {
         &["record", "-o", "-", "--audit", "log", "-l", "a=b"],
         &["record", "-o", "-", "--audit", "log", "--audit-webhook", "127.0.0.1:0"],
         &["record", "-o", "-", "--audit", "/no/such/file"],
+        &["record", "-o", "-", "--audit-token-file", "/dev/null"],
+        &["record", "-o", "-", "--audit-webhook", "127.0.0.1:0", "--audit-token-file", "/no/such/file"],
+        &["record", "-o", "-", "--audit-webhook", "127.0.0.1:0", "--audit-token-file", "/dev/null"],
         &["record", "-o", "-", "--audit", "/"],
     ] {
         let run = jobcheck(wrong);

@@ -1,0 +1,87 @@
+//! `jobcheck redact`: all forms of traces, and inputs that it must not take for done.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, binary, finish, jobcheck, lines, replay};
+
+/// The lines of a recording whose containers have a secret.
+fn with_secrets(name: &str) -> Vec<String> {
+    let secret =
+        "\"args\":[\"--token=SECRET\"],\"env\":[{\"name\":\"T\",\"value\":\"SECRET\"}],\"name\":\"main\"";
+    let all: Vec<String> = lines(name).iter().map(|line| line.replace("\"name\":\"main\"", secret)).collect();
+    assert!(all.concat().contains("SECRET"));
+    all
+}
+
+fn redact(file: &std::path::Path) -> crate::support::Run {
+    jobcheck(["redact".as_ref(), file.as_os_str()])
+}
+
+#[test]
+fn a_redacted_trace_of_each_form_has_no_secret_and_the_same_verdict() {
+    let folder = Folder::new();
+    for name in ["nonindexed-success.audit", "nonindexed-success.watch"] {
+        let whole = folder.write_lines(name, &with_secrets(name));
+        let run = redact(&whole);
+        assert!(run.code == 0 && !run.out.contains("SECRET") && run.out.contains("redacted-"), "{run:?}");
+        let redacted = folder.path("redacted");
+        fs::write(&redacted, &run.out).unwrap();
+        let judged = |file: &std::path::Path| {
+            let mut report = replay(["-ojson".as_ref(), file.as_os_str()]).json();
+            report["traces"][0]["files"] = Value::Null;
+            report["jobs"][0]["files"] = Value::Null;
+            report["inputs"] = Value::Null;
+            report
+        };
+        assert_eq!(judged(&whole), judged(&redacted));
+    }
+}
+
+/// Log systems export events as texts, and lists spread over lines.
+#[test]
+fn envelopes_are_redacted_and_split_events_are_refused() {
+    let folder = Folder::new();
+    let events = with_secrets("nonindexed-success.audit");
+    let rows: Vec<Value> = events.iter().map(|event| json!({"message": event})).collect();
+    let export = serde_json::to_string_pretty(&json!({"events": rows})).unwrap();
+    let file = folder.path("export.json");
+    fs::write(&file, &export).unwrap();
+    let run = redact(&file);
+    assert!(run.code == 0 && !run.out.contains("SECRET"), "{run:?}");
+    let stdin = finish(binary().args(["redact", "-"]), export.as_bytes());
+    assert!(stdin.code == 0 && stdin.out.lines().count() == 1 && !stdin.out.contains("SECRET"), "{stdin:?}");
+
+    let half = json!({"log": &events[0][..events[0].len() / 2]}).to_string();
+    for (text, why) in
+        [(half.as_str(), "split over several texts"), ("TIME {\"a\":1}", "without text before")]
+    {
+        fs::write(&file, text).unwrap();
+        let run = redact(&file);
+        assert!(run.code == 2 && run.out.is_empty() && run.err.contains(why), "{run:?}");
+    }
+}
+
+#[test]
+fn several_files_are_written_to_a_directory_and_none_is_overwritten() {
+    let folder = Folder::new();
+    let [one, other] = ["nonindexed-success.audit", "nonindexed-success.watch"]
+        .map(|name| folder.write_lines(name, &with_secrets(name)));
+    let to = folder.path("to");
+    let all = || ["redact".as_ref(), one.as_os_str(), other.as_os_str()];
+    assert_eq!(jobcheck(all()).code, 2);
+    let run = jobcheck(all().into_iter().chain(["--to".as_ref(), to.as_os_str()]));
+    assert!(run.code == 0 && run.err.contains("judge it: jobcheck replay"), "{run:?}");
+    let texts: Vec<String> =
+        [&one, &other].map(|file| fs::read_to_string(to.join(file.file_name().unwrap())).unwrap()).to_vec();
+    // The key is that of the call, so that a pod of one file is compared with the template in another.
+    let digest = |text: &str| text.split("redacted-").nth(1).map(|rest| rest[..16].to_owned()).unwrap();
+    assert!(texts[1].contains(&digest(&texts[0])) && !texts.concat().contains("SECRET"));
+    assert_eq!(jobcheck(all().into_iter().chain(["--to".as_ref(), to.as_os_str()])).code, 4);
+
+    fs::write(&one, "{\"log\":\"{\\\"a\"}").unwrap();
+    fs::remove_dir_all(&to).unwrap();
+    assert_eq!(jobcheck(all().into_iter().chain(["--to".as_ref(), to.as_os_str()])).code, 2);
+    assert!(!to.join(one.file_name().unwrap()).exists(), "a part of a trace is no redacted trace");
+}
