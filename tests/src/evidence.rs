@@ -69,6 +69,10 @@ pub fn collect() -> BTreeSet<Item> {
         let (name, file) = (mutant.id.to_owned(), "model/explorer/src/mutants".to_owned());
         items.insert(Item { req: mutant.requirement(), kind: Kind::Mutant, name, file });
     }
+    for mutant in jobcheck_managers::mutants::MUTANTS {
+        let (name, file) = (mutant.id.to_owned(), "model/managers/src/mutants.rs".to_owned());
+        items.insert(Item { req: mutant.req, kind: Kind::Mutant, name, file });
+    }
     for path in files("traces/corpus/invalid", "jsonl") {
         let name = stem(&path);
         let id = name.split("--").next().and_then(Req::parse);

@@ -131,7 +131,7 @@ fn without_digests(job: &Job) -> Job {
         ..Template::default()
     };
     let spec = JobSpec { template, ..JobSpec::clone(&job.spec) };
-    Job { spec: Arc::new(spec), ..job.clone() }
+    Job { spec: Arc::new(spec), probes_digest: 0, ..job.clone() }
 }
 
 fn on_the_models_clock(time: Time) -> Time {

@@ -107,6 +107,7 @@ fn decided(entry: &Requirement) -> String {
         Judged::View => "from what some possible state of the caches showed".to_owned(),
         Judged::Audit => "from actors, requests or refusals, which a watch does not show".to_owned(),
         Judged::Pending => "from what was still outstanding when the trace ended".to_owned(),
+        Judged::Clusters => "from the traces of the manager and of its workers".to_owned(),
         Judged::Explored(reason) => format!("by exploration and tests alone: {reason}"),
         Judged::Not(reason) => format!("not by this project: {reason}"),
     }
@@ -127,6 +128,7 @@ const WAYS: &[(&str, &str)] = &[
     ("view", "from what some possible state of the caches showed"),
     ("audit", "from actors, requests or refusals, which only audit logs and native traces hold"),
     ("pending", "from what was still outstanding when the trace ended"),
+    ("clusters", "from the traces of the manager and of its workers"),
     ("explored", "by exploration and tests alone"),
     ("not judged", "not by this project"),
 ];
@@ -137,6 +139,7 @@ fn way(judged: Judged) -> &'static str {
         Judged::View => "view",
         Judged::Audit => "audit",
         Judged::Pending => "pending",
+        Judged::Clusters => "clusters",
         Judged::Explored(_) => "explored",
         Judged::Not(_) => "not judged",
     }
@@ -182,7 +185,7 @@ fn a_requirement_is_reported_in_the_way_that_the_catalogue_says() {
         let fits = match entry.judged {
             // A known deviation (J) is a label, which the judge adds to an obligation.
             Judged::Pending => is_in(&outstanding) || (entry.id.starts_with('J') && is_in(&judged)),
-            Judged::Truth | Judged::View | Judged::Audit => is_in(&judged),
+            Judged::Truth | Judged::View | Judged::Audit | Judged::Clusters => is_in(&judged),
             Judged::Explored(_) | Judged::Not(_) => true,
         };
         if !fits {

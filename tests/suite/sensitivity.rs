@@ -39,9 +39,12 @@ fn broken_by(req: Req, traces: &[(String, String)]) -> Option<String> {
     trace.or_else(|| mutant().map(|mutant| format!("`jobcheck mutants {}`", mutant.id)))
 }
 
-/// The reason of the catalogue why no trace breaks a requirement.
+/// The traces that break a requirement which no single trace breaks, or the reason of the catalogue why no trace does.
 fn unseen(req: Req) -> String {
     match req.entry().judged {
+        Judged::Clusters => {
+            "a pair of traces in [tests/suite](../../tests/suite/judge_clusters.rs)".to_owned()
+        }
         Judged::Explored(why) | Judged::Not(why) => format!("no trace: {why}"),
         judged => panic!("no trace and no mutant breaks {req}, which is judged by {judged:?}"),
     }

@@ -66,3 +66,23 @@ fn a_licence_expression_is_met_by_one_of_its_alternatives() {
     assert!(is_met("MIT AND ISC", &allowed) && !is_met("MIT AND BSD-3-Clause", &allowed));
     assert!(is_met("(GPL-2.0 OR MIT) AND ISC", &allowed) && !is_met("GPL-2.0", &allowed));
 }
+
+/// Files beside the sources in a checkout, such as recordings, do not get into the build of the image.
+#[test]
+fn the_image_is_built_from_the_sources_alone() {
+    let text = fs::read_to_string(root().join(".containerignore")).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!((lines.first(), lines.last()), (Some(&"*"), Some(&"**/target")));
+    let listed: BTreeSet<&str> = lines.iter().filter_map(|line| line.strip_prefix('!')).collect();
+    let metadata = metadata();
+    let members = metadata["packages"].as_array().unwrap().iter().filter(|it| it["source"].is_null());
+    let folder = |package: &serde_json::Value| {
+        let manifest = std::path::PathBuf::from(package["manifest_path"].as_str().unwrap());
+        let inside = manifest.strip_prefix(root()).unwrap().to_owned();
+        inside.components().next().unwrap().as_os_str().to_string_lossy().into_owned()
+    };
+    let mut needed: BTreeSet<String> = members.map(folder).collect();
+    // The texts of the requirements, the settings of the compiler, and the workspace.
+    needed.extend(["docs", "rust-toolchain.toml", "Cargo.toml", "Cargo.lock"].map(str::to_owned));
+    assert_eq!(listed, needed.iter().map(String::as_str).collect());
+}

@@ -13,8 +13,8 @@ const KUBELET: &str = "system:node:a";
 const ADMIN: &str = "admin";
 
 /// Writes a trace of Jobs with one pod each. All finish, and their pods are deleted.
-pub fn finished_jobs(path: &Path, count: usize) -> Result<()> {
-    let mut trace = Trace::create(path)?;
+pub fn finished_jobs(out: impl Write + 'static, count: usize) -> Result<()> {
+    let mut trace = Trace::begin(out)?;
     for number in 0..count {
         let mut job = Job::create(&mut trace, number, 1)?;
         job.starts(&mut trace)?;
@@ -46,7 +46,7 @@ pub fn finished_jobs(path: &Path, count: usize) -> Result<()> {
 /// Writes a trace of one Job whose pods start and succeed, while its controller sends nothing. Then it records 500 pods,
 /// of which one does not exist. Each state of the caches since the start may be the one that it has read.
 pub fn wrong_write(path: &Path, pods: usize) -> Result<()> {
-    let mut trace = Trace::create(path)?;
+    let mut trace = Trace::begin(File::create(path)?)?;
     let mut job = Job::create(&mut trace, 0, pods)?;
     job.starts(&mut trace)?;
     let (mut all, mut batch) = (Vec::new(), 1);
@@ -71,14 +71,14 @@ pub fn wrong_write(path: &Path, pods: usize) -> Result<()> {
 }
 
 struct Trace {
-    out: BufWriter<File>,
+    out: BufWriter<Box<dyn Write>>,
     version: u64,
     requests: u64,
 }
 
 impl Trace {
-    fn create(path: &Path) -> Result<Trace> {
-        let mut out = BufWriter::new(File::create(path)?);
+    fn begin(out: impl Write + 'static) -> Result<Trace> {
+        let mut out = BufWriter::new(Box::new(out) as Box<dyn Write>);
         writeln!(out, r#"{{"format":"jobcheck.dev/trace","version":"1.0","kubernetes":"1.36"}}"#)?;
         Ok(Trace { out, version: 100, requests: 0 })
     }

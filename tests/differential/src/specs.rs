@@ -205,7 +205,8 @@ pub fn base(rules: &RuleSet) -> Job {
         created: Time(1),
         deleting: false,
         finalizers: Vec::new(),
-        metadata_digest: 0,
+        metadata: Arc::default(),
+        probes_digest: 0,
         spec: Arc::default(),
         status: JobStatus::default(),
     };

@@ -14,6 +14,8 @@ pub enum Oracle {
     /// The trace breaks a rule, or lacks a part, and the part that shows does not decide it. The verdict may be
     /// inconclusive, but the trace must not conform.
     Partial(&'static str),
+    /// The trace leaves a recommendation of this family: it must give a warning.
+    Advice(&'static str),
     /// The trace breaks no rule: it must not be rejected.
     Legal(&'static str),
     /// The edit alone does not decide it, for this reason. Such an edit counts for neither aim.

@@ -73,7 +73,7 @@ impl Shape {
         let oracle = match edited.oracle {
             oracle if !self.is_reduced() => oracle,
             Oracle::Wrong(rule) | Oracle::Partial(rule) => Oracle::Partial(rule),
-            Oracle::Legal(_) | Oracle::Undecidable(_) => return None,
+            Oracle::Advice(_) | Oracle::Legal(_) | Oracle::Undecidable(_) => return None,
         };
         // A class about marks makes a native trace, which has one form.
         if edited.files.iter().flatten().any(|line| line["format"].is_string()) {

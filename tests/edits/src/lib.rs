@@ -9,6 +9,7 @@
 //! | [`draft`] | consistent changes: a field persists in later versions until it is written again |
 //! | [`class`] | classes and the oracle's answers |
 //! | [`classes`] | the classes |
+//! | [`mirrors`] | managers that write status alone: right traces, and classes for family MR |
 //! | [`forms`] | the same edit as a native trace and at lower audit levels |
 //! | [`run`] | judges every class at every line of every recording |
 //! | [`table`] | counts the verdicts and checks the aims |
@@ -20,6 +21,7 @@ pub mod class;
 pub mod classes;
 pub mod draft;
 pub mod forms;
+pub mod mirrors;
 pub mod recording;
 pub mod run;
 pub mod table;

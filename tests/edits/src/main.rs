@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::{env, fs};
 
+use jobcheck_edits::class::Oracle;
 use jobcheck_edits::class::{Class, Edited};
 use jobcheck_edits::forms::SHAPES;
 use jobcheck_edits::recording::{Recording, recordings};
 use jobcheck_edits::run::{Judged, Plan, conforming, run};
-use jobcheck_edits::{classes, table};
+use jobcheck_edits::{classes, mirrors, table};
 use jobcheck_judge::report::Exit;
 
 const HELP: &str = "\
@@ -25,6 +26,7 @@ Judge edits of the recordings in traces/corpus, and count the verdicts by class.
   --seed S           the seed of the sample (default: 0)
   --threads N        the number of threads (default: 2)
   --keep DIR         write the trace of each wrong verdict to DIR, at most 3 of each class and form
+  --mirrors          edit managers that write status alone, and print a table of the rules MR-01 to MR-15
   --by-class         a row for each class instead of each group
   --missed           list the wrong verdicts
   --output FORMAT    text or json (default: text)
@@ -42,6 +44,7 @@ struct Options {
     missed: bool,
     known: bool,
     json: bool,
+    mirrors: bool,
 }
 
 fn main() -> ExitCode {
@@ -70,6 +73,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Option<Options>, S
     while let Some(word) = words.next() {
         match word.as_str() {
             "--help" | "-h" => return Ok(None),
+            "--mirrors" => options.mirrors = true,
             "--by-class" => options.by_class = true,
             "--missed" => options.missed = true,
             "--known" => options.known = true,
@@ -102,7 +106,11 @@ fn set(options: &mut Options, word: &str, value: String) -> Result<(), String> {
 }
 
 fn measure(options: &Options) -> Result<bool, String> {
-    let (classes, recordings) = (classes::all(), conforming(recordings()?, options.known));
+    let (classes, recordings) = if options.mirrors {
+        (mirrors::classes(), mirrors::sources::traces()?)
+    } else {
+        (classes::all(), conforming(recordings()?, options.known))
+    };
     let kept = Mutex::new(BTreeMap::new());
     let keep = |judged: &Judged, edited: &Edited| {
         let Some(folder) = options.keep.as_deref().filter(|_| judged.is_missed()) else { return };
@@ -119,13 +127,15 @@ fn measure(options: &Options) -> Result<bool, String> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let judged = run(&options.plan, &classes, &recordings, &keep);
-    if options.json {
+    if options.mirrors && !options.json && !options.by_class {
+        print!("{}", table::markdown(&judged, &classes));
+    } else if options.json {
         println!("{}", table::machine(&judged, &classes));
     } else {
         print!("{}", table::text(&judged, &classes, options.by_class));
     }
     if options.missed {
-        for it in judged.iter().filter(|it| it.is_missed() || is_weak(it)) {
+        for it in judged.iter().filter(|it| it.is_missed() || is_weak(it, options.mirrors)) {
             println!("{} {:?} {:?}", name(it, &classes, &recordings), it.exit, it.oracle);
             it.reasons.iter().take(4).for_each(|reason| println!("    {reason}"));
         }
@@ -133,8 +143,10 @@ fn measure(options: &Options) -> Result<bool, String> {
     Ok(table::is_reached(&judged))
 }
 
-fn is_weak(it: &Judged) -> bool {
-    it.exit == Exit::Inconclusive && matches!(it.oracle, jobcheck_edits::class::Oracle::Wrong(_))
+/// Returns true for an inconclusive verdict on a wrong edit. For mirrors, the report must also name the rule.
+fn is_weak(it: &Judged, with_names: bool) -> bool {
+    let must_fail = matches!(it.oracle, Oracle::Wrong(_) | Oracle::Advice(_));
+    must_fail && (it.exit == Exit::Inconclusive || with_names && !it.names_rule)
 }
 
 fn name(judged: &Judged, classes: &[Class], recordings: &[Recording]) -> String {

@@ -57,8 +57,10 @@ pub struct Judged {
     pub at: usize,
     /// The expected verdict.
     pub oracle: Oracle,
-    /// The verdict.
+    /// The verdict. Warnings count as a violation where the oracle expects one.
     pub exit: Exit,
+    /// The rule of the oracle is named, or the rule is not of family MR.
+    pub names_rule: bool,
     /// The judge's reasons.
     pub reasons: Vec<String>,
 }
@@ -69,7 +71,9 @@ impl Judged {
     #[must_use]
     pub fn is_missed(&self) -> bool {
         match self.oracle {
-            Oracle::Wrong(_) | Oracle::Partial(_) => matches!(self.exit, Exit::Conforms | Exit::Unreadable),
+            Oracle::Wrong(_) | Oracle::Partial(_) | Oracle::Advice(_) => {
+                matches!(self.exit, Exit::Conforms | Exit::Unreadable)
+            }
             Oracle::Legal(_) => matches!(self.exit, Exit::Violates | Exit::Unreadable),
             Oracle::Undecidable(_) => false,
         }
@@ -241,14 +245,26 @@ fn verdict(
     keep: &(dyn Fn(&Judged, &Edited) + Sync),
 ) -> Judged {
     let report = replay(&edited.files);
+    let reasons = reasons(&report);
+    let names = |start: &str| reasons.iter().any(|it| it.starts_with(start));
+    let (exit, names_rule) = match edited.oracle {
+        Oracle::Wrong(rule) => (report.exit_code, names(rule)),
+        Oracle::Advice(rule) if report.exit_code == Exit::Conforms && names(&format!("warning: {rule}")) => {
+            (Exit::Violates, true)
+        }
+        Oracle::Advice(_) | Oracle::Partial(_) | Oracle::Legal(_) | Oracle::Undecidable(_) => {
+            (report.exit_code, false)
+        }
+    };
     let judged = Judged {
         class: unit.class,
         recording,
         shape: unit.shape,
         at,
         oracle: edited.oracle,
-        exit: report.exit_code,
-        reasons: reasons(&report),
+        exit,
+        names_rule,
+        reasons,
     };
     keep(&judged, edited);
     judged

@@ -21,6 +21,8 @@ pub enum Side {
     Wrong,
     /// The edits that must not conform.
     Partial,
+    /// The edits that must give a warning.
+    Advice,
     /// The edits that must not be rejected.
     Right,
     /// The edits that count for no aim.
@@ -34,6 +36,7 @@ impl Side {
         match oracle {
             Oracle::Wrong(_) => Side::Wrong,
             Oracle::Partial(_) => Side::Partial,
+            Oracle::Advice(_) => Side::Advice,
             Oracle::Legal(_) => Side::Right,
             Oracle::Undecidable(_) => Side::Open,
         }
@@ -43,6 +46,7 @@ impl Side {
         match self {
             Side::Wrong => "WRONG (must be rejected)",
             Side::Partial => "WRONG, IN PART HIDDEN (must not conform)",
+            Side::Advice => "ADVICE (must give a warning)",
             Side::Right => "RIGHT (must not be rejected)",
             Side::Open => "UNDECIDABLE (counts for no aim)",
         }
@@ -60,12 +64,15 @@ pub struct Tally {
     pub conforms: usize,
     /// Not readable.
     pub unreadable: usize,
+    /// The rule of the oracle is named.
+    pub named: usize,
 }
 
 impl Tally {
     /// Adds a verdict.
-    pub fn add(&mut self, exit: Exit) {
-        match exit {
+    pub fn add(&mut self, judged: &Judged) {
+        self.named += usize::from(judged.names_rule);
+        match judged.exit {
             Exit::Violates => self.violates += 1,
             Exit::Inconclusive => self.inconclusive += 1,
             Exit::Conforms => self.conforms += 1,
@@ -94,7 +101,7 @@ pub fn rows(judged: &[Judged], classes: &[Class], by_class: bool) -> BTreeMap<(S
     for it in judged {
         let class = &classes[it.class];
         let name = if by_class { class.name.clone() } else { class.group.to_owned() };
-        rows.entry((Side::of(it.oracle), name)).or_default().add(it.exit);
+        rows.entry((Side::of(it.oracle), name)).or_default().add(it);
     }
     rows
 }
@@ -103,7 +110,7 @@ pub fn rows(judged: &[Judged], classes: &[Class], by_class: bool) -> BTreeMap<(S
 #[must_use]
 pub fn total(judged: &[Judged], side: Side) -> Tally {
     let mut tally = Tally::default();
-    judged.iter().filter(|it| Side::of(it.oracle) == side).for_each(|it| tally.add(it.exit));
+    judged.iter().filter(|it| Side::of(it.oracle) == side).for_each(|it| tally.add(it));
     tally
 }
 
@@ -112,15 +119,17 @@ pub fn total(judged: &[Judged], side: Side) -> Tally {
 pub fn is_reached(judged: &[Judged]) -> bool {
     let (wrong, partial, right) =
         (total(judged, Side::Wrong), total(judged, Side::Partial), total(judged, Side::Right));
+    let advice = total(judged, Side::Advice);
     wrong.share(wrong.conforms + wrong.unreadable) <= CONFORM_AIM
         && wrong.share(wrong.inconclusive) <= INCONCLUSIVE_AIM
         && partial.share(partial.conforms + partial.unreadable) <= CONFORM_AIM
+        && advice.share(advice.conforms + advice.unreadable) <= CONFORM_AIM
         && right.violates + right.unreadable == 0
 }
 
 fn line(out: &mut String, name: &str, tally: &Tally) {
     let percent = |number: usize| 100.0 * tally.share(number);
-    let Tally { violates, inconclusive, conforms, unreadable } = *tally;
+    let Tally { violates, inconclusive, conforms, unreadable, .. } = *tally;
     let _ = writeln!(
         out,
         "{name:<42} {:>6} {violates:>9} {inconclusive:>6} {conforms:>6} {unreadable:>6}  {:>5.1} % {:>5.1} % {:>5.1} %",
@@ -136,7 +145,10 @@ fn line(out: &mut String, name: &str, tally: &Tally) {
 pub fn text(judged: &[Judged], classes: &[Class], by_class: bool) -> String {
     let mut out = String::new();
     let rows = rows(judged, classes, by_class);
-    for side in [Side::Wrong, Side::Partial, Side::Right, Side::Open] {
+    for side in [Side::Wrong, Side::Partial, Side::Advice, Side::Right, Side::Open] {
+        if side == Side::Advice && total(judged, side).edits() == 0 {
+            continue;
+        }
         let _ = writeln!(
             out,
             "{:<42} {:>6} {:>9} {:>6} {:>6} {:>6}  violates inconcl conforms",
@@ -158,6 +170,24 @@ pub fn text(judged: &[Judged], classes: &[Class], by_class: bool) -> String {
         out,
         "aims {word}: of wrong edits at most 1 % conform and 4 % are inconclusive; no right edit is rejected"
     );
+    out
+}
+
+/// The table of the edits of mirrors, as Markdown: a row for each group of classes.
+#[must_use]
+pub fn markdown(judged: &[Judged], classes: &[Class]) -> String {
+    let mut out = String::from(
+        "| group | edits | violate | inconclusive | conform | the rule is named |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
+    for ((side, name), it) in rows(judged, classes, false) {
+        let named = match side {
+            Side::Wrong | Side::Advice => format!("{:.1} %", 100.0 * it.share(it.named)),
+            Side::Partial | Side::Right | Side::Open => "–".to_owned(),
+        };
+        let Tally { violates, inconclusive, conforms, .. } = it;
+        let edits = it.edits();
+        let _ = writeln!(out, "| {name} | {edits} | {violates} | {inconclusive} | {conforms} | {named} |");
+    }
     out
 }
 
