@@ -33,6 +33,19 @@ doc:
 edits *ARGUMENTS:
     cargo run -p jobcheck-edits --release -- {{ARGUMENTS}}
 
+# Drawn inputs for everything that reads what others have written, until Ctrl-C; `--list` lists the targets.
+fuzz-inputs *ARGUMENTS:
+    cargo run --release --locked -p jobcheck-inputs -- {{ARGUMENTS}}
+
+# What the program is made of, as CycloneDX; with Go, also the control plane of the tests.
+sbom *ARGUMENTS:
+    cargo run -q --locked -p jobcheck-sbom -- {{ARGUMENTS}}
+
+# The controllers, the recorder, and the judge for a long time, with all that can happen to them; samples their memory.
+soak *ARGUMENTS:
+    cargo build --release --locked -p jobcheck
+    cargo run --release --locked -p jobcheck --example soak -- {{ARGUMENTS}}
+
 # What breaks if one guard is switched off, for each guard, compared with docs/results/sensitivity.md.
 sensitivity *ARGUMENTS:
     cargo run --release --locked -p jobcheck-explorer --example sensitivity -- {{ARGUMENTS}}
