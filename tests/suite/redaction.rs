@@ -32,8 +32,9 @@ fn report(text: String) -> Value {
 /// Collects the texts that were taken out, by what is in their place.
 fn taken(whole: &Value, redacted: &Value, out: &mut BTreeMap<String, String>) {
     match (whole, redacted) {
+        // Only a part of an audit event stays.
         (Value::Object(one), Value::Object(other)) => {
-            one.values().zip(other.values()).for_each(|it| taken(it.0, it.1, out))
+            other.iter().for_each(|(key, member)| taken(&one[key], member, out))
         }
         (Value::Array(one), Value::Array(other)) => {
             one.iter().zip(other).for_each(|it| taken(it.0, it.1, out))

@@ -66,6 +66,7 @@ mod lines;
 mod native;
 mod object;
 mod order;
+mod originals;
 mod owned;
 mod parsed;
 mod prefix;
@@ -90,10 +91,11 @@ pub use native::{
     Expected, ExpectedVerdict, FORMAT, Fault, FaultKind, Header, Mark, MarkKind, Observed, VERSION, Version,
 };
 pub use object::{Answer, Object};
+pub use originals::Originals;
 pub use parsed::Skipped;
 pub use reader::{MOST_FILES, Reader};
 pub use record::{Body, Form, Place, Record, Resource, WatchKind, Watched};
-pub use redact::{Redactor, split_documents};
+pub use redact::Redactor;
 pub use request::{Actor, Interval, Level, Request, Subresource, Verb};
 pub use source::FileInfo;
 pub use time::parse_micros;

@@ -2,13 +2,117 @@
 //!
 //! Equal texts stay equal and different ones stay different, because the judge compares a pod with the template of its
 //! Job. Each text becomes a digest with a random key, so that nobody can find it by trying likely ones.
+//!
+//! A text is secret because of the members that lead to it ([`Place`]). They enclose it, or are the path of a JSON patch.
+//! An audit event keeps only the members that a trace needs.
 
 use std::hash::{BuildHasher, RandomState};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::form::AUDIT_VERSION;
+use crate::record::Resource;
+
+mod message;
+mod strict;
 
 /// Annotations with this prefix stay: the judge reads them, and Kubernetes itself writes them.
 const KEPT: &str = "batch.kubernetes.io/";
+
+/// Members of an audit event that stay.
+const OF_EVENTS: [&str; 17] = [
+    "annotations",
+    "apiVersion",
+    "auditID",
+    "impersonatedUser",
+    "kind",
+    "level",
+    "objectRef",
+    "requestObject",
+    "requestReceivedTimestamp",
+    "requestURI",
+    "responseObject",
+    "responseStatus",
+    "stage",
+    "stageTimestamp",
+    "user",
+    "userAgent",
+    "verb",
+];
+
+/// Parameters in the URI of a request that stay. Others may be a command for `exec`.
+const OF_URIS: [&str; 8] = [
+    "dryRun",
+    "fieldManager",
+    "fieldValidation",
+    "force",
+    "gracePeriodSeconds",
+    "propagationPolicy",
+    "resourceVersion",
+    "timeout",
+];
+
+/// The meaning that the members on the way to a value give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Nothing: a text stays, a member may say more.
+    Plain,
+    /// No text below is secret: labels may have the names of other members.
+    Public,
+    /// `annotations`: each but those of [`KEPT`] is secret.
+    Annotations,
+    /// A list of pairs of `name` and `value`, or one of the pairs.
+    Pairs,
+    /// The state of a container, with the last lines of its log in `message`.
+    State,
+    /// `message` of a status of the API server, which may quote what was refused.
+    Message,
+    /// Each text below is secret.
+    Secret,
+}
+
+impl Place {
+    /// The place of a member, or of an element of a list.
+    fn of(self, key: &str) -> Place {
+        // A directive of a strategic merge patch names the list that it is about.
+        let key = match key.strip_prefix('$') {
+            Some(directive) => match directive.split_once('/') {
+                Some((_, list)) => list,
+                None if self != Place::Secret => return Place::Public,
+                None => key,
+            },
+            None => key,
+        };
+        match self {
+            Place::Secret | Place::Public => self,
+            Place::Annotations if key.starts_with(KEPT) => Place::Public,
+            Place::Annotations => Place::Secret,
+            Place::Pairs if is_index(key) => Place::Pairs,
+            Place::Pairs if matches!(key, "name" | "valueFrom") => Place::Public,
+            Place::Pairs => Place::Secret,
+            Place::State if key == "message" => Place::Secret,
+            Place::Plain | Place::State | Place::Message => match key {
+                "annotations" => Place::Annotations,
+                "args" | "command" => Place::Secret,
+                "env" | "httpHeaders" => Place::Pairs,
+                "labels" | "matchLabels" | "nodeSelector" => Place::Public,
+                "message" => Place::Message,
+                "terminated" | "waiting" => Place::State,
+                _ => Place::Plain,
+            },
+        }
+    }
+
+    /// The place that a path of a JSON patch leads to.
+    fn of_path(path: &str) -> Place {
+        let keys = path.split('/').map(|key| key.replace("~1", "/").replace("~0", "~"));
+        keys.fold(Place::Plain, |place, key| place.of(&key))
+    }
+}
+
+fn is_index(key: &str) -> bool {
+    key == "-" || key.parse::<u32>().is_ok()
+}
 
 /// Replaces secrets in objects, requests and patches. One redactor serves one trace.
 #[derive(Clone, Debug)]
@@ -25,115 +129,109 @@ impl Redactor {
     ///
     /// # Errors
     ///
-    /// The line is not JSON.
+    /// The line is not JSON, or an object in it has a member twice: readers differ in which of them they take.
     pub fn line(&self, line: &str) -> serde_json::Result<String> {
-        Ok(self.document(serde_json::from_str(line)?).to_string())
+        let mut document = strict::parse(line)?;
+        self.value(&mut document, Place::Plain);
+        Ok(document.to_string())
     }
 
-    /// A document of such a file, or of an export of a log system.
-    #[must_use]
-    pub fn document(&self, mut document: Value) -> Value {
-        self.value(&mut document);
-        document
-    }
-
-    fn value(&self, value: &mut Value) {
+    fn value(&self, value: &mut Value, place: Place) {
         match value {
-            Value::Object(members) => {
-                // An audit event has annotations of its own, which the API server writes.
-                let own = members.contains_key("auditID").then(|| members.remove("annotations")).flatten();
-                let done = self.operation(members);
-                let others =
-                    members.iter_mut().filter(|(key, _)| done.is_none_or(|done| key.as_str() != done));
-                others.for_each(|(key, member)| self.member(key, member));
-                members.extend(own.map(|own| ("annotations".to_owned(), own)));
+            Value::Object(members) if place == Place::Plain && is_event(members) => self.event(members),
+            Value::Object(members) if place == Place::Plain && is_operation(members) => {
+                self.operation(members);
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
-            // Log systems export events as texts, and so does `kubectl apply` in an annotation.
-            Value::String(text) if text.trim_start().starts_with('{') => {
-                if let Ok(redacted) = self.line(text) {
+            Value::Object(members) => {
+                for (key, member) in members {
+                    self.value(member, place.of(key));
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item, place)),
+            Value::String(text) => self.text(text, place),
+            // A number where a text belongs is refused by the API server, and recorded all the same.
+            Value::Number(number) if !matches!(place, Place::Plain | Place::Public) => {
+                *value = json!(self.0.hash_one(number.to_string()) >> 16);
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn text(&self, text: &mut String, place: Place) {
+        match place {
+            _ if text.is_empty() => {}
+            Place::Public => {}
+            Place::Plain => {
+                // A document in a text.
+                if text.trim_start().starts_with(['{', '[', '"'])
+                    && let Ok(redacted) = self.line(text)
+                {
                     *text = redacted;
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            Place::Message => *text = message::without_values(text, |value| self.digest(value)),
+            Place::Annotations | Place::Pairs | Place::State | Place::Secret => *text = self.digest(text),
         }
     }
 
-    fn member(&self, key: &str, member: &mut Value) {
-        match (key, &mut *member) {
-            ("annotations", Value::Object(all)) => {
-                let others = all.iter_mut().filter(|(key, _)| !key.starts_with(KEPT));
-                others.for_each(|(_, text)| self.texts(text));
+    fn digest(&self, text: &str) -> String {
+        format!("redacted-{:016x}", self.0.hash_one(text))
+    }
+
+    /// An audit event. Its own annotations may hold the patches of webhooks.
+    fn event(&self, event: &mut Map<String, Value>) {
+        event.retain(|key, _| OF_EVENTS.contains(&key.as_str()));
+        // The events of an `EventList` state neither.
+        event.entry("apiVersion").or_insert_with(|| AUDIT_VERSION.into());
+        event.entry("kind").or_insert_with(|| "Event".into());
+        if let Some(Value::Object(annotations)) = event.get_mut("annotations") {
+            annotations.retain(|key, _| key.starts_with("authorization.k8s.io/"));
+        } else {
+            event.remove("annotations");
+        }
+        let target = event.get("objectRef");
+        let word =
+            |name: &str| target.and_then(|it| it.get(name)).and_then(Value::as_str).unwrap_or_default();
+        let is_kept = Resource::of(word("apiGroup"), word("resource")).is_some();
+        event.retain(|key, _| is_kept || !matches!(key.as_str(), "requestObject" | "responseObject"));
+        for (key, member) in event {
+            match (key.as_str(), &mut *member) {
+                ("annotations", _) => {}
+                ("user" | "impersonatedUser", Value::Object(user)) => user.retain(|key, _| key == "username"),
+                ("requestURI", Value::String(uri)) => *uri = without_parameters(uri),
+                _ => self.value(member, Place::Plain),
             }
-            ("args" | "command", Value::Array(_)) => self.texts(member),
-            ("env" | "httpHeaders", Value::Array(pairs)) => {
-                for pair in pairs {
-                    pair.get_mut("value").into_iter().for_each(|text| self.texts(text));
-                    self.value(pair);
-                }
-            }
-            // The last lines of the log of a container.
-            ("terminated" | "waiting", Value::Object(state)) => {
-                state.get_mut("message").into_iter().for_each(|text| self.texts(text));
-            }
-            _ => self.value(member),
         }
     }
 
-    /// An operation of a JSON patch names the member in its path. Returns the key that is done.
-    fn operation(&self, operation: &mut Map<String, Value>) -> Option<&'static str> {
-        operation.get("op")?;
-        let path = operation.get("path")?.as_str()?;
-        let keys: Vec<String> = path.split('/').map(|it| it.replace("~1", "/").replace("~0", "~")).collect();
-        let value = operation.get_mut("value")?;
-        let is_in = |name: &str| keys.iter().rposition(|key| key == name).map(|at| &keys[at + 1..]);
-        let is_secret = match () {
-            () if is_in("args").or(is_in("command")).is_some() => true,
-            () if is_in("env").is_some_and(|rest| rest.last().is_some_and(|key| key == "value")) => true,
-            () => {
-                is_in("annotations").is_some_and(|rest| rest.first().is_some_and(|it| !it.starts_with(KEPT)))
+    /// An operation of a JSON patch.
+    fn operation(&self, operation: &mut Map<String, Value>) {
+        let place = operation.get("path").and_then(Value::as_str).map_or(Place::Plain, Place::of_path);
+        for (key, member) in operation {
+            match key.as_str() {
+                "op" | "path" | "from" => {}
+                "value" => self.value(member, place),
+                _ => self.value(member, Place::Plain),
             }
-        };
-        match keys.last() {
-            _ if is_secret => self.texts(value),
-            Some(index) if index == "-" || index.parse::<u32>().is_ok() => {
-                // An element of a list, such as env.
-                let list = keys.iter().rev().nth(1).map_or("", String::as_str);
-                let mut one = Value::Array(vec![value.take()]);
-                self.member(list, &mut one);
-                *value = one[0].take();
-            }
-            Some(key) => self.member(key, value),
-            None => {}
-        }
-        Some("value")
-    }
-
-    /// Replaces every text in a value. An empty one stays.
-    fn texts(&self, value: &mut Value) {
-        match value {
-            Value::String(text) if text.is_empty() => {}
-            Value::String(text) => *text = format!("redacted-{:016x}", self.0.hash_one(text.as_str())),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.texts(item)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.texts(member)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 }
 
-/// The number of texts in a value that begin like a JSON document, and are none. A log system may have split a document,
-/// whose secrets no redactor finds.
-#[must_use]
-pub fn split_documents(value: &Value) -> usize {
-    match value {
-        Value::Object(members) => members.values().map(split_documents).sum(),
-        Value::Array(items) => items.iter().map(split_documents).sum(),
-        Value::String(text) => {
-            let is_document = || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-            usize::from(text.trim_start().starts_with("{\"") && !is_document())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-    }
+fn is_event(members: &Map<String, Value>) -> bool {
+    let has = |name: &str| members.contains_key(name);
+    has("auditID") || has("requestURI") || (has("stage") && has("objectRef"))
+}
+
+fn is_operation(members: &Map<String, Value>) -> bool {
+    members.contains_key("op") && members.get("path").is_some_and(Value::is_string)
+}
+
+/// The URI of a request, with the parameters of [`OF_URIS`] alone.
+fn without_parameters(uri: &str) -> String {
+    let Some((path, query)) = uri.split_once('?') else { return uri.to_owned() };
+    let kept = query.split('&').filter(|pair| OF_URIS.contains(&pair.split('=').next().unwrap_or_default()));
+    let kept: Vec<&str> = kept.collect();
+    if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
 }
 
 #[cfg(test)]
@@ -158,16 +256,41 @@ mod tests {
     }
 
     #[test]
-    fn events_in_lists_and_in_texts_are_redacted_too() {
-        let event = json!({"auditID": "1", "annotations": {"a": "kept"}, "responseObject":
-            {"metadata": {"annotations": {"a": "SECRET"}}, "spec": {"containers": [container()]}}});
-        let text = json!({"message": event.to_string(), "other": "{no document"}).to_string();
-        for whole in [json!({"items": [event]}), json!({"events": [{"message": event.to_string()}, text]})] {
-            let redacted = redacted(&whole).to_string();
-            assert!(!redacted.contains("SECRET") && redacted.contains("kept"), "{redacted}");
+    fn documents_in_texts_are_redacted_too_however_deep() {
+        let mut document =
+            json!({"spec": {"containers": [container()]}, "kept": "kept", "other": "{no document"});
+        for _ in 0..4 {
+            let shown = redacted(&document).to_string();
+            assert!(!shown.contains("SECRET") && shown.contains("kept"), "{shown}");
+            document = json!({"of": [document.to_string()]});
         }
-        let half = &event.to_string()[..40];
-        assert_eq!(split_documents(&json!([{"log": half}, "{}", "{no", event.to_string()])), 1);
+    }
+
+    #[test]
+    fn a_member_that_is_there_twice_is_refused() {
+        let redactor = Redactor::new(RandomState::new());
+        assert!(redactor.line(r#"{"spec":{"args":["a"]},"spec":{"args":["b"]}}"#).is_err());
+    }
+
+    #[test]
+    fn values_of_a_wrong_type_are_secret_too() {
+        let shown = redacted(&json!({
+            "args": "SECRET", "command": {"a": ["SECRET"]}, "annotations": ["SECRET", {"a": {"b": "SECRET"}}],
+            "env": {"TOKEN": "SECRET"}, "httpHeaders": "SECRET", "terminated": "SECRET",
+            "a": {"env": [["SECRET"], {"name": "N", "value": {"x": 424_242}}]}, "b": {"args": [424_242]}
+        }));
+        assert!(!shown.to_string().contains("SECRET") && !shown.to_string().contains("424242"), "{shown}");
+        assert!(shown["b"]["args"][0].is_number());
+    }
+
+    #[test]
+    fn labels_stay_whatever_their_names_are() {
+        let labels = json!({"labels": {"env": "prod", "args": "a", "command": "c", "message": "m"}});
+        assert_eq!(redacted(&labels), labels);
+        let patch = json!([{"op": "add", "path": "/metadata/labels/env", "value": "prod"}]);
+        assert_eq!(redacted(&patch), patch);
+        let merge = json!({"annotations": {"$patch": "replace"}, "$setElementOrder/env": [{"name": "A"}]});
+        assert_eq!(redacted(&merge), merge);
     }
 
     #[test]
@@ -212,7 +335,11 @@ mod tests {
             {"op": "add", "path": "/metadata/annotations/example.com~1a", "value": "SECRET"},
             {"op": "add", "path": "/metadata/annotations", "value": {"a": "SECRET"}},
             {"op": "add", "path": "/metadata/annotations/batch.kubernetes.io~1job-completion-index", "value": "1"},
-            {"op": "replace", "path": "/status/active", "value": 3}
+            {"op": "replace", "path": "/status/active", "value": 3},
+            {"op": "add", "path": "/status/containerStatuses/0/state/terminated/message", "value": "SECRET"},
+            {"op": "add", "path": "/spec/containers/0/livenessProbe/httpGet/httpHeaders/0/value", "value": "SECRET"},
+            {"op": "add", "path": "/spec/containers/0/env/0/value/", "value": "SECRET"},
+            {"op": "test", "path": "/spec", "value": {"containers": [container()]}}
         ]);
         let shown = redacted(&json!({"request": {"request": patch}}));
         assert!(!shown.to_string().contains("SECRET"), "{shown}");
@@ -222,15 +349,53 @@ mod tests {
         assert_eq!(operations[5]["path"], "/metadata/annotations/example.com~1a");
     }
 
+    fn event(group: &str, resource: &str) -> Value {
+        json!({
+            "auditID": "x", "verb": "create", "sourceIPs": ["10.0.0.1"], "extra": "SECRET",
+            "annotations": {"authorization.k8s.io/decision": "allow", "patch.webhook.admission.k8s.io/round_0_index_0":
+                "{\"patch\":[{\"op\":\"add\",\"path\":\"/spec/containers/0/args\",\"value\":[\"SECRET\"]}]}"},
+            "user": {"username": "u", "extra": {"token": ["SECRET"]}},
+            "requestURI": "/api/v1/namespaces/ns/pods/p/exec?command=SECRET&dryRun=All&stdin=true",
+            "objectRef": {"apiGroup": group, "resource": resource, "name": "n"},
+            "requestObject": {"metadata": {"annotations": {"a": "SECRET"}}, "data": {"k": "kept"}}
+        })
+    }
+
     #[test]
-    fn the_annotations_of_an_audit_event_stay() {
-        let event = json!({
-            "auditID": "x", "annotations": {"authorization.k8s.io/decision": "allow"},
-            "requestObject": {"metadata": {"annotations": {"a": "SECRET"}}}
-        });
-        let shown = redacted(&event);
-        assert_eq!(shown["annotations"], event["annotations"]);
-        assert!(!shown.to_string().contains("SECRET"));
+    fn of_an_audit_event_stays_what_a_trace_needs() {
+        let shown = redacted(&event("", "pods"));
+        assert!(!shown.to_string().contains("SECRET"), "{shown}");
+        assert_eq!(shown["annotations"], json!({"authorization.k8s.io/decision": "allow"}));
+        assert_eq!(shown["requestURI"], "/api/v1/namespaces/ns/pods/p/exec?dryRun=All");
+        assert_eq!((&shown["user"], &shown["verb"]), (&json!({"username": "u"}), &json!("create")));
+        assert_eq!((&shown["kind"], &shown["apiVersion"]), (&json!("Event"), &json!(AUDIT_VERSION)));
+        assert_eq!(shown["requestObject"]["data"]["k"], "kept");
+    }
+
+    /// A Secret has its values in `data`, and the status of a token's request has the token.
+    #[test]
+    fn the_objects_of_other_resources_are_left_out() {
+        for (group, resource) in [("", "secrets"), ("", "serviceaccounts"), ("apps", "pods"), ("", "jobs")] {
+            let shown = redacted(&event(group, resource));
+            assert!(shown.get("requestObject").is_none(), "{shown}");
+        }
+    }
+
+    #[test]
+    fn values_in_messages_of_the_api_server_are_redacted() {
+        let text = r#"Pod "p" is invalid: spec.containers[0].args[0]: Invalid value: "SECRET": no"#;
+        for shown in [
+            redacted(&json!({"request": {"message": text}})),
+            redacted(
+                &json!({"auditID": "1", "objectRef": {"resource": "pods"}, "responseStatus": {"message": text},
+                "responseObject": {"kind": "Status", "message": text, "details": {"causes": [{"message": text}]}}}),
+            ),
+        ] {
+            assert!(
+                !shown.to_string().contains("SECRET") && shown.to_string().contains("args[0]"),
+                "{shown}"
+            );
+        }
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(crate) struct Source {
     /// The remaining items of a list, as positions in the current document.
     listed: VecDeque<Range<usize>>,
     is_listed: bool,
+    /// The position of the record that was read last in the current document.
+    item: Range<usize>,
     /// A copy of the current document, for the records that are kept.
     copy: Option<Arc<str>>,
     /// A position in the current document, and the number of line breaks before it.
@@ -111,6 +113,7 @@ impl Source {
             state,
             listed: VecDeque::new(),
             is_listed: false,
+            item: 0..0,
             copy: None,
             counted: (0, 0),
             unwrapping: None,
@@ -157,6 +160,15 @@ impl Source {
             self.copy = Some(self.text(documents).into());
         }
         self.copy.clone()
+    }
+
+    /// Reads the next record, and returns it as it was written, out of its envelopes and lists.
+    pub(crate) fn original(&mut self) -> Result<Option<&str>, ReadError> {
+        if self.read()?.is_none() {
+            return Ok(None);
+        }
+        let State::Open(documents) = &self.state else { return Ok(None) };
+        Ok(self.text(documents).get(self.item.clone()))
     }
 
     /// The document of the record that was read last.
@@ -277,6 +289,7 @@ impl Source {
             if self.info.form.is_none() && self.begins_wrapped(documents)? {
                 continue;
             }
+            self.item = item.clone();
             let parsed = self.parse(documents.text(), item).map_err(|defect| add_lines(defect, before))?;
             match parsed {
                 Parsed::Record(held) => {
@@ -325,6 +338,7 @@ impl Source {
         let Some(mut unwrapping) = self.unwrapping.take() else { return Ok(false) };
         let parsed = self.parse_unwrapped(&mut unwrapping);
         let line = unwrapping.line;
+        self.item = 0..unwrapping.text.len();
         self.unwrapping = Some(unwrapping);
         match parsed? {
             Parsed::Record(held) => self.hold(line, held),

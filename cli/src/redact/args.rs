@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct RedactArgs {
-    /// Audit logs, watch streams or native traces, unpacked; - is standard input.
+    /// Audit logs, watch streams, native traces, and exports of log systems, as `replay` reads them; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Write each file to this directory, under its own name. By default one file is written to standard output.
@@ -18,15 +18,17 @@ pub struct RedactArgs {
 
 const AFTER_HELP: &str = "\
 Values of environment variables and of HTTP headers, arguments, commands,
-termination messages, and annotations are replaced by digests with a random key.
-Names, labels, images and messages of the API server stay. Equal texts of one
-call stay equal, so that the verdict is the same: give all files of a trace at
-once. Events in texts, as log systems export them, are redacted, too.
+termination messages, annotations, and refused values in messages of the API
+server are replaced by digests with a random key. Names, labels and images stay.
+Equal texts of one call stay equal, so that the verdict is the same: give all
+files of a trace at once. Each record becomes one line, out of the envelopes of
+log systems. What no trace needs is left out: reads, other resources, and the
+fields of audit events that `replay` does not read.
 
 Examples:
   jobcheck redact audit.log > redacted.log
   jobcheck redact jobs.jsonl pods.jsonl --to redacted
-  zcat audit.log.gz | jobcheck redact - > redacted.log
+  kubectl get pods -w -ojson --output-watch-events | jobcheck redact - > pods.jsonl
 
 Exit codes:
   0  every file was redacted

@@ -4,12 +4,11 @@ mod args;
 
 use std::fs::File;
 use std::hash::RandomState;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use jobcheck_judge::report::Exit;
-use jobcheck_traces::{Redactor, files, split_documents};
-use serde_json::{Deserializer, Value};
+use jobcheck_traces::{Input, Originals, Redactor, files};
 
 pub use self::args::RedactArgs;
 use crate::output;
@@ -104,23 +103,26 @@ fn not_made(file: &Path, error: &io::Error) -> Problem {
     Problem::Output(format!("cannot write {}: {error}", of_path(file)))
 }
 
-/// Writes one document a line.
+/// Writes one record a line.
 fn of_file(file: &Path, redactor: &Redactor, mut out: Out) -> Result<(), Problem> {
-    let name = of_path(file);
-    let unreadable = |what: String| Problem::Input(format!("{name}: {what}"));
-    let input: Box<dyn Read> = match file.as_os_str() == "-" {
-        true => Box::new(io::stdin()),
-        false => Box::new(File::open(file).map_err(|error| unreadable(format!("cannot be read: {error}")))?),
+    let input = match file.as_os_str() == "-" {
+        true => Input::Stdin,
+        false => Input::Path(file.to_owned()),
     };
-    for (number, value) in Deserializer::from_reader(BufReader::new(input)).into_iter::<Value>().enumerate() {
-        let advice = "expected unpacked JSON, without text before or behind it";
-        let value =
-            value.map_err(|error| unreadable(format!("document {}: {error}; {advice}", number + 1)))?;
-        if split_documents(&value) > 0 {
-            let why = "an event in it is split over several texts, which cannot be redacted; join them first";
-            return Err(unreadable(format!("document {}: {why}", number + 1)));
-        }
-        out.line(redactor.document(value).to_string())?;
+    let name = of_path(file);
+    let mut originals = Originals::open(&input);
+    let mut number = 0u64;
+    while let Some(record) = originals.next().map_err(|error| Problem::Input(error.to_string()))? {
+        number += 1;
+        let redacted = redactor.line(record);
+        out.line(redacted.map_err(|error| Problem::Input(format!("{name}: record {number}: {error}")))?)?;
+    }
+    let left_out = originals.info().skipped.total();
+    if left_out > 0 {
+        let what = output::count(left_out, "document");
+        output::note(format!(
+            "{name}: left out {what} that no trace needs, such as reads and other resources"
+        ));
     }
     out.end()
 }

@@ -41,7 +41,7 @@ fn a_redacted_trace_of_each_form_has_no_secret_and_the_same_verdict() {
 
 /// Log systems export events as texts, and lists spread over lines.
 #[test]
-fn envelopes_are_redacted_and_split_events_are_refused() {
+fn envelopes_are_taken_off() {
     let folder = Folder::new();
     let events = with_secrets("nonindexed-success.audit");
     let rows: Vec<Value> = events.iter().map(|event| json!({"message": event})).collect();
@@ -51,16 +51,55 @@ fn envelopes_are_redacted_and_split_events_are_refused() {
     let run = redact(&file);
     assert!(run.code == 0 && !run.out.contains("SECRET"), "{run:?}");
     let stdin = finish(binary().args(["redact", "-"]), export.as_bytes());
-    assert!(stdin.code == 0 && stdin.out.lines().count() == 1 && !stdin.out.contains("SECRET"), "{stdin:?}");
+    assert!(stdin.code == 0 && stdin.out.lines().count() == events.len(), "{stdin:?}");
+    assert!(!stdin.out.contains("SECRET"));
 
+    // An export of an export, and a text in front of each event.
+    let wrapped = |text: &str| json!({"log": json!({"message": text}).to_string()}).to_string();
+    let nested: String = events.iter().map(|event| wrapped(event) + "\n").collect();
+    let with_times: String =
+        events.iter().map(|it| format!("2026-11-21T00:00:00Z stdout F {it}\n")).collect();
+    for text in [nested, with_times] {
+        fs::write(&file, text).unwrap();
+        let run = redact(&file);
+        assert!(run.code == 0 && run.out.lines().count() == events.len(), "{run:?}");
+        assert!(!run.out.contains("SECRET") && run.out.contains("redacted-"));
+    }
+}
+
+#[test]
+fn what_replay_cannot_read_is_not_taken_for_redacted() {
+    let folder = Folder::new();
+    let events = with_secrets("nonindexed-success.audit");
+    let file = folder.path("bad");
     let half = json!({"log": &events[0][..events[0].len() / 2]}).to_string();
-    for (text, why) in
-        [(half.as_str(), "split over several texts"), ("TIME {\"a\":1}", "without text before")]
+    let twice = events[0].replacen('{', "{\"level\":\"Request\",", 1);
+    for text in
+        [half.as_str(), "{\"a\":1}", "SECRET", "", "[\"SECRET\"]", "kind: Job\nspec: SECRET\n", &twice]
     {
         fs::write(&file, text).unwrap();
         let run = redact(&file);
-        assert!(run.code == 2 && run.out.is_empty() && run.err.contains(why), "{run:?}");
+        assert!(run.code == 2 && run.out.is_empty() && !run.err.is_empty(), "{text}: {run:?}");
+        assert!(!run.err.contains("SECRET"), "{run:?}");
     }
+}
+
+/// Nothing of a Secret or a token may stay; a record of a pod may stand beside them.
+#[test]
+fn other_resources_are_left_out() {
+    let folder = Folder::new();
+    let mut events = with_secrets("nonindexed-success.audit");
+    let count = events.len();
+    let other = |resource: &str| {
+        json!({"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "auditID": resource,
+            "stage": "ResponseComplete", "verb": "create", "user": {"username": "u"},
+            "objectRef": {"resource": resource}, "requestObject": {"data": {"k": "SECRET"}},
+            "requestReceivedTimestamp": "2026-11-21T00:00:00Z", "stageTimestamp": "2026-11-21T00:00:00Z"})
+    };
+    events.splice(1..1, ["secrets", "configmaps", "serviceaccounts"].map(|it| other(it).to_string()));
+    let run = redact(&folder.write_lines("mixed", &events));
+    assert!(run.code == 0 && run.out.lines().count() == count && !run.out.contains("SECRET"), "{run:?}");
+    assert!(run.err.contains("left out 3 documents"), "{run:?}");
 }
 
 #[test]
@@ -80,7 +119,7 @@ fn several_files_are_written_to_a_directory_and_none_is_overwritten() {
     assert!(texts[1].contains(&digest(&texts[0])) && !texts.concat().contains("SECRET"));
     assert_eq!(jobcheck(all().into_iter().chain(["--to".as_ref(), to.as_os_str()])).code, 4);
 
-    fs::write(&one, "{\"log\":\"{\\\"a\"}").unwrap();
+    fs::write(&one, with_secrets("nonindexed-success.audit").join("\n") + "\n{\"log\":\"{\\\"a\"}").unwrap();
     fs::remove_dir_all(&to).unwrap();
     assert_eq!(jobcheck(all().into_iter().chain(["--to".as_ref(), to.as_os_str()])).code, 2);
     assert!(!to.join(one.file_name().unwrap()).exists(), "a part of a trace is no redacted trace");

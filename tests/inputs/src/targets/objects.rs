@@ -158,7 +158,9 @@ fn read_texts(bytes: &[u8]) -> Result<Signs, String> {
         let one: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         let other: Value =
             serde_json::from_str(&line).map_err(|error| format!("a redacted line is not JSON: {error}"))?;
-        let differs = pointers(&one) != pointers(&other);
+        // Only a part of an audit event stays.
+        let differs =
+            !text.contains("auditID") && !text.contains("requestURI") && pointers(&one) != pointers(&other);
         if differs {
             return Err("redaction changed the form of a line".to_owned());
         }
