@@ -38,7 +38,10 @@ fn judged(
         limit.look(read, total);
     };
     if args.cluster.is_empty() {
-        let inputs = if args.html.is_some() { Traces::kept(args.inputs())? } else { args.inputs() };
+        let inputs = match args.html {
+            Some(_) => Traces::kept(args.inputs(), &judging.stop, show)?,
+            None => args.inputs(),
+        };
         let traces = group_until(inputs, args.group.into(), &judging.stop, show);
         let report = judge(&traces, &judging, show);
         return Ok((Traces::unrelated(traces), report));

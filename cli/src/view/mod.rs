@@ -5,6 +5,7 @@ mod args;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use jobcheck_judge::replay::{Clusters, ShowProgress, consistent, group_until, judge, judge_clusters};
@@ -46,9 +47,9 @@ impl Traces {
         }
     }
 
-    /// Reads what can be read only once into memory, since a page reads it again.
-    pub fn kept(inputs: Vec<Input>) -> Result<Vec<Input>, String> {
-        inputs.into_iter().map(keep).collect()
+    /// Reads what can be read only once into memory, since a page reads it again. Ends early once `stop` is true.
+    pub fn kept(inputs: Vec<Input>, stop: &AtomicBool, show: ShowProgress<'_>) -> Result<Vec<Input>, String> {
+        inputs.into_iter().map(|input| keep(input, stop, show)).collect()
     }
 
     /// The page about these traces.
@@ -58,18 +59,29 @@ impl Traces {
     }
 }
 
-fn keep(input: Input) -> Result<Input, String> {
-    let mut bytes = Vec::new();
+fn keep(input: Input, stop: &AtomicBool, show: ShowProgress<'_>) -> Result<Input, String> {
     let name = input.name();
     let read = match &input {
-        Input::Stdin => std::io::stdin().lock().read_to_end(&mut bytes),
+        Input::Stdin => read(std::io::stdin().lock(), stop, show),
         Input::Path(path) if is_read_once(path) => {
-            std::fs::File::open(path).and_then(|mut it| it.read_to_end(&mut bytes))
+            std::fs::File::open(path).and_then(|file| read(file, stop, show))
         }
         Input::Path(_) | Input::Bytes(..) => return Ok(input),
     };
-    read.map_err(|error| format!("cannot read {name}: {error}"))?;
-    Ok(Input::Bytes(name, bytes))
+    read.map(|bytes| Input::Bytes(name.clone(), bytes))
+        .map_err(|error| format!("cannot read {name}: {error}"))
+}
+
+/// The bytes that are read before the limits of memory and time are looked at again.
+const CHUNK: u64 = 1 << 20;
+
+/// Reads all, or as much as the limits permit.
+fn read(mut from: impl Read, stop: &AtomicBool, show: ShowProgress<'_>) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while !stop.load(Ordering::Relaxed) && from.by_ref().take(CHUNK).read_to_end(&mut bytes)? > 0 {
+        show(bytes.len() as u64, None);
+    }
+    Ok(bytes)
 }
 
 fn is_read_once(path: &Path) -> bool {
@@ -104,7 +116,12 @@ fn judged(args: &ViewArgs, limit: &mut Limit, progress: &Progress) -> Result<(Tr
         let report = judge_clusters(&clusters, &judging, show);
         return Ok((Traces::of_clusters(&clusters), report));
     }
-    let traces = group_until(Traces::kept(args.inputs())?, args.group.into(), &judging.stop, show);
+    let traces = group_until(
+        Traces::kept(args.inputs(), &judging.stop, show)?,
+        args.group.into(),
+        &judging.stop,
+        show,
+    );
     let report = judge(&traces, &judging, show);
     Ok((Traces::unrelated(traces), report))
 }

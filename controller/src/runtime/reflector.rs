@@ -13,7 +13,7 @@ use kube::core::WatchEvent;
 use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
@@ -61,6 +61,15 @@ enum End {
     Relist(Version, String),
 }
 
+/// The reason for a relist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// The version that the watch has reached is too old.
+    Expired,
+    /// Somebody has asked for it.
+    Asked,
+}
+
 /// The page size of a LIST.
 const PAGE: u32 = 500;
 /// The maximum number of pages. More objects than that do not fit into etcd.
@@ -72,6 +81,8 @@ const WATCH_SECONDS: u32 = 290;
 /// The delay after the first failure. It doubles with each further failure up to the maximum, as in client-go.
 const BACKOFF: Duration = Duration::from_millis(800);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// The time after a LIST from which on an expired version is no failure: a LIST now and then is what a server can bear.
+const LASTING: Duration = Duration::from_secs(5);
 
 impl<K, C> Reflector<K, C>
 where
@@ -98,9 +109,10 @@ where
             match self.list().await {
                 Ok(version) => {
                     debug!(resource = self.resource, version, "listed");
-                    // A version that expires before the watch has shown anything is a failure. The server forgets
+                    let listed = Instant::now();
+                    // A version that expires soon is a failure, whatever the watch has shown. The server forgets
                     // versions faster than it lists them, and each LIST makes that worse.
-                    if self.watch_from(version).await == Some(version) {
+                    if self.watch_from(version).await == Ended::Expired && listed.elapsed() < LASTING {
                         failures += 1;
                         self.back_off(failures).await;
                     } else {
@@ -141,15 +153,15 @@ where
         Err(Failure::Ambiguous(format!("the list has more than {MAX_PAGES} pages")))
     }
 
-    /// Watches until a relist is necessary. Returns the last version that the watch has shown, if it has expired.
-    async fn watch_from(&mut self, mut version: Version) -> Option<Version> {
+    /// Watches until a relist is necessary.
+    async fn watch_from(&mut self, mut version: Version) -> Ended {
         let mut failures = 0;
         loop {
             let relist = Arc::clone(&self.relist);
             let end = tokio::select! {
                 () = relist.notified() => {
                     info!(resource = self.resource, version, "relisting, since a lost event is suspected");
-                    return None;
+                    return Ended::Asked;
                 }
                 end = self.watch(version) => end,
             };
@@ -170,7 +182,7 @@ where
                 }
                 End::Relist(reached, why) => {
                     info!(resource = self.resource, version = reached, why, "relisting");
-                    return Some(reached);
+                    return Ended::Expired;
                 }
             }
         }

@@ -85,6 +85,8 @@ enum Answer {
     Breaking(Vec<Value>),
     /// A WATCH with these events that stays open.
     Open(Vec<Value>),
+    /// A WATCH that shows these events after some time, and stays open.
+    Late(Duration, Vec<Value>),
     /// This page for ever.
     Endless,
     Failure(u16),
@@ -121,6 +123,10 @@ impl Server {
                 json!({"kind": "Status", "status": "Failure", "code": code, "message": "m"}).to_string(),
             ),
             Some(Answer::Closing(events)) => (200, lines(&events)),
+            Some(Answer::Late(after, events)) => {
+                sleep(after).await;
+                return self.stream(&events, false).await;
+            }
             Some(Answer::Open(events)) => return self.stream(&events, false).await,
             Some(Answer::Breaking(events)) => return self.stream(&events, true).await,
             None => return self.stream(&[], false).await,
@@ -255,13 +261,27 @@ async fn versions_that_expire_at_once_are_listed_again_with_growing_delays() {
     let waited = start_at.elapsed().as_secs_f64();
     assert!((110.0..221.0).contains(&waited), "{waited}");
 
-    // A watch that has shown an event makes a new beginning.
+    // A single event in between makes no difference.
     let news = || Answer::Open(vec![event("ADDED", "a", 50), gone()]);
     let script = (1..=8).flat_map(|version| [listed(version), news()]).chain([listed(99)]).collect();
     let start_at = Instant::now();
     let running = start(script);
     running.cache.until_version(99).await;
-    assert!(start_at.elapsed() < BACKOFF, "{:?}", start_at.elapsed());
+    let waited = start_at.elapsed().as_secs_f64();
+    assert!((110.0..221.0).contains(&waited), "{waited}");
+}
+
+/// A busy server whose versions expire now and then is listed again at once.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_expires_after_some_time_is_listed_again_at_once() {
+    let slow = || Answer::Late(LASTING, vec![gone()]);
+    let listed = |version| Answer::Page(vec![], version, None);
+    let script = (1..=8).flat_map(|version| [listed(version), slow()]).chain([listed(99)]).collect();
+    let start_at = Instant::now();
+    let running = start(script);
+    running.cache.until_version(99).await;
+    let waited = start_at.elapsed();
+    assert!(waited < LASTING * 8 + BACKOFF, "{waited:?}");
 }
 
 #[tokio::test(start_paused = true)]
