@@ -360,6 +360,8 @@ fn a_gap_is_written_before_the_changes_that_happened_in_it() {
     let line = |part: &str| text.lines().position(|line| line.contains(part));
     let (gap, job) = (line("\"kind\":\"gap\""), line("\"name\":\"j\""));
     assert!(gap.is_some() && gap < job, "{text}");
+    // The Job was created in the gap. Behind it, the mark says that its pods are not known either.
+    assert!(job < line("and this still lasts"), "{text}");
 }
 
 /// Neither command ends, because its restarts would add to the overload; both end at once by a signal.

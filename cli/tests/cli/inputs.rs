@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::support::{Folder, binary, finish, lines, recording, replay};
+use crate::support::{Folder, binary, finish, jobcheck, lines, recording, replay};
 
 #[test]
 fn standard_input_and_gzip_are_read_like_files() {
@@ -281,6 +281,23 @@ fn time_has_a_limit_too_and_both_hold_for_several_files() {
         assert!(run.out.contains("the clusters cannot be compared"), "{run:?}");
     }
     assert!(!replay(["--budget=10m", files[0]]).out.contains("the time of"));
+}
+
+/// The page reads its inputs twice, so that a pipe or a device is kept in memory: as much as the limits permit.
+#[test]
+fn a_page_about_a_device_without_an_end_has_the_same_limits() {
+    let folder = Folder::new();
+    let page = folder.path("page.html");
+    let html = format!("--html={}", page.to_str().unwrap());
+    let output = format!("--output={}", page.to_str().unwrap());
+    for arguments in [
+        ["replay", "--max-memory=100MB", &html, "/dev/zero"],
+        ["view", "--max-memory=100MB", &output, "/dev/zero"],
+    ] {
+        let run = jobcheck(arguments);
+        assert!([2, 3].contains(&run.code), "{arguments:?}: {run:?}");
+        assert!(page.exists(), "{arguments:?}: {run:?}");
+    }
 }
 
 #[test]

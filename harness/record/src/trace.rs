@@ -86,6 +86,11 @@ impl Trace {
         self.mark(MarkKind::Gap { resource, reason })
     }
 
+    /// Writes the mark of a gap again, which is counted already.
+    pub(crate) fn gap_lasts(&mut self, resource: Resource, reason: String) -> Result<(), Error> {
+        self.mark(MarkKind::Gap { resource: Some(resource), reason })
+    }
+
     /// Forgets an object that does not exist any more.
     pub(crate) fn forget(&mut self, resource: Resource, uid: &str) {
         self.tally.forget(resource, uid);

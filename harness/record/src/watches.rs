@@ -135,6 +135,7 @@ pub async fn watches(
         buffer: ReorderBuffer::new(WAIT),
         idle: Idle::default(),
         followed: Vec::new(),
+        lasting: BTreeMap::new(),
     };
     // The watches end with the recording.
     let mut watches = JoinSet::new();
@@ -159,7 +160,19 @@ pub async fn watches(
 /// An entry that waits to be written.
 enum Entry {
     WatchUpdate(Box<Change>),
-    Gap { resource: Resource, reason: String, vanished: Vec<String> },
+    Gap(Gap),
+}
+
+/// Changes that a watch has missed.
+struct Gap {
+    /// The number of the watch.
+    number: usize,
+    resource: Resource,
+    reason: String,
+    /// The UIDs of the objects that were removed meanwhile.
+    vanished: Vec<String>,
+    /// The version from which on nothing is missing; none if it is not known yet.
+    until: Option<u64>,
 }
 
 struct Recording<'a> {
@@ -171,6 +184,8 @@ struct Recording<'a> {
     buffer: ReorderBuffer<Entry>,
     idle: Idle,
     followed: Vec<FollowedWatch>,
+    /// The gaps, by the number of their watch, in which the changes that are written now happened.
+    lasting: BTreeMap<usize, Gap>,
 }
 
 impl Recording<'_> {
@@ -220,6 +235,8 @@ impl Recording<'_> {
         match shown {
             WatchUpdate::Open => {
                 followed.opened();
+                // If the end of its gap is not known, it has missed nothing: the changes arrive only now.
+                self.lasting.retain(|it, gap| *it != number || gap.until.is_some());
                 // The changes that it has missed meanwhile arrive only now.
                 self.buffer.begin_anew();
             }
@@ -251,11 +268,13 @@ impl Recording<'_> {
         let listed_uids: BTreeSet<&str> = listed.objects.iter().map(|object| text(object, "uid")).collect();
         let vanished = known.keys().filter(|uid| !listed_uids.contains(uid.as_str())).cloned().collect();
         let resource = followed.target.resource;
-        self.buffer.push(followed.version, Entry::Gap { resource, reason, vanished });
+        let until = Some(number_of(&listed.version));
+        let gap = Gap { number, resource, reason, vanished, until };
+        self.buffer.push(followed.version, Entry::Gap(gap));
         if number_of(&listed.version) < followed.version {
             // It is another etcd, whose versions are not comparable with the earlier ones.
             while let Some(waiting) = self.buffer.any() {
-                self.write(&waiting)?;
+                self.write(waiting)?;
             }
         }
         for object in listed.objects {
@@ -299,7 +318,7 @@ impl Recording<'_> {
     fn write_ripe_entries(&mut self) -> Result<(), Error> {
         let known = self.followed.iter().map(|it| it.version).min().unwrap_or(0);
         while let Some(waiting) = self.buffer.up_to(known) {
-            self.write(&waiting)?;
+            self.write(waiting)?;
         }
         for number in 0..self.followed.len() {
             self.give_up_after_a_time(number)?;
@@ -308,7 +327,7 @@ impl Recording<'_> {
             return Ok(());
         }
         while let Some(waiting) = self.buffer.ripe(known) {
-            self.write(&waiting)?;
+            self.write(waiting)?;
         }
         Ok(())
     }
@@ -324,28 +343,43 @@ impl Recording<'_> {
         let resource = followed.target.resource;
         let reason = format!("{} was interrupted for {} s", followed.name(), LONGEST_HOLD.as_secs());
         (self.notify)(Notice::Note(format!("a gap: {reason}")));
-        self.write(&Entry::Gap { resource, reason, vanished: Vec::new() })
+        self.write(Entry::Gap(Gap { number, resource, reason, vanished: Vec::new(), until: None }))
     }
 
-    fn write(&mut self, waiting: &Entry) -> Result<(), Error> {
+    fn write(&mut self, waiting: Entry) -> Result<(), Error> {
         let change = match waiting {
-            Entry::Gap { resource, reason, vanished } => {
-                // Idle objects may have changed during the gap, so that they are written before it.
-                for before in self.idle.all() {
-                    self.put(&before)?;
-                }
-                for uid in vanished {
-                    self.selection.forget(*resource, uid);
-                    self.trace.forget(*resource, uid);
-                }
-                return self.trace.gap(Some(*resource), reason.clone());
-            }
+            Entry::Gap(gap) => return self.write_gap(gap),
             Entry::WatchUpdate(change) => change,
         };
-        for before in self.idle.wake(change) {
+        for before in self.idle.wake(&change) {
             self.put(&before)?;
         }
-        self.put(change)
+        self.put(&change)?;
+        if change.kind == WatchKind::Added { self.mark_again(&change) } else { Ok(()) }
+    }
+
+    fn write_gap(&mut self, gap: Gap) -> Result<(), Error> {
+        // Idle objects may have changed during the gap, so that they are written before it.
+        for before in self.idle.all() {
+            self.put(&before)?;
+        }
+        for uid in &gap.vanished {
+            self.selection.forget(gap.resource, uid);
+            self.trace.forget(gap.resource, uid);
+        }
+        self.trace.gap(Some(gap.resource), gap.reason.clone())?;
+        self.lasting.insert(gap.number, gap);
+        Ok(())
+    }
+
+    /// Marks a gap again behind an object that was created in it. A mark speaks of the objects before it only. Without
+    /// another one, a Job would be judged as if its pods, which came and went in the gap, had never been.
+    fn mark_again(&mut self, change: &Change) -> Result<(), Error> {
+        self.lasting.retain(|_, gap| gap.until.is_none_or(|until| change.version <= until));
+        for gap in self.lasting.values().filter(|gap| gap.resource != change.resource) {
+            self.trace.gap_lasts(gap.resource, format!("{}, and this still lasts", gap.reason))?;
+        }
+        Ok(())
     }
 
     fn put(&mut self, change: &Change) -> Result<(), Error> {
@@ -363,7 +397,7 @@ impl Recording<'_> {
             Err(why) => (self.followed.iter().map(|it| it.version).min().unwrap_or(0), Some(why)),
         };
         while let Some(waiting) = self.buffer.up_to(last) {
-            self.write(&waiting)?;
+            self.write(waiting)?;
         }
         if let Some(why) = incomplete {
             (self.notify)(Notice::Note(format!("a gap: {why}")));

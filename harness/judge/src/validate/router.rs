@@ -289,7 +289,10 @@ impl Judge {
     }
 
     fn gap(&mut self, reason: &str) {
-        self.totals.doubts.push(reason.to_owned());
+        // A long gap is marked again behind each object that appears in it.
+        if self.totals.doubts.last().is_none_or(|last| last != reason) {
+            self.totals.doubts.push(reason.to_owned());
+        }
         for track in self.tracks.awake_mut().filter(|track| !track.is_finished()) {
             track.doubt(reason.to_owned());
         }
