@@ -30,6 +30,11 @@ impl Limit {
         Arc::clone(&self.stop)
     }
 
+    /// A sentence about the limit that was reached.
+    pub fn reached(&self) -> Option<&str> {
+        self.reached.as_deref()
+    }
+
     /// Looks at the memory and the time after these bytes of all inputs.
     pub fn look(&mut self, read: u64, total: Option<u64>) {
         if self.reached.is_some() {

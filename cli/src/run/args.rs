@@ -13,6 +13,7 @@ use crate::global::defaults;
 use crate::parse::{defect, size};
 #[cfg(feature = "cluster")]
 use crate::real_cluster::{ConnectionArgs, LimitArgs};
+use crate::verify::VerifyArgs;
 use jobcheck_traces::parse_duration;
 
 /// Arguments of `jobcheck run`.
@@ -86,9 +87,11 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// The arguments for scenarios on sim. `None` stands for the library.
-    pub fn on_sim(scenarios: Option<PathBuf>, runs: u64) -> RunArgs {
-        RunArgs { scenarios: scenarios.into_iter().collect(), targets: vec![Target::Sim], runs, ..defaults() }
+    /// The arguments for the scenarios of `verify`, on sim.
+    pub fn of_verify(args: &VerifyArgs) -> RunArgs {
+        let scenarios = args.scenarios.iter().cloned().collect();
+        let (max_memory, budget) = (args.max_memory, Some(args.budget));
+        RunArgs { scenarios, targets: vec![Target::Sim], runs: args.runs, max_memory, budget, ..defaults() }
     }
 
     /// The reason why the arguments exclude each other.

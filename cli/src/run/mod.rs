@@ -16,7 +16,7 @@ mod report;
 mod target;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -99,12 +99,9 @@ pub struct OnSim {
     pub report: anyhow::Result<serde_json::Value>,
 }
 
-/// Runs scenarios on sim with this number of seeds. The traces of failures are written to a directory.
-///
-/// The scenarios are those of a directory; `None` stands for the library.
-pub fn on_sim(scenarios: Option<PathBuf>, runs: u64, directory: &Path, interrupt: &Interrupt) -> OnSim {
-    let args = RunArgs::on_sim(scenarios, runs);
-    let report = run_all(&args, &Global::silent(), Some(interrupt));
+/// Runs scenarios on sim. The traces of failures are written to a directory.
+pub fn on_sim(args: &RunArgs, directory: &Path, interrupt: &Interrupt) -> OnSim {
+    let report = run_all(args, &Global::silent(), Some(interrupt));
     let sims = || report.runs.iter().filter_map(Run::on_sim);
     let problem = |run: &Run| Some(format!("{}: {}", run.file, run.why()?));
     let unreadable = report.problems.iter().map(InputProblem::message);
@@ -118,7 +115,7 @@ pub fn on_sim(scenarios: Option<PathBuf>, runs: u64, directory: &Path, interrupt
         requests: sims().map(|it| it.requests).sum(),
         exit: report.exit(),
         problems,
-        report: serde_json::to_value(report::whole(&report, &args)).map_err(anyhow::Error::from),
+        report: serde_json::to_value(report::whole(&report, args)).map_err(anyhow::Error::from),
     }
 }
 

@@ -1,11 +1,15 @@
 //! Arguments of `jobcheck verify`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use jobcheck_traces::parse_duration;
 
 use crate::format::Format;
-use crate::parse::threads;
+use crate::memory;
+use crate::parse::{DEFAULT_BUDGET, size, threads};
+use crate::replay::Limit;
 
 /// Arguments of `jobcheck verify`.
 #[derive(Debug, Args)]
@@ -28,6 +32,12 @@ pub struct VerifyArgs {
     /// Number of threads; by default one for each processor.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
+    /// End each part that reads files once this much memory is used; by default three quarters of what is available.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
+    /// End each part that reads files after this time.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = DEFAULT_BUDGET)]
+    pub budget: Duration,
     /// Form of the summary. Schema: docs/reference/schemas/verify.schema.json.
     #[arg(short, long, value_name = "FORM", value_parser = Format::without_junit(), default_value = "text")]
     pub output: Format,
@@ -63,3 +73,10 @@ Exit codes:
   3  a part was not run or was interrupted, which is not a pass
   4  the report cannot be written
   5  internal error: please report it";
+
+impl VerifyArgs {
+    /// The limits of a part that reads traces, from now on.
+    pub fn limit(&self) -> Limit {
+        Limit::new(memory::limit(self.max_memory), self.budget)
+    }
+}

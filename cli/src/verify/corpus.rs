@@ -8,9 +8,10 @@ use jobcheck_spec::{Level, Req};
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
-use super::Part;
+use super::{Part, VerifyArgs};
 use crate::interrupt::Interrupt;
 use crate::library;
+use crate::replay::Limit;
 use crate::text::of_path;
 
 /// A trace with its path.
@@ -20,35 +21,41 @@ struct Trace {
 }
 
 /// Checks that the recordings of the built-in controller conform.
-pub fn recordings(directory: Option<&Path>) -> Part {
+pub fn recordings(args: &VerifyArgs) -> Part {
     let name = "recordings";
-    let traces = match traces(directory, name) {
+    let traces = match traces(args.corpus.as_deref(), name) {
         Ok(traces) => traces,
         Err(why) => return Part::not_run(name, why),
     };
     let extent = |judged: u64| format!("{} traces, {judged} writes judged", traces.len());
     let inputs: Vec<Vec<Input>> = traces.iter().map(|trace| vec![trace.input.clone()]).collect();
-    let report = judge(&inputs, &Judging::default(), &mut |_, _| {});
+    let mut limit = args.limit();
+    let report = limited(&inputs, &mut limit);
+    let report = limit.doubted(report);
     let wrong = report.traces.iter().filter(|trace| trace.exit_code != Exit::Conforms);
-    let problems = wrong.map(|trace| format!("{}: {:?}", trace.files.join(", "), trace.verdict)).collect();
+    let problems = wrong.map(|trace| format!("{}: {:?}", trace.files.join(", "), trace.verdict));
+    let problems = problems.chain(limit.reached().map(str::to_owned)).collect();
     let (extent, exit) = (extent(report.judged_writes), report.exit_code);
     Part { name, extent, exit, problems, report: serde_json::to_value(&report).ok() }
 }
 
 /// Checks that each invalid trace breaks the requirement in its name, such as
 /// `FT-03--released-before-recorded.audit.jsonl`.
-pub fn invalid(directory: Option<&Path>, interrupt: &Interrupt) -> Part {
+pub fn invalid(args: &VerifyArgs, interrupt: &Interrupt) -> Part {
     let name = "invalid traces";
-    let traces = match traces(directory, "invalid") {
+    let traces = match traces(args.corpus.as_deref(), "invalid") {
         Ok(traces) => traces,
         Err(why) => return Part::not_run(name, why),
     };
-    let mut rejections = Vec::new();
+    let (mut rejections, mut limit) = (Vec::new(), args.limit());
     for trace in &traces {
         if interrupt.is_set() {
             return Part::not_run(name, "interrupted".to_owned());
         }
-        rejections.push((trace, rejection(trace)));
+        rejections.push((trace, rejection(trace, &mut limit)));
+        if let Some(why) = limit.reached() {
+            return Part::not_run(name, format!("{}: {why}", trace.path));
+        }
     }
     let wrong = rejections.iter().filter(|(_, it)| !it.is_expected);
     let problems: Vec<String> = wrong.map(|(trace, it)| format!("{}: {}", trace.path, it.found)).collect();
@@ -67,8 +74,14 @@ struct Rejection {
     is_expected: bool,
 }
 
-fn rejection(trace: &Trace) -> Rejection {
-    let report = judge(&[vec![trace.input.clone()]], &Judging::default(), &mut |_, _| {});
+/// Judges traces within limits.
+fn limited(inputs: &[Vec<Input>], limit: &mut Limit) -> ReplayReport {
+    let judging = Judging { stop: limit.stop(), ..Judging::default() };
+    judge(inputs, &judging, &mut |read, total| limit.look(read, total))
+}
+
+fn rejection(trace: &Trace, limit: &mut Limit) -> Rejection {
+    let report = limited(&[vec![trace.input.clone()]], limit);
     let file = trace.path.rsplit('/').next().unwrap_or_default();
     let wanted = file.split("--").next().unwrap_or_default();
     let Some(first) = first(&report) else {
@@ -115,4 +128,22 @@ fn traces(directory: Option<&Path>, folder: &str) -> Result<Vec<Trace>, String> 
     let of_file =
         |file: PathBuf| Trace { path: file.to_string_lossy().into_owned(), input: Input::Path(file) };
     Ok(files.into_iter().map(of_file).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::global::defaults;
+
+    #[test]
+    fn a_limit_that_is_reached_is_no_pass() {
+        let args = VerifyArgs { budget: Duration::ZERO, ..defaults() };
+        for part in [recordings(&args), invalid(&args, &Interrupt::from(|| false))] {
+            assert_eq!(part.exit, Exit::Inconclusive, "{}: {:?}", part.name, part.problems);
+            let is_named = part.problems.iter().any(|it| it.contains("the time of 0s ended"));
+            assert!(is_named, "{}: {:?}", part.name, part.problems);
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod corpus;
 mod text;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -128,8 +128,8 @@ fn all_parts<'a>(
         explored("shipped controllers", Subject::Controller),
         ("mirror protocol", Box::new(|| of_managers(args, global, interrupt))),
         ("scenarios", Box::new(|| of_scenarios(args, directory, interrupt))),
-        ("recordings", Box::new(|| corpus::recordings(args.corpus.as_deref()))),
-        ("invalid traces", Box::new(|| corpus::invalid(args.corpus.as_deref(), interrupt))),
+        ("recordings", Box::new(|| corpus::recordings(args))),
+        ("invalid traces", Box::new(|| corpus::invalid(args, interrupt))),
     ]
 }
 
@@ -170,8 +170,7 @@ fn of_scenarios(args: &VerifyArgs, directory: &Path, interrupt: &Interrupt) -> P
             format!("{} is not a directory: pass --scenarios DIR", of_path(scenarios)),
         );
     }
-    let scenarios: Option<PathBuf> = args.scenarios.clone();
-    let all = crate::run::on_sim(scenarios, args.runs, directory, interrupt);
+    let all = crate::run::on_sim(&crate::run::RunArgs::of_verify(args), directory, interrupt);
     let extent = format!("{} scenarios, {} runs, {} requests", all.scenarios, all.runs, all.requests);
     Part { name, extent, exit: all.exit, problems: all.problems, report: all.report.ok() }
 }
