@@ -46,7 +46,7 @@ impl Interrupt {
     }
 
     /// Listens to something else than signals.
-    #[cfg(feature = "cluster")]
+    #[cfg(any(test, feature = "cluster"))]
     pub fn from(is_set: impl Fn() -> bool + Send + Sync + 'static) -> Interrupt {
         Interrupt(Arc::new(is_set))
     }
