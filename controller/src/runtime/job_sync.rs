@@ -20,8 +20,8 @@ use super::trace::Tracer;
 use crate::job::command::Plan;
 use crate::job::enactment::Outcome;
 use crate::job::memory::Memory;
-use crate::job::observed::{CompletionMode, Observed, PodFacts};
-use crate::job::plan::{is_ours, plan};
+use crate::job::observed::{CompletionMode, JobFacts, Observed, PodFacts};
+use crate::job::plan::{RESERVED_MANAGER, is_ours, plan};
 use crate::values::{Time, Uid};
 
 /// The dependencies of the syncs of Jobs.
@@ -69,6 +69,7 @@ impl JobSync {
             return Requeue::AwaitChange;
         };
         if !is_ours(&job.facts, &self.wiring.settings) {
+            log_skip(key, &job.facts);
             return Requeue::AwaitChange;
         }
         let span = info_span!(
@@ -195,6 +196,12 @@ fn completion_mode(job: &CachedJob) -> &'static str {
         CompletionMode::Indexed => "Indexed",
         CompletionMode::NonIndexed | CompletionMode::Unknown => "NonIndexed",
     }
+}
+
+/// MB-13.
+fn log_skip(key: &ObjectKey, job: &JobFacts) {
+    let manager = job.spec.managed_by.as_deref().unwrap_or(RESERVED_MANAGER);
+    debug!(job = %key, uid = %job.uid, manager, "skipping the sync of a Job of another manager");
 }
 
 fn log_plan(plan: &Plan, pods: usize) {

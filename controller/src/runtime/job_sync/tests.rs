@@ -1,9 +1,11 @@
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::job::observed::Settings;
 use crate::runtime::events;
 use crate::runtime::reflector::Cache;
 use crate::runtime::testing::{Requests, failure, job, lines, pod, server, wiring};
@@ -129,6 +131,45 @@ async fn a_job_of_another_manager_is_left_alone() {
     assert_eq!(sync.sync(&key()).await, Requeue::AwaitChange);
     assert_eq!(sync.sync(&ObjectKey::new("ns", "none")).await, Requeue::AwaitChange);
     assert_eq!(lines(&requests), Vec::<String>::new());
+}
+
+/// The log of a test, as text.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// MB-13.
+#[tokio::test(start_paused = true)]
+async fn a_skipped_sync_logs_the_manager_of_the_job() {
+    let log = Log::default();
+    let to = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(move || to.clone());
+    let _guard = tracing::subscriber::set_default(subscriber.finish());
+    let (mut sync, _) = syncs(obliging);
+    show(&sync, job("a", 5, &json!({"spec": {"managedBy": "acme.example.com/x"}})), 5);
+    sync.sync(&key()).await;
+    let settings = Settings { managed_by: Some("acme.example.com/x".into()), ..Settings::default() };
+    sync.wiring.settings = Arc::new(settings);
+    show(&sync, job("a", 6, &json!({})), 6);
+    sync.sync(&key()).await;
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let skips: Vec<&str> = text.lines().filter(|line| line.contains("skipping the sync")).collect();
+    assert_eq!(skips.len(), 2, "{text}");
+    assert!(skips[0].contains("job=ns/a uid=a manager=\"acme.example.com/x\""), "{text}");
+    assert!(skips[1].contains("manager=\"kubernetes.io/job-controller\""), "{text}");
 }
 
 /// PC-12.
