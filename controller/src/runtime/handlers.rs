@@ -50,6 +50,18 @@ impl Wiring {
         self.pods.listen(move |change| wiring.pod_changed(change));
     }
 
+    /// Unregisters the handlers, which own the wiring, which owns the caches: without this the cycle would leak.
+    ///
+    /// The next term sees the pods of this one anew and counts them again, so that the difference of MX-08 stays the
+    /// number of pods that hold the finalizer now (MX-13).
+    pub fn disconnect(&self) {
+        self.jobs.remove_listener();
+        self.pods.remove_listener();
+        for pod in self.pods.all() {
+            self.count_finalizers(&Change { old: Some(pod), new: None });
+        }
+    }
+
     fn job_changed(&self, change: &Change<CachedJob>) {
         match (&change.old, &change.new) {
             (None, Some(new)) => self.job_added(new),

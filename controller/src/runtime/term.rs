@@ -131,9 +131,7 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
     reflectors.shutdown().await;
     process.progress.set_waits_for(None);
     process.progress.set_queues(Vec::new());
-    // The listeners own the wiring, which owns the stores. Without this the cycle would leak.
-    wiring.jobs.remove_listener();
-    wiring.pods.remove_listener();
+    wiring.disconnect();
 }
 
 fn wiring(process: &Process) -> Wiring {

@@ -153,6 +153,24 @@ async fn a_pod_without_a_controller_that_loses_its_finalizer_wakes_the_job_that_
     }
 }
 
+/// MX-13: the additions minus the deletions are the terminated pods that hold the finalizer, in the next term too.
+#[tokio::test(start_paused = true)]
+async fn a_new_term_does_not_count_the_pods_of_the_previous_one_twice() {
+    let first = wiring();
+    first.pods.apply(pod("p", Some("a"), true, "Succeeded"), 2);
+    first.pods.apply(pod("q", Some("a"), true, "Failed"), 3);
+    first.disconnect();
+    let second = Wiring { jobs: Arc::default(), pods: Arc::default(), ..first };
+    second.connect();
+    let lists = vec![pod("p", Some("a"), true, "Succeeded")];
+    let entries = lists.into_iter().filter_map(|it| Cache::<Pod>::entry(&*second.pods, it, 4)).collect();
+    Cache::<Pod>::replace(&*second.pods, entries, 4);
+    let text = second.metrics.text();
+    let line = |event| format!("job_controller_terminated_pods_tracking_finalizer_total{{event=\"{event}\"}}");
+    assert!(text.contains(&format!("{} 3", line("add"))), "{text}");
+    assert!(text.contains(&format!("{} 2", line("delete"))), "{text}");
+}
+
 /// MX-08, MX-09.
 #[tokio::test(start_paused = true)]
 async fn finalizers_and_foreign_jobs_are_counted() {
