@@ -106,11 +106,12 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Registers all metrics, with the value zero.
+    /// Registers all metrics, with the value zero, and the time now as the start of the process.
     #[must_use]
     pub fn new() -> Metrics {
         let mut registry = Registry::default();
         let to = &mut registry;
+        started(to);
         Metrics {
             job_sync_duration: histograms(
                 to,
@@ -288,6 +289,13 @@ impl Metrics {
             }
         }
     }
+}
+
+/// OP-06: a reader sees restarts as changes of this metric.
+fn started(to: &mut Registry) {
+    let start = Gauge::<f64, AtomicU64>::default();
+    start.set(jiff::Timestamp::now().as_millisecond() as f64 / 1000.0);
+    to.register("process_start_time_seconds", "Start time of the process since unix epoch in seconds", start);
 }
 
 fn result(succeeded: bool) -> String {
