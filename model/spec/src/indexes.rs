@@ -252,6 +252,34 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// SC-08, first range: each of 100,000 indexes is in at most one text, and costs its digits and a comma.
+    #[test]
+    fn both_texts_of_100_000_completions_take_at_most_600_000_bytes() {
+        let every_other = |from: u32| (from..100_000).step_by(2).collect::<IndexSet>().to_string();
+        let bytes = every_other(0).len() + every_other(1).len();
+        let digits: usize = (0..100_000_u32).map(|index| index.to_string().len() + 1).sum();
+        // No text is longer: three in a row are shorter as an interval.
+        assert_eq!(bytes, digits - 2);
+        assert!(bytes <= 600_000, "{bytes}");
+        // The text of failed indexes is what KEP-3850 adds.
+        assert!(every_other(1).len() <= 300_000);
+    }
+
+    /// SC-08, second range: at most 10,000 indexes fail and 10,000 run, so that at most 20,000 gaps separate intervals
+    /// of completed indexes. Each number has at most ten digits.
+    #[test]
+    fn both_texts_of_more_completions_take_at_most_550_000_bytes() {
+        // The gap at 4k ends an interval of three, which is the shortest one with a dash.
+        let gaps = |step: usize| (0..20_000_u32).map(|gap| u32::MAX - 1 - 4 * gap).step_by(step);
+        let failed: IndexSet = gaps(2).collect();
+        let all = IndexSet { intervals: vec![(u32::MAX - 1 - 80_000, u32::MAX - 1)] };
+        let completed = all.minus(&gaps(1).collect());
+        let (completed, failed) = (completed.to_string(), failed.to_string());
+        assert_eq!(failed.split(',').count(), 10_000);
+        assert_eq!(completed.split(',').count(), 20_000);
+        assert!(completed.len() + failed.len() <= 550_000, "{} {}", completed.len(), failed.len());
+    }
+
     #[test]
     fn canonical_text_uses_a_dash_from_three_on() {
         let set: IndexSet = [0, 1, 3, 5, 6, 7].into_iter().collect();

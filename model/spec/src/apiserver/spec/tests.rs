@@ -223,6 +223,23 @@ fn mb01_manager_is_a_short_domain_prefixed_path() {
 }
 
 #[test]
+fn mb11_no_controller_needs_to_have_the_name_of_a_manager() {
+    for manager in ["kubernetes.io/job-controller", "acme.example.com/no-such", "nobody.invalid/a/b"] {
+        accepts(job(), |spec| spec.managed_by = Some(manager.into()));
+    }
+}
+
+/// The documentation asks for restartPolicy Never, and no rule does (S-15).
+#[test]
+fn bi13_a_limit_per_index_may_be_beside_on_failure() {
+    accepts(indexed(), |spec| spec.template.restart_policy = RestartPolicy::OnFailure);
+    refuses(Req::SP04, indexed(), |spec| {
+        *spec = with_failure_rule(spec, exit_rule(&[1]));
+        spec.template.restart_policy = RestartPolicy::OnFailure;
+    });
+}
+
+#[test]
 fn pc15_generated_selector_and_labels_name_the_job() {
     accepts(job(), |spec| {
         spec.selector.match_labels.insert(0, (JOB_NAME_LABEL.into(), "pi".into()));

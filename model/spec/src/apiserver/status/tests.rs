@@ -390,3 +390,60 @@ fn premise_of_a_ratcheted_rule_is_met_only_when_its_field_changed() {
     assert!(!met.contains(&Req::SS12) && !met.contains(&Req::SS21) && !met.contains(&Req::SS25));
     assert!(!met.contains(&Req::SS16));
 }
+
+/// Statuses over few values of each field that a rule about the end of a Job reads.
+fn few_statuses() -> Vec<JobStatus> {
+    let kinds = [Complete, Failed, FailureTarget, SuccessCriteriaMet];
+    let subsets = (0..16_u32).map(|subset| {
+        let chosen = kinds.iter().enumerate().filter(move |(bit, _)| subset >> bit & 1 == 1);
+        chosen.map(|(_, kind)| condition(kind.clone(), ConditionStatus::True)).collect::<Vec<_>>()
+    });
+    let mut all = Vec::new();
+    for conditions in subsets {
+        for numbers in 0..192_i32 {
+            let pick = |divisor: i32, base: i32| numbers / divisor % base;
+            all.push(JobStatus {
+                conditions: conditions.clone(),
+                active: pick(1, 2),
+                ready: [None, Some(0), Some(1)][usize::try_from(pick(2, 3)).unwrap()],
+                terminating: (pick(6, 2) == 1).then_some(1),
+                start_time: (pick(12, 2) == 1).then_some(Time(10)),
+                completion_time: (pick(24, 2) == 1).then_some(Time(20)),
+                uncounted: if pick(48, 2) == 1 { uncounted(&[1], &[]) } else { None },
+                failed: pick(96, 2),
+                ..JobStatus::default()
+            });
+        }
+    }
+    all
+}
+
+/// SS-35, SS-36: KEP-4368 needs no tolerance for Jobs that were created with the rules, because each status that accepted
+/// writes lead to satisfies all rules. A rule that is ratcheted therefore hides nothing.
+#[test]
+fn ss35_no_sequence_of_accepted_writes_leads_to_a_status_that_a_first_write_could_not_have() {
+    let (statuses, empty) = (few_statuses(), indexed());
+    let with = |status: &JobStatus| Job { status: status.clone(), ..empty.clone() };
+    let accepted = |old: &Job, new: &JobStatus| would_refuse_status(&RULES, old, &with(new)).is_none();
+    let mut reached = vec![false; statuses.len()];
+    let mut open = vec![empty.clone()];
+    while let Some(old) = open.pop() {
+        for (number, status) in statuses.iter().enumerate() {
+            if !reached[number] && accepted(&old, status) {
+                reached[number] = true;
+                open.push(with(status));
+            }
+        }
+    }
+    let inherited = statuses.iter().enumerate().filter(|(number, _)| reached[*number]);
+    let invalid: Vec<&JobStatus> =
+        inherited.map(|(_, status)| status).filter(|status| !accepted(&empty, status)).collect();
+    assert!(invalid.is_empty(), "{} of them, such as {:?}", invalid.len(), invalid[0]);
+    assert!(reached.iter().filter(|it| **it).count() > 100);
+    // Ready pods of a finished Job need a stored status that was bad before (S-33).
+    let mut bad = started();
+    bad.status.ready = Some(1);
+    let mut end = bad.status.clone();
+    complete(&mut end);
+    assert!(accepted(&bad, &end) && !accepted(&empty, &end));
+}
