@@ -362,7 +362,7 @@ mod tests {
         metrics.text().lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
     }
 
-    /// MX-01 to MX-10.
+    /// MX-01, MX-02, MX-03, MX-04, MX-05, MX-06, MX-07, MX-08, MX-09, MX-10.
     #[test]
     fn names_and_labels_are_those_of_the_built_in_controller() {
         let metrics = Metrics::new();

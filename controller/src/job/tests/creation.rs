@@ -249,7 +249,7 @@ fn a_job_with_another_uid_starts_without_memory() {
     assert_eq!(case.plan().memory.backoff, BackoffRecord::default());
 }
 
-/// BO-07.
+/// BO-07. The built-in does not wait for the regular containers (BO-08), and these controllers do.
 #[test]
 fn the_finish_time_is_the_first_known_time() {
     let end = |at| Some(Terminated { exit_code: 1, finished_at: at });

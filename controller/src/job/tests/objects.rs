@@ -104,6 +104,7 @@ fn every_field_of_a_spec_is_read() {
     assert_eq!((success[0].succeeded_count, success[1].succeeded_count), (Some(1), None));
 }
 
+/// UG-16.
 #[test]
 fn values_of_a_later_kubernetes_are_recognised_as_unknown() {
     assert_eq!(spec(json!({ "completionMode": "X" })).spec.completion_mode, CompletionMode::Unknown);
@@ -259,7 +260,7 @@ fn every_fact_of_a_pod_is_read() {
     );
 }
 
-/// SY-04: a patch contains only changes, so that fields of other writers survive.
+/// SY-04, UG-16: a patch contains only changes, so that fields of other writers and of later versions survive.
 #[test]
 fn a_status_patch_contains_changes_alone() {
     let before = build::job().status_with("Other", "True", "x").recording(&["a"], &["b"]).status;
@@ -365,7 +366,7 @@ fn template(body: Value, indexed: bool) -> PodTemplate {
     PodTemplate::new(&build::job(), &body, indexed)
 }
 
-/// FT-01, PC-14, PC-16. Fields that this program does not know survive.
+/// FT-01, PC-14, PC-16, UG-16. Fields that this program does not know survive.
 #[test]
 fn a_pod_has_the_template_an_owner_and_the_finalizer() {
     let body = json!({
@@ -430,6 +431,21 @@ fn long_names_are_cut_before_the_index() {
     assert_eq!(named(55, Some(12)), format!("{}-12-", "x".repeat(54)));
     assert_eq!(named(252, None), format!("{}-", "x".repeat(252)));
     assert_eq!(named(253, None), "x".repeat(253));
+}
+
+/// SC-13: the finalizer of a pod has 33 bytes, and each annotation of failures about 50.
+#[test]
+fn a_pod_grows_by_the_sizes_that_the_keps_name() {
+    let (indexed, limited) = (NewPod { index: Some(3), ..NewPod::default() }, Some(2));
+    let pod = |new: NewPod| template(json!({}), true).pod(&new)["metadata"].clone();
+    let bytes = |value: &Value| value.to_string().len();
+    let plain = pod(indexed.clone());
+    // The text in its quotes; as protobuf, which etcd has, a text costs two bytes too.
+    assert_eq!(bytes(&plain["finalizers"][0]), 32 + 2);
+    let counted = pod(NewPod { failure_count: limited, ..indexed.clone() });
+    assert_eq!(bytes(&counted) - bytes(&plain), 50);
+    let ignored = pod(NewPod { failure_count: limited, ignored_failure_count: limited, ..indexed });
+    assert_eq!(bytes(&ignored) - bytes(&counted), 58);
 }
 
 /// TT-06.

@@ -44,6 +44,21 @@ fn the_first_sync_writes_all_fields_and_creates_pods() {
     assert_eq!(numbers(&case.first()), (0, Some(0), None));
 }
 
+/// RP-08, SC-10.
+#[test]
+fn terminating_is_written_with_the_other_numbers_and_alone_only_if_nothing_else_changed() {
+    let writes = |status: StatusFacts| {
+        let mut job = wide(1, 9);
+        job.status = status;
+        Case::new(job, [pod("a"), pod("c").deleted().untracked()]).shape().matches("write").count()
+    };
+    let written = Case::new(wide(1, 9), [pod("a"), pod("c").deleted().untracked()]).first();
+    assert_eq!(numbers(&written), (1, Some(0), Some(1)));
+    assert_eq!(writes(StatusFacts { terminating: Some(0), active: 0, ..written.clone() }), 1);
+    assert_eq!(writes(StatusFacts { terminating: Some(0), ..written.clone() }), 1);
+    assert_eq!(writes(written), 0);
+}
+
 /// PC-01, PC-02, PC-03, SS-19.
 #[test]
 fn numbers_are_those_of_the_caches() {

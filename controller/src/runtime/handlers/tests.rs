@@ -85,7 +85,7 @@ async fn pods_wake_their_job_once_in_a_second() {
     assert_eq!(woken(&wiring).await, ["job a 1"]);
 }
 
-/// FT-22, S-23: even if the cache shows the Job for the first time.
+/// FT-22, S-23, UG-20: even if the cache shows the Job for the first time.
 #[tokio::test(start_paused = true)]
 async fn a_finished_job_wakes_the_orphan_path_and_the_ttl_controller() {
     let wiring = wiring();
@@ -153,6 +153,31 @@ async fn a_pod_without_a_controller_that_loses_its_finalizer_wakes_the_job_that_
     }
 }
 
+/// MX-14, MB-06: an event of a pod enqueues the Job of another manager, and only the addition of the Job is counted.
+#[tokio::test(start_paused = true)]
+async fn a_job_of_another_manager_is_counted_once_and_enqueued_like_any_other() {
+    let wiring = wiring();
+    let external = json!({"spec": {"managedBy": "acme.example.com/x"}});
+    wiring.jobs.apply(job("a", 1, &external), 1);
+    assert_eq!(woken(&wiring).await, ["job a 0"]);
+    wiring.pods.apply(pod("p", Some("a"), true, "Running"), 2);
+    assert_eq!(woken(&wiring).await, ["job a 1"]);
+    for version in 3..13 {
+        let mut written = job("a", 1, &external);
+        written.data["status"]["active"] = version.into();
+        wiring.jobs.apply(written, version);
+    }
+    wiring.jobs.apply(job("b", 1, &json!({})), 20);
+    wiring.jobs.apply(job("c", 1, &json!({"spec": {"managedBy": "kubernetes.io/job-controller"}})), 21);
+    let text = wiring.metrics.text();
+    let counted: Vec<&str> =
+        text.lines().filter(|it| it.starts_with("job_controller_jobs_by_external_controller_total")).collect();
+    assert_eq!(
+        counted,
+        ["job_controller_jobs_by_external_controller_total{controller_name=\"acme.example.com/x\"} 1"]
+    );
+}
+
 /// MX-13: the additions minus the deletions are the terminated pods that hold the finalizer, in the next term too.
 #[tokio::test(start_paused = true)]
 async fn a_new_term_does_not_count_the_pods_of_the_previous_one_twice() {
@@ -171,7 +196,7 @@ async fn a_new_term_does_not_count_the_pods_of_the_previous_one_twice() {
     assert!(text.contains(&format!("{} 2", line("delete"))), "{text}");
 }
 
-/// MX-08, MX-09.
+/// MX-08, MX-09, MX-13.
 #[tokio::test(start_paused = true)]
 async fn finalizers_and_foreign_jobs_are_counted() {
     let wiring = wiring();
