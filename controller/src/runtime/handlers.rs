@@ -52,8 +52,8 @@ impl Wiring {
 
     /// Unregisters the handlers, which own the wiring, which owns the caches: without this the cycle would leak.
     ///
-    /// The next term sees the pods of this one anew and counts them again, so that the difference of MX-08 stays the
-    /// number of pods that hold the finalizer now (MX-13).
+    /// The next term sees the pods of this one anew and counts them again. So they are subtracted here, and the
+    /// difference of MX-08 stays the number of pods that hold the finalizer now (MX-13).
     pub fn disconnect(&self) {
         self.jobs.remove_listener();
         self.pods.remove_listener();

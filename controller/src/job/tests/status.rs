@@ -44,7 +44,7 @@ fn the_first_sync_writes_all_fields_and_creates_pods() {
     assert_eq!(numbers(&case.first()), (0, Some(0), None));
 }
 
-/// RP-08, SC-10.
+/// RP-08, SC-10, SY-05.
 #[test]
 fn terminating_is_written_with_the_other_numbers_and_alone_only_if_nothing_else_changed() {
     let writes = |status: StatusFacts| {

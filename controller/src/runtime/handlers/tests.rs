@@ -170,8 +170,10 @@ async fn a_job_of_another_manager_is_counted_once_and_enqueued_like_any_other() 
     wiring.jobs.apply(job("b", 1, &json!({})), 20);
     wiring.jobs.apply(job("c", 1, &json!({"spec": {"managedBy": "kubernetes.io/job-controller"}})), 21);
     let text = wiring.metrics.text();
-    let counted: Vec<&str> =
-        text.lines().filter(|it| it.starts_with("job_controller_jobs_by_external_controller_total")).collect();
+    let counted: Vec<&str> = text
+        .lines()
+        .filter(|it| it.starts_with("job_controller_jobs_by_external_controller_total"))
+        .collect();
     assert_eq!(
         counted,
         ["job_controller_jobs_by_external_controller_total{controller_name=\"acme.example.com/x\"} 1"]
@@ -191,7 +193,8 @@ async fn a_new_term_does_not_count_the_pods_of_the_previous_one_twice() {
     let entries = lists.into_iter().filter_map(|it| Cache::<Pod>::entry(&*second.pods, it, 4)).collect();
     Cache::<Pod>::replace(&*second.pods, entries, 4);
     let text = second.metrics.text();
-    let line = |event| format!("job_controller_terminated_pods_tracking_finalizer_total{{event=\"{event}\"}}");
+    let line =
+        |event| format!("job_controller_terminated_pods_tracking_finalizer_total{{event=\"{event}\"}}");
     assert!(text.contains(&format!("{} 3", line("add"))), "{text}");
     assert!(text.contains(&format!("{} 2", line("delete"))), "{text}");
 }
