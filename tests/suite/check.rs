@@ -55,6 +55,8 @@ pub const SIZES: &[(&str, usize, usize)] = &[
     ("eviction-of-an-index", 10538, 16),
     ("lost-node", 10686, 15),
     ("lost-node-patient", 6484, 15),
+    ("out-of-service", 4104, 12),
+    ("edited-template", 316, 10),
     ("force-delete", 3564, 13),
     ("orphaning", 106, 8),
     ("adoption", 4958, 14),

@@ -59,6 +59,8 @@ const SIZES: &[(&str, usize, usize)] = &[
     ("progress/eviction-of-an-index", 32193, 692),
     ("progress/lost-node", 23286, 439),
     ("progress/lost-node-patient", 11982, 364),
+    ("progress/out-of-service", 7921, 230),
+    ("progress/edited-template", 1824, 107),
     ("progress/force-delete", 22408, 778),
     ("progress/orphaning", 27172, 1564),
     ("progress/adoption", 354, 9),

@@ -42,6 +42,8 @@ fn the_controllers_take_every_kind_of_step() {
 const OF_ALGORITHMS_ALONE: &[StepKind] = &[
     StepKind::SucceededPodFails,
     StepKind::UserRemovesTtl,
+    StepKind::UserAddsJobFinalizer,
+    StepKind::UserRemovesJobFinalizer,
     StepKind::OwnerDeleted,
     StepKind::NamespaceDeleted,
     StepKind::JobRecreated,

@@ -41,7 +41,7 @@ fn longest_timer(scenario: &Scenario) -> Duration {
     let of_specs = specs.flat_map(|spec| {
         [spec.active_deadline_seconds, spec.ttl_seconds_after_finished.map(i64::from)].into_iter().flatten()
     });
-    let edits = scenario.steps.iter().filter_map(|step| step.value.edit);
+    let edits = scenario.steps.iter().filter_map(|step| step.value.edit.as_ref());
     let of_edits = edits.flat_map(|edit| {
         let ttl = edit.ttl_seconds_after_finished.flatten().map(i64::from);
         [edit.active_deadline_seconds.flatten(), ttl].into_iter().flatten()

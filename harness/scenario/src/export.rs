@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jobcheck_explorer::env::disruption::DisruptionStep;
 use jobcheck_explorer::env::kubelet::KubeletStep;
-use jobcheck_explorer::env::user::{SpecEdit, UserAction, UserStep};
+use jobcheck_explorer::env::user::{HOLD, SpecEdit, TEMPLATE_LABEL, UserAction, UserStep};
 use jobcheck_explorer::process::steps::{ProcessStep, RequestOutcome};
 use jobcheck_explorer::process::ttl::TtlStep;
 use jobcheck_explorer::scope::{Scope, TtlSubject};
@@ -20,14 +20,15 @@ use jobcheck_spec::uid::Uid;
 use serde_saphyr::{Location, Spanned};
 
 use super::format::{
-    ApiServer, ApiVersion, Bounds, Controller, JobEntry, Kind, PodBefore, Scenario, TtlControllerEntry,
-    Watches,
+    ApiServer, ApiVersion, Bounds, Controller, JobEntry, JobMetadata, Kind, PodBefore, Scenario,
+    TtlControllerEntry, Watches,
 };
 use super::read::ScenarioError;
 use super::spec::{ReplacementEntry, SpecExcerpt};
 use super::steps::{
     ControllerName, Crash, Denial, Edit, Failure, JobDeletion, Leader, Mirror, Nothing, Outcome, PodDeletion,
-    PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, Step, Verb,
+    PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, Step, TemplateEdit,
+    TemplateMetadata, Verb,
 };
 use super::subject;
 use super::values::{Condition, ExitCode, Gate, Id, Span};
@@ -119,7 +120,11 @@ fn name_of(job: usize) -> String {
 }
 
 fn jobs(scope: &Scope) -> Vec<JobEntry> {
-    let entry = |(number, spec)| JobEntry { name: name_of(number), spec: located(SpecExcerpt::of(spec)) };
+    let entry = |(number, spec)| JobEntry {
+        name: name_of(number),
+        metadata: JobMetadata::default(),
+        spec: located(SpecExcerpt::of(spec)),
+    };
     scope.jobs.iter().enumerate().map(entry).collect()
 }
 
@@ -348,6 +353,11 @@ fn of_edit(edit: SpecEdit, indexed: bool) -> Edit {
         SpecEdit::SetReplacementPolicy(policy) => {
             Edit { pod_replacement_policy: ReplacementEntry::of(policy), ..same }
         }
+        SpecEdit::LabelTemplate => {
+            let labels = [(TEMPLATE_LABEL.to_owned(), "true".to_owned())].into();
+            let metadata = Some(TemplateMetadata { labels, ..TemplateMetadata::default() });
+            Edit { template: Some(TemplateEdit { metadata, spec: None }), ..same }
+        }
     }
 }
 
@@ -368,6 +378,8 @@ fn of_user(what: UserStep, world: &World) -> Result<Step, ExportError> {
         UserStep::Relabel(uid) => Step { relabel: target(uid), ..default() },
         UserStep::Job(action) => match action {
             UserAction::Edit(change) => edit(of_edit(change, indexed)),
+            UserAction::HoldJob => Step { add_finalizer: Some(HOLD.to_owned()), ..default() },
+            UserAction::ReleaseJob => Step { remove_finalizer: Some(HOLD.to_owned()), ..default() },
             UserAction::DeleteNamespace => Step { delete_namespace: Some(Nothing {}), ..default() },
             UserAction::DenyFailureTarget => deny(Condition::FailureTarget),
             UserAction::DenyFailed => deny(Condition::Failed),

@@ -41,7 +41,8 @@ pub(super) fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
         pod_replacement_policy,
         active_deadline_seconds,
         ttl_seconds_after_finished,
-    } = *edit;
+        template,
+    } = edit.clone();
     if completions.is_some() && !indexed {
         return Err("`completions` of a NonIndexed Job is immutable".to_owned());
     }
@@ -60,6 +61,7 @@ pub(super) fn edited(edit: &Edit, indexed: bool) -> Result<UserAction, String> {
         pod_replacement_policy.map(|policy| SpecEdit::SetReplacementPolicy(policy.into())),
         active_deadline_seconds.map(SpecEdit::SetDeadline),
         ttl_seconds_after_finished.map(SpecEdit::SetTtl),
+        template.map(|_| SpecEdit::LabelTemplate),
     ]
     .into_iter()
     .flatten()

@@ -90,8 +90,34 @@ pub struct Scenario {
 pub struct JobEntry {
     /// The name, for steps and expectations.
     pub name: String,
+    /// The fields of its `metadata` that are set.
+    #[serde(default, skip_serializing_if = "JobMetadata::is_empty")]
+    pub metadata: JobMetadata,
     /// The fields of its `spec` that are set.
     pub spec: Spanned<SpecExcerpt>,
+}
+
+/// The metadata with which the user creates a Job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct JobMetadata {
+    /// `labels`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// `annotations`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+    /// `finalizers`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub finalizers: Vec<String>,
+}
+
+impl JobMetadata {
+    /// Returns true if no field is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == JobMetadata::default()
+    }
 }
 
 /// A pod that exists before the first sync.

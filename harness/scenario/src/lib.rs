@@ -70,14 +70,14 @@ pub use deviations::{Deviation, Expected, Shown};
 pub use export::{About, ExportError, export};
 pub use failure_code::FailureCode;
 pub use format::{
-    ApiServer, ApiVersion, Bounds, Controller, JobEntry, Kind, PodBefore, Scenario, TtlControllerEntry,
-    Watches,
+    ApiServer, ApiVersion, Bounds, Controller, JobEntry, JobMetadata, Kind, PodBefore, Scenario,
+    TtlControllerEntry, Watches,
 };
 pub use read::{ScenarioError, read, write};
 pub use spec::SpecExcerpt;
 pub use steps::{
     ControllerName, Crash, Denial, Edit, Failure, HeldRequest, JobDeletion, Leader, Mirror, Nothing, Outcome,
-    PodDeletion, PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, Step, Verb, Watch,
-    Watched,
+    PodDeletion, PodTarget, Propagation, Report, Request, Resignation, Resource, Rollout, SchedulingEdit,
+    Step, TemplateEdit, TemplateMetadata, Verb, Watch, Watched,
 };
 pub use values::{Condition, Gate, Id, Phase, Quantity, Span, TargetName};

@@ -129,7 +129,7 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
     let needs = needs(scenario)?;
     let jobs: Vec<_> = scenario.jobs.iter().map(|job| job.spec.value.to_model()).collect();
     let ttl = scenario.ttl_controller.as_ref().map(|it| it.clock_ahead.unwrap_or_default());
-    let edits = scenario.steps.iter().filter_map(|step| step.value.edit);
+    let edits = scenario.steps.iter().filter_map(|step| step.value.edit.as_ref());
     let has_ttl = jobs.iter().any(|job| job.ttl_seconds_after_finished.is_some())
         || edits.into_iter().any(|edit| edit.ttl_seconds_after_finished.is_some());
     let watches = scenario.watches.clone().unwrap_or_default();

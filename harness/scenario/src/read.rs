@@ -6,7 +6,7 @@ use serde_saphyr::{Location, Spanned};
 
 use super::claims::Claims;
 use super::format::Scenario;
-use super::steps::{Outcome, PodTarget, Step};
+use super::steps::{Edit, Outcome, PodTarget, Step};
 
 /// An error in a scenario, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -201,7 +201,7 @@ fn check_step(scenario: &Scenario, step: &Spanned<Step>) -> Result<(), ScenarioE
             return wrong(message);
         }
     }
-    if step.value.edit.is_some_and(|edit| edit.changes_nothing()) {
+    if step.value.edit.as_ref().is_some_and(Edit::changes_nothing) {
         let advice = "the edit changes nothing: write for example `suspend: true`; `null` removes activeDeadlineSeconds and \
                       ttlSecondsAfterFinished only";
         return wrong(advice.into());

@@ -60,6 +60,10 @@ const MOST_ITEMS: usize = 10_000;
 ///
 /// The model cannot express a step.
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
+    if let Some(job) = scenario.jobs.iter().find(|job| !job.metadata.finalizers.is_empty()) {
+        let why = "the model has no Job with finalizers from the start: write a step `addFinalizer`";
+        return Err(ScenarioError::at(job.spec.referenced, why));
+    }
     let mut translation =
         Translation { scenario, needs: Needs::default(), paused: Paused::default(), held: Vec::new() };
     for (number, step) in (1..).zip(&scenario.steps) {
@@ -204,7 +208,7 @@ impl Translation<'_> {
             return Ok(Some(self.disrupt(target, Disruption::LoseNode, DisruptionStep::LoseNode)));
         }
         if let Some(target) = step.pod_gc {
-            return Ok(Some(What::Disrupt(target.to_model(), DisruptionStep::FailByPodGc)));
+            return Ok(Some(self.disrupt(target, Disruption::OutOfService, DisruptionStep::FailByPodGc)));
         }
         if let Some(deletion) = step.delete_pod {
             let target = PodTarget { pod: deletion.pod, index: deletion.index, count: None };
@@ -233,9 +237,9 @@ impl Translation<'_> {
 
     /// The actions of the user or of another manager on the Job.
     fn on_job(&self, step: &Step, job: usize) -> Result<Option<Vec<UserAction>>, String> {
-        if let Some(edit) = step.edit {
+        if let Some(edit) = &step.edit {
             let spec = &self.scenario.jobs[job].spec.value;
-            return edited(&edit, spec.completion_mode == Some(ModeEntry::Indexed)).map(|it| Some(vec![it]));
+            return edited(edit, spec.completion_mode == Some(ModeEntry::Indexed)).map(|it| Some(vec![it]));
         }
         if let Some(deletion) = step.delete_job {
             let asked = deletion.propagation.into();
@@ -257,6 +261,12 @@ impl Translation<'_> {
                 Report::FailureTarget => UserAction::MirrorAnnounces,
                 Report::Failed => UserAction::MirrorFinishes,
             }]));
+        }
+        if step.add_finalizer.is_some() {
+            return Ok(Some(vec![UserAction::HoldJob]));
+        }
+        if step.remove_finalizer.is_some() {
+            return Ok(Some(vec![UserAction::ReleaseJob]));
         }
         if step.delete_namespace.is_some() {
             if self.scenario.jobs.len() > 1 {

@@ -57,7 +57,8 @@ pub struct Step {
     /// The Node of a pod is removed: pod GC sets the phase `Failed`, and deletes the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lose_node: Option<PodTarget>,
-    /// Pod GC sets the phase `Failed` of a pod that was deleted by force.
+    /// Pod GC sets the phase `Failed` of a pod that was deleted by force, or of a terminating pod whose node is tainted
+    /// out-of-service.
     #[serde(rename = "podGC")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_gc: Option<PodTarget>,
@@ -73,6 +74,12 @@ pub struct Step {
     /// The user recreates the Job, after it was removed with its pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recreate: Option<Nothing>,
+    /// The user adds this finalizer of their own to the Job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub add_finalizer: Option<String>,
+    /// The user removes this finalizer of their own from the Job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remove_finalizer: Option<String>,
     /// The user deletes the namespace of the Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_namespace: Option<Nothing>,
@@ -174,7 +181,7 @@ pub struct Failure {
 }
 
 /// A change of the specification: one field, or `parallelism` and `completions` together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
     /// `spec.suspend`.
@@ -201,6 +208,42 @@ pub struct Edit {
     /// `spec.ttlSecondsAfterFinished`. `null` removes it.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     pub ttl_seconds_after_finished: Option<Option<i32>>,
+    /// `spec.template`, of a suspended Job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateEdit>,
+}
+
+/// A change of the pod template.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TemplateEdit {
+    /// `metadata` of the template.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TemplateMetadata>,
+    /// `spec` of the template.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spec: Option<SchedulingEdit>,
+}
+
+/// The metadata of a pod template that a change sets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TemplateMetadata {
+    /// `labels`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// `annotations`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// The scheduling directives of a pod template that a change sets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SchedulingEdit {
+    /// `nodeSelector`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
 }
 
 impl Edit {

@@ -53,7 +53,7 @@ const NOT_ON_LIVE: [&str; 8] = [
 ];
 
 /// Scenarios that need other settings of the built-in controllers.
-const NOT_ON_BUILTIN: [&str; 2] = ["full-lists", "rollout"];
+const NOT_ON_BUILTIN: [&str; 3] = ["full-lists", "per-index-rollback", "rollout"];
 
 fn library() -> Vec<PathBuf> {
     let entries = fs::read_dir(scenarios()).unwrap().map(|entry| entry.unwrap().path());

@@ -312,6 +312,8 @@ impl Renderer<'_> {
             | UserAction::DenyFailureTarget
             | UserAction::DenyFailed => true,
             UserAction::Edit(_)
+            | UserAction::HoldJob
+            | UserAction::ReleaseJob
             | UserAction::DeletePod
             | UserAction::StripOwner
             | UserAction::Relabel

@@ -86,6 +86,12 @@ fn of_job(cluster: &mut impl Cluster, entry: &JobEntry, step: &Step) -> Option<b
     } else if let Some(deletion) = &step.delete_job {
         cluster.job(name).is_some_and(|job| changes(job, deletion.propagation))
             && delete_job(cluster, name, deletion.propagation)
+    } else if let Some(finalizer) = &step.add_finalizer {
+        let is_missing = !is_deleting_job(cluster, name) && !finalizers(cluster, name).contains(finalizer);
+        exists && is_missing && set_finalizers(cluster, name, |all| all.push(finalizer.clone()))
+    } else if let Some(finalizer) = &step.remove_finalizer {
+        finalizers(cluster, name).contains(finalizer)
+            && set_finalizers(cluster, name, |all| all.retain(|it| it != finalizer))
     } else if step.delete_namespace.is_some() {
         delete_namespace(cluster)
     } else if step.recreate.is_some() {
@@ -113,9 +119,9 @@ pub type Choose<'a> = dyn FnMut(usize) -> usize + 'a;
 pub fn create_job(cluster: &mut impl Cluster, entry: &JobEntry) -> Result<(), String> {
     let mut spec = spec(&entry.spec.value);
     cluster.complete(&mut spec);
-    let body = json!({
-        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": entry.name}, "spec": spec,
-    });
+    let mut metadata = serde_json::to_value(&entry.metadata).unwrap_or_default();
+    metadata["name"] = json!(entry.name);
+    let body = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec});
     let request = on(cluster, Resource::Jobs, None, Verb::Create(body));
     cluster.ask(&request).object().map(drop).map_err(|error| error.message)
 }
@@ -334,10 +340,28 @@ fn patch_status(cluster: &mut impl Cluster, job: &str, body: Value, who: Option<
     cluster.ask(&signed(request, who))
 }
 
-/// Returns true if a patch changes a field.
-fn would_change(job: &Value, patch: &Value) -> bool {
-    let fields = patch["spec"].as_object();
-    fields.into_iter().flatten().any(|(name, value)| job["spec"][name] != *value)
+/// Returns true if a merge patch changes a field.
+fn would_change(stored: &Value, patch: &Value) -> bool {
+    match patch {
+        Value::Object(fields) => fields.iter().any(|(name, value)| would_change(&stored[name], value)),
+        _ => stored != patch,
+    }
+}
+
+fn is_deleting_job(cluster: &impl Cluster, job: &str) -> bool {
+    cluster.job(job).is_some_and(is_deleting)
+}
+
+/// The finalizers of a Job; none if it does not exist.
+fn finalizers(cluster: &impl Cluster, job: &str) -> Vec<String> {
+    let stored = cluster.job(job).map(|job| job["metadata"]["finalizers"].clone()).unwrap_or_default();
+    serde_json::from_value(stored).unwrap_or_default()
+}
+
+fn set_finalizers(cluster: &mut impl Cluster, job: &str, change: impl FnOnce(&mut Vec<String>)) -> bool {
+    let mut all = finalizers(cluster, job);
+    change(&mut all);
+    is_accepted(&patch_job(cluster, job, json!({"metadata": {"finalizers": all}})))
 }
 
 /// Returns true if a DELETE changes the Job: it is the first one, or it has another propagation policy.

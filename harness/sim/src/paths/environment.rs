@@ -6,7 +6,7 @@ use jobcheck_apiserver::request::{DeleteOptions, PatchKind, Request, Subresource
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_explorer::env::disruption::DisruptionStep;
 use jobcheck_explorer::env::kubelet::KubeletStep;
-use jobcheck_explorer::env::user::{SpecEdit, UserAction, UserStep, namespace_goes};
+use jobcheck_explorer::env::user::{SpecEdit, TEMPLATE_LABEL, UserAction, UserStep, namespace_goes};
 use jobcheck_explorer::scope::Scope;
 use jobcheck_explorer::world::{JobId, World};
 use jobcheck_scenario::Report;
@@ -195,6 +195,10 @@ fn of_job(
             return patch_job(bench, id, body, PatchKind::Strategic, Some(Subresource::Status));
         }
         UserAction::Edit(edit) => edited(edit, id, scope),
+        UserAction::HoldJob | UserAction::ReleaseJob => {
+            let finalizers = after.job_state(id).job.as_ref().map(|job| job.finalizers.clone());
+            json!({"metadata": {"finalizers": finalizers.unwrap_or_default()}})
+        }
         UserAction::DeletePod
         | UserAction::DeleteEndedPod
         | UserAction::StripOwner
@@ -228,6 +232,7 @@ fn edited(edit: SpecEdit, id: JobId, scope: &Scope) -> Value {
         SpecEdit::SetBackoffLimit(limit) => set("backoffLimit", json!(limit)),
         SpecEdit::SetMaxFailedIndexes(limit) => set("maxFailedIndexes", json!(limit)),
         SpecEdit::SetReplacementPolicy(policy) => set("podReplacementPolicy", json!(policy_name(policy))),
+        SpecEdit::LabelTemplate => set("template", json!({"metadata": {"labels": {TEMPLATE_LABEL: "true"}}})),
     }
 }
 

@@ -7,6 +7,7 @@ use super::user;
 use crate::scope::Scope;
 use crate::world::JobState;
 use jobcheck_spec::apiserver::ORPHAN;
+use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
@@ -33,7 +34,7 @@ pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(Collecto
         add(CollectorStep::Collect(pod.uid));
     }
     let last = |pod: &Pod| pod.controlled && job_state.ghost.owns(pod);
-    if deleted && job_state.job.is_some() && !job_state.pods.iter().any(last) {
+    if deleted && waits_for_collector(job_state) && !job_state.pods.iter().any(last) {
         add(CollectorStep::RemoveJob);
     }
 }
@@ -44,9 +45,15 @@ pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(Collecto
 fn of_a_namespace(job_state: &JobState, add: &mut dyn FnMut(CollectorStep)) {
     let left = job_state.pods.iter().filter(|pod| !pod.deleting);
     left.for_each(|pod| add(CollectorStep::Collect(pod.uid)));
-    if job_state.job.is_some() && job_state.pods.is_empty() {
+    if waits_for_collector(job_state) && job_state.pods.is_empty() {
         add(CollectorStep::RemoveJob);
     }
+}
+
+/// Returns true unless only a finalizer of a user's own holds the Job, which is being deleted.
+fn waits_for_collector(job_state: &JobState) -> bool {
+    let is_done = |job: &Job| job.deleting && user::is_held(job) && job.finalizers.len() == 1;
+    job_state.job.as_ref().is_some_and(|job| !is_done(job))
 }
 
 /// Returns true if the Job is being deleted and its pods are to stay.
@@ -69,7 +76,10 @@ pub fn collect(job_state: &mut JobState, uid: Uid, now: Time, scope: &Scope) {
     job_state.set_pod(uid, Some(after), scope.lag);
 }
 
-/// Removes the Job, once nothing depends on it or its namespace is empty.
+/// Removes the Job, once nothing depends on it or its namespace is empty. A finalizer of a user's own keeps it.
 pub fn remove_job(job_state: &mut JobState, scope: &Scope) {
-    job_state.set_job(None, scope.job_lag);
+    let Some(job) = &job_state.job else { return };
+    let deleted = Job { deleting: true, ..Job::clone(job) };
+    let after = user::without_finalizers(&deleted, |finalizer| finalizer != user::HOLD);
+    job_state.set_job(after, scope.job_lag);
 }

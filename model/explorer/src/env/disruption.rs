@@ -3,7 +3,8 @@
 //!
 //! An eviction is two requests, as the scheduler and the taint manager make them: the condition
 //! DisruptionTarget, and a DELETE. The pod may terminate in between. Pod GC sets the phase `Failed` and the
-//! same condition on the pods of a lost node, and deletes them without grace (EN-02, RP-07). Its deletion of
+//! same condition on the pods of a lost node, and deletes them without grace (EN-02, RP-07). If a node is tainted
+//! out-of-service, pod GC sets the phase of its terminating pods without the condition. Its deletion of
 //! terminated pods is [`UserAction::DeleteEndedPod`](crate::env::user::UserAction::DeleteEndedPod) (EN-04).
 //!
 //! # Caveats
@@ -30,6 +31,9 @@ pub enum Disruption {
     LoseNode,
     /// A pod that has not terminated is deleted without grace.
     ForceDelete,
+    /// The node of a pod that is being deleted is tainted out-of-service (EN-02): pod GC sets the phase `Failed`,
+    /// without the condition DisruptionTarget.
+    OutOfService,
 }
 
 /// A step that disrupts a pod.
@@ -44,7 +48,7 @@ pub enum DisruptionStep {
     /// The actor that set the condition DisruptionTarget deletes the pod.
     Delete,
     /// Pod GC sets the phase `Failed` of a pod that was deleted without grace, or before it was scheduled
-    /// (RP-07).
+    /// (RP-07). It does the same if the node of a terminating pod is out of service (EN-02).
     FailByPodGc,
 }
 
@@ -54,6 +58,7 @@ impl Disruption {
             Disruption::Evict => DisruptionStep::Evict,
             Disruption::LoseNode => DisruptionStep::LoseNode,
             Disruption::ForceDelete => DisruptionStep::ForceDelete,
+            Disruption::OutOfService => DisruptionStep::FailByPodGc,
         }
     }
 
@@ -62,11 +67,12 @@ impl Disruption {
             Disruption::Evict => pod.is_active() && !pod.disrupted,
             Disruption::LoseNode => pod.scheduled && !pod.is_terminated(),
             Disruption::ForceDelete => !pod.is_terminated() && !pod.forced,
+            Disruption::OutOfService => pod.scheduled && pod.deleting && !pod.is_terminated() && !pod.forced,
         }
     }
 }
 
-/// The disruptions that are left, and the steps that follow from earlier ones.
+/// EN-01, EN-02: the disruptions that are left, and the steps that follow from earlier ones.
 pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(Uid, DisruptionStep)) {
     if scope.disruptions.is_empty() && !scope.unscheduled {
         return;

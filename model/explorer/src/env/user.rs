@@ -13,7 +13,7 @@ use jobcheck_spec::apiserver::{
 };
 use jobcheck_spec::incarnation;
 use jobcheck_spec::job::{
-    Condition, ConditionKind, ConditionStatus, Job, JobSpec, PodReplacementPolicy, Text,
+    Condition, ConditionKind, ConditionStatus, Job, JobSpec, PodReplacementPolicy, Template, Text,
 };
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
@@ -53,6 +53,10 @@ pub enum UserAction {
     StripOwner,
     /// Changes the labels of a pod, so that the selector no longer matches them.
     Relabel,
+    /// Adds a finalizer of the user's own to the Job.
+    HoldJob,
+    /// Removes that finalizer. A Job that is being deleted is then removed, unless another finalizer holds it.
+    ReleaseJob,
     /// Deletes the namespace. It takes no new objects, and the namespace controller deletes the existing
     /// ones.
     DeleteNamespace,
@@ -95,7 +99,14 @@ pub enum SpecEdit {
     SetMaxFailedIndexes(i32),
     /// Sets `podReplacementPolicy`.
     SetReplacementPolicy(PodReplacementPolicy),
+    /// Adds a label to the pod template, which the API server accepts for suspended Jobs (SU-12).
+    LabelTemplate,
 }
+
+/// The finalizer of [`UserAction::HoldJob`].
+pub const HOLD: &str = "example.com/hold";
+/// The key of the label of [`SpecEdit::LabelTemplate`].
+pub const TEMPLATE_LABEL: &str = "example.com/edited";
 
 /// A step of the user: an action on one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,6 +153,8 @@ pub fn enabled(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(u8, User
             | UserAction::DeleteJob(_)
             | UserAction::DeleteFinished(_)
             | UserAction::DeleteOwner
+            | UserAction::HoldJob
+            | UserAction::ReleaseJob
             | UserAction::DeleteNamespace => {
                 if is_possible(job, *action, scope) {
                     add(number, UserStep::Job(*action));
@@ -168,14 +181,18 @@ fn recreates(job_state: &JobState, scope: &Scope, add: &mut dyn FnMut(u8, UserSt
 
 fn deletes_again(job_state: &JobState, job: &Job, scope: &Scope, add: &mut dyn FnMut(u8, UserStep)) {
     for (number, action) in (0u8..).zip(&scope.user) {
-        let UserAction::DeleteAgain(asked) = *action else { continue };
-        let changes = finalizers_after_delete(Some(asked), job) != job.finalizers;
+        let changes = match *action {
+            UserAction::DeleteAgain(asked) => finalizers_after_delete(Some(asked), job) != job.finalizers,
+            UserAction::ReleaseJob => is_held(job),
+            _ => false,
+        };
         if changes && job_state.used >> number & 1 == 0 {
             add(number, UserStep::Job(*action));
         }
     }
 }
 
+/// EN-04: a user or pod GC may delete a pod at any time, a terminated one included.
 fn delete_pods(number: u8, job_state: &JobState, which: fn(&Pod) -> bool, add: &mut dyn FnMut(u8, UserStep)) {
     for pod in job_state.pods.iter().filter(|pod| !pod.deleting && which(pod)) {
         add(number, UserStep::DeletePod(pod.uid));
@@ -201,12 +218,20 @@ fn is_too_late(job: &Job, action: UserAction, scope: &Scope) -> bool {
         UserAction::Edit(SpecEdit::SetTtl(_)) | UserAction::DeleteOwner | UserAction::DeleteNamespace => {
             false
         }
+        UserAction::HoldJob => is_held(job),
+        UserAction::ReleaseJob => !is_held(job),
         UserAction::DeleteFinished(_) => !finished,
         UserAction::Edit(SpecEdit::SuspendStarted) => finished || job.status.start_time.is_none(),
         UserAction::DenyFailureTarget | UserAction::DenyFailed => job.status.is_decided(),
         UserAction::Edit(_) => scope.script.is_none() && finished,
         _ => finished,
     }
+}
+
+/// Returns true if the user's own finalizer holds the Job.
+#[must_use]
+pub fn is_held(job: &Job) -> bool {
+    job.finalizers.iter().any(|finalizer| **finalizer == *HOLD)
 }
 
 /// The specification after an edit.
@@ -227,8 +252,18 @@ fn edited(spec: &JobSpec, edit: SpecEdit) -> JobSpec {
         SpecEdit::SetBackoffLimit(limit) => spec.backoff_limit = Some(limit),
         SpecEdit::SetMaxFailedIndexes(limit) => spec.max_failed_indexes = Some(limit),
         SpecEdit::SetReplacementPolicy(policy) => spec.pod_replacement_policy = Some(policy),
+        SpecEdit::LabelTemplate => label(&mut spec.template),
     }
     spec
+}
+
+/// Adds the label [`TEMPLATE_LABEL`].
+fn label(template: &mut Template) {
+    let place = template.labels.partition_point(|(key, _)| **key < *TEMPLATE_LABEL);
+    if template.labels.get(place).is_none_or(|(key, _)| **key != *TEMPLATE_LABEL) {
+        template.labels.insert(place, (TEMPLATE_LABEL.into(), "true".into()));
+        (template.digest, template.labels_digest) = (!template.digest, !template.labels_digest);
+    }
 }
 
 /// Takes a step.
@@ -286,12 +321,25 @@ fn change_job(job_state: &mut JobState, action: UserAction, scope: &Scope) {
             deleted(&job, asked)
         }
         UserAction::DeleteOwner => deleted(&job, Propagation::Background),
+        UserAction::HoldJob => {
+            let finalizers = job.finalizers.iter().cloned().chain([HOLD.into()]).collect();
+            Some(Job { finalizers, ..Job::clone(&job) })
+        }
+        UserAction::ReleaseJob => without_finalizers(&job, |finalizer| finalizer == HOLD),
         _ => return,
     };
     job_state.set_job(after, scope.job_lag);
 }
 
-/// The Job with an additional condition whose status is False.
+/// The Job without these finalizers; `None` if it is being deleted, and no other finalizer holds it.
+#[must_use]
+pub fn without_finalizers(job: &Job, removed: impl Fn(&str) -> bool) -> Option<Job> {
+    let left: Vec<Text> = job.finalizers.iter().filter(|finalizer| !removed(finalizer)).cloned().collect();
+    let is_gone = job.deleting && left.is_empty();
+    (!is_gone).then(|| Job { finalizers: left, ..job.clone() })
+}
+
+/// EN-05: the Job after a status write of a user, who sets a condition to False.
 fn denies(job: &Job, kind: ConditionKind) -> Job {
     let mut sent = job.clone();
     sent.status.conditions.push(Condition {

@@ -196,6 +196,7 @@ fn disruption_text(what: Disruption) -> &'static str {
         Disruption::Evict => "a pod may be evicted",
         Disruption::LoseNode => "a node may be lost",
         Disruption::ForceDelete => "a pod may be deleted by force",
+        Disruption::OutOfService => "a node may be tainted out-of-service",
     }
 }
 

@@ -19,6 +19,8 @@ pub fn action_text(action: UserAction) -> String {
         UserAction::MirrorAnnounces => "reports FailureTarget".to_owned(),
         UserAction::MirrorFinishes => "reports Failed".to_owned(),
         UserAction::DeleteNamespace => "deletes the namespace".to_owned(),
+        UserAction::HoldJob => "adds a finalizer to the Job".to_owned(),
+        UserAction::ReleaseJob => "removes the finalizer from the Job".to_owned(),
         UserAction::DeletePod | UserAction::DeleteEndedPod => "deletes a pod".to_owned(),
         UserAction::StripOwner => "removes the ownerReference of a pod".to_owned(),
         UserAction::Relabel => "changes the labels of a pod".to_owned(),
@@ -47,5 +49,6 @@ fn edit_text(edit: SpecEdit) -> String {
         SpecEdit::SetBackoffLimit(limit) => set("backoffLimit", Some(limit)),
         SpecEdit::SetMaxFailedIndexes(limit) => set("maxFailedIndexes", Some(limit)),
         SpecEdit::SetReplacementPolicy(policy) => format!("sets podReplacementPolicy to {policy:?}"),
+        SpecEdit::LabelTemplate => "adds a label to the pod template".to_owned(),
     }
 }

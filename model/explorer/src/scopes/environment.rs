@@ -21,6 +21,8 @@ pub fn all() -> Vec<Scope> {
         eviction_of_an_index(),
         lost_node(),
         lost_node_patient(),
+        out_of_service(),
+        edited_template(),
         force_delete(),
         orphaning(),
         adoption(),
@@ -91,6 +93,25 @@ fn lost_node_patient() -> Scope {
     let spec = JobSpec { backoff_limit: Some(1), ..replacing_failed(many_indexes(2, 1)) };
     let base = scope("lost-node-patient", about, spec, 3);
     Scope { disruptions: vec![Disruption::ForceDelete, Disruption::LoseNode], ..base }
+}
+
+/// EN-02: the failure has no condition that the pod failure policy could ignore.
+fn out_of_service() -> Scope {
+    let about = "podReplacementPolicy Failed: a user deletes a pod on a node that is tainted out-of-service; pod GC fails it without DisruptionTarget";
+    let spec = JobSpec {
+        backoff_limit: Some(0),
+        pod_failure_policy: policy(vec![disrupted(FailureAction::Ignore)]),
+        ..many_indexes(2, 2)
+    };
+    let base = scope("out-of-service", about, spec, 3);
+    Scope { user: vec![UserAction::DeletePod], disruptions: vec![Disruption::OutOfService], ..base }
+}
+
+fn edited_template() -> Scope {
+    let about =
+        "a user edits the pod template, which the API server accepts while the Job is suspended and idle";
+    let user = vec![UserAction::SUSPEND, UserAction::RESUME, UserAction::Edit(SpecEdit::LabelTemplate)];
+    Scope { user, ..scope("edited-template", about, JobSpec { suspend: Some(true), ..many(1, 1) }, 2) }
 }
 
 fn force_delete() -> Scope {

@@ -51,6 +51,8 @@ const WITHOUT_FAULTS: &[(&str, &str)] = &[
     ("progress/eviction-of-an-index", "eviction-of-an-index"),
     ("progress/lost-node", "lost-node"),
     ("progress/lost-node-patient", "lost-node-patient"),
+    ("progress/out-of-service", "out-of-service"),
+    ("progress/edited-template", "edited-template"),
     ("progress/force-delete", "force-delete"),
     ("progress/orphaning", "orphaning"),
     ("progress/adoption", "adoption"),

@@ -74,6 +74,9 @@ kinds! {
     UserSetsBackoffLimit = "user set backoffLimit",
     UserSetsMaxFailedIndexes = "user set maxFailedIndexes",
     UserSetsPodReplacementPolicy = "user set podReplacementPolicy",
+    UserEditsTemplate = "user edited the pod template",
+    UserAddsJobFinalizer = "user added a finalizer to the Job",
+    UserRemovesJobFinalizer = "user removed a finalizer of the Job",
     UserDeniesCondition = "user set a condition to False",
     JobDeletedInForeground = "user deleted the Job, propagation Foreground",
     JobDeletedInBackground = "user deleted the Job, propagation Background",
@@ -217,6 +220,8 @@ fn of_user(what: &UserStep) -> StepKind {
         UserAction::DeleteAgain(_) => StepKind::JobDeletedAgain,
         UserAction::DeleteOwner => StepKind::OwnerDeleted,
         UserAction::DeleteNamespace => StepKind::NamespaceDeleted,
+        UserAction::HoldJob => StepKind::UserAddsJobFinalizer,
+        UserAction::ReleaseJob => StepKind::UserRemovesJobFinalizer,
         UserAction::Recreate => StepKind::JobRecreated,
         UserAction::MirrorStarts | UserAction::MirrorAnnounces | UserAction::MirrorFinishes => {
             StepKind::MirrorReports
@@ -237,6 +242,7 @@ fn of_edit(edit: SpecEdit) -> StepKind {
         SpecEdit::SetBackoffLimit(_) => StepKind::UserSetsBackoffLimit,
         SpecEdit::SetMaxFailedIndexes(_) => StepKind::UserSetsMaxFailedIndexes,
         SpecEdit::SetReplacementPolicy(_) => StepKind::UserSetsPodReplacementPolicy,
+        SpecEdit::LabelTemplate => StepKind::UserEditsTemplate,
     }
 }
 

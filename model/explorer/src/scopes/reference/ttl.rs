@@ -29,6 +29,8 @@ pub fn ttl() -> Vec<Scope> {
         owner_gone(),
         recreated(),
         suspended(),
+        held(),
+        external(),
         faults(),
         pods(),
         delayed_pod(),
@@ -97,6 +99,20 @@ fn recreated() -> Scope {
 fn suspended() -> Scope {
     let about = "a user suspends and resumes the Job, which has a TTL";
     timed("ttl/suspended", about, one_pod(0), 1, &[UserAction::SUSPEND, UserAction::RESUME])
+}
+
+/// TT-09: the Job is deleted once, and a finalizer of the user's own keeps it until the user removes it.
+fn held() -> Scope {
+    let about = "a finalizer of the user's own holds the Job, which has expired, until the user removes it";
+    timed("ttl/held", about, one_pod(0), 1, &[UserAction::HoldJob, UserAction::ReleaseJob])
+}
+
+/// MB-07, MB-09.
+fn external() -> Scope {
+    let about = "another manager reports the start and the failure of the Job; the TTL controller deletes it";
+    let spec = JobSpec { managed_by: Some("example.com/mirror".into()), ..one_pod(1) };
+    let reports = [UserAction::MirrorStarts, UserAction::MirrorAnnounces, UserAction::MirrorFinishes];
+    timed("ttl/external", about, spec, 3, &reports)
 }
 
 fn faults() -> Scope {
