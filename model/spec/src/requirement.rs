@@ -156,6 +156,7 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::S07, &[Req::SS02, Req::FT27, Req::PC04]),
     (Req::S09, &[Req::SS19]),
     (Req::S25, &[Req::FT14, Req::FT21]),
+    (Req::FT22, &[Req::FT20, Req::FT23]),
     (Req::H1, &[Req::FT14, Req::FT16, Req::PC04]),
     (Req::H2, &[Req::PC01]),
     (Req::H3, &[Req::PC03]),

@@ -107,6 +107,9 @@ deviations! {
     BO02, "1.34, 1.35 (recorded on 1.35.4; fixed in 1.36.3)", "results/kubernetes-1.35.md#bo-02-and-the-refused-status":
         "It reports active 0 while a failed pod waits for its replacement, although other pods run."
         => "Upgrade to 1.36.3. Before, the status is right again after the delay.";
+    FT22, "1.35.4, 1.36.3, 1.37.0 by their source (kubernetes#141329, fixed in September 2026); not reproduced", "findings/FT-22.md":
+        "It does not repeat a clean-up of finalizers by selector that has failed, so that the pods keep their finalizer."
+        => "Annotate the Job, or remove the finalizer of the pods yourself.";
     TC09, "1.36.3", "findings/README.md#deviations-that-the-model-found":
         "It turns a Failed condition that somebody had set to False to True in its place, before FailureTarget."
         => "None is needed: no reader of the API depends on the order.";
@@ -145,9 +148,9 @@ pub(super) fn judging() -> String {
     "docs/reference/judging.md".to_owned()
 }
 
-/// Returns `true` for a rule that is the id of a deviation as well (BO-02, TC-09).
+/// Returns `true` for a rule that is the id of a deviation as well (BO-02, FT-22, TC-09).
 fn is_rule(req: Req) -> bool {
-    matches!(req, Req::BO02 | Req::TC09)
+    matches!(req, Req::BO02 | Req::FT22 | Req::TC09)
 }
 
 /// The commands that show the objects of a violation, or that end a known deviation.
@@ -219,7 +222,8 @@ mod tests {
             |cells: &Vec<String>| (cells[0].clone(), cells[1].clone(), cells[2].clone(), target(&cells[3]));
         let mut listed: Vec<_> =
             rows(&page, "KD-").iter().filter(|cells| cells.len() > 3).map(of_row).collect();
-        let rules = ["BO-02", "TC-09"].iter().flat_map(|id| rows(&page, id)).filter(|cells| cells.len() > 3);
+        let rules =
+            ["BO-02", "FT-22", "TC-09"].iter().flat_map(|id| rows(&page, id)).filter(|cells| cells.len() > 3);
         listed.extend(rules.map(|cells| of_rule(&cells)));
         let known: Vec<_> = DEVIATIONS
             .iter()

@@ -16,6 +16,7 @@
 //! | S-12 | one interim condition with status True is appended to a list whose first condition of the type is not True |
 //! | S-25 | the adopted pod held the finalizer and had no owner; this is the first finalizer removal after the adoption |
 //! | BO-02 | before 1.36: `active` is 0, this is the only error, and in the view pods are wanted and the delay of a failure runs. Or the write is refused for `ready` alone, which is right in such a view (its other counters are not compared) |
+//! | FT-22 | the Job is over, each pod that keeps its finalizer has one refused finalizer removal since then, and no other |
 //! | H1 | terminating pods changed as often as deletions were requested, before the last deletion, and a view without deletions of earlier syncs explains the finalizer removal; the deletion after it |
 //! | H2 | `active` exceeds the truth by creations that were refused because the namespace is being deleted. A watch shows no refusals; there the verdict is inconclusive if every pod is being deleted |
 //! | H3 | `ready` is too small by the number of refused deletions |

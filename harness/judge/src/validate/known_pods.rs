@@ -51,6 +51,7 @@ pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
 /// | id | occasion |
 /// | --- | --- |
 /// | S-02, S-04, S-07, S-09, BO-02 | the last status writes of the Job were refused because of it, at least twice |
+/// | FT-22 | the only clean-up of each pod with a finalizer was refused, and not repeated |
 /// | J-06 | no event has triggered the clean-up since the pods with a finalizer appeared |
 /// | J-07 | the Job has no pods, and expects one more creation than it will observe |
 /// | J-08 | no event has shown the manager that the Job of its pods is gone, or its successor waits for the delay of that Job |
@@ -58,6 +59,9 @@ pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
 pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
     let held = || track.history.stored.iter().filter(|pod| pod.finalizer);
     let unnoticed = held().all(|pod| track.pods.has(pod.uid, Fact::Late) && !pod.deleting);
+    let not_repeated = |pod: &Pod| {
+        track.pods.has(pod.uid, Fact::CleanUpRefused) && !track.pods.has(pod.uid, Fact::CleanUpRepeated)
+    };
     let known = |req: Req| Broken { req, known: Some(req), ..broken.clone() };
     let is_wedged = |job: &Arc<Job>| !job.status.is_finished() && !job.deleting;
     if let Some(wedged) = track.trouble.wedged().filter(|_| track.stored.as_ref().is_some_and(is_wedged)) {
@@ -69,6 +73,7 @@ pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
         Req::BO06 if track.occasions.inherits => known(Req::J07),
         Req::BO06 if track.occasions.unseen.inherits_delay(now) => known(Req::J08),
         Req::FT20 if hides_the_end(track) => known(Req::J08),
+        Req::FT20 | Req::FT23 if held().next().is_some() && held().all(not_repeated) => known(Req::FT22),
         Req::PC04 | Req::RP04 | Req::BO11
             if track.occasions.unseen.awaits_creation(track.times.last_event()) =>
         {

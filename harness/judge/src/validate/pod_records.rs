@@ -38,10 +38,14 @@ pub enum Fact {
     Held,
     /// It left the Job after its end. It may be adopted again.
     Left,
+    /// The first request of a clean-up about it was refused (FT-22).
+    CleanUpRefused,
+    /// A later request of a clean-up about it was refused: the clean-up is repeated.
+    CleanUpRepeated,
 }
 
 /// Number of kinds of facts.
-const FACTS: usize = Fact::Left as usize + 1;
+const FACTS: usize = Fact::CleanUpRepeated as usize + 1;
 
 /// The facts about a pod, a bit for each.
 type Facts = u16;

@@ -56,6 +56,7 @@ pub fn refused(
             track.pod_write_refused(RefusedWrite::Deletion);
             let listed = track.stored.as_ref().map_or(0, |job| job.status.recorded());
             track.process.setbacks.pod_write_refused(event, listed);
+            uid.into_iter().for_each(|uid| note_clean_up(track, event, uid));
             if code >= 500 {
                 uncertain(track, event, it, uid);
             }
@@ -64,6 +65,15 @@ pub fn refused(
     }
     let verb = event.verb.map_or("write", jobcheck_traces::Verb::name);
     track.tell(event, &format_args!("{verb} of pod {} refused with {}", event.name, event.code));
+}
+
+/// Notes the refused finalizer removal of a clean-up, which is part of no sync: the Job has finished or goes (FT-22).
+fn note_clean_up(track: &mut Track, event: &Event, uid: Uid) {
+    let is_over = track.stored.as_ref().is_none_or(|job| job.status.is_finished() || job.deleting);
+    if event.verb == Some(Verb::Patch) && is_over {
+        let again = track.pods.has(uid, Fact::CleanUpRefused);
+        track.pods.note(uid, if again { Fact::CleanUpRepeated } else { Fact::CleanUpRefused });
+    }
 }
 
 /// Judges the request as if it had been accepted.
