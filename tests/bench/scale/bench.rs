@@ -91,6 +91,11 @@ impl Bench {
         response.map(drop).map_err(|error| format!("a Job was refused: {error:?}").into())
     }
 
+    /// Does the work of the garbage collector.
+    pub fn collect_garbage(&self) {
+        self.server.with(|server, now| server.collect_garbage(now));
+    }
+
     /// Waits until this number of Jobs has finished.
     ///
     /// # Errors

@@ -35,6 +35,9 @@ pub struct Counts {
     /// The times of the terminal conditions of Jobs.
     #[serde(skip)]
     pub finished: BTreeMap<String, Instant>,
+    /// The times of the first accepted DELETE of Jobs.
+    #[serde(skip)]
+    pub deleted: BTreeMap<String, Instant>,
 }
 
 impl Counts {
@@ -54,6 +57,9 @@ impl Counts {
         match (request.verb.name(), request.resource, request.subresource) {
             ("create", Resource::Pods, None) => self.created += 1,
             ("patch", Resource::Pods, None) => self.released += 1,
+            ("delete", Resource::Jobs, None) => {
+                self.deleted.entry(request.name().to_owned()).or_insert_with(Instant::now);
+            }
             (verb, Resource::Jobs, Some(Subresource::Status)) if verb != "get" => {
                 self.status_writes += 1;
                 if let Reply::Object { object, .. } = reply {

@@ -5,6 +5,7 @@ mod memory;
 mod per_index;
 mod rate;
 mod size;
+mod ttl;
 
 use clap::ValueEnum;
 use jobcheck_bench::Result;
@@ -35,6 +36,8 @@ pub enum Case {
     Lists,
     /// Memory per pod and per Job.
     Memory,
+    /// Jobs that are deleted after their TTL.
+    Ttl,
 }
 
 /// The sizes of the measurements.
@@ -76,6 +79,7 @@ impl Case {
             Case::Qps => rate::measure(sizes, report),
             Case::Lists => size::lists(sizes, report),
             Case::Memory => memory::measure(sizes, report),
+            Case::Ttl => ttl::measure(report),
         }
     }
 }
