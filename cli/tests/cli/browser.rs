@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::Folder;
+use crate::support::{Folder, not_run};
 
 /// The names of browsers that take the flags below. The distribution's package `chromium-headless-shell` has the first.
 const BROWSERS: [&str; 5] =
@@ -45,11 +45,9 @@ impl Browser {
     /// Starts the browser. `None` if this machine has none; one line reports that.
     pub fn start(test: &str) -> Option<Browser> {
         let Some(program) = installed() else {
-            let line = format!(
-                "NOT RUN: {test}: this machine has no browser; install chromium-headless-shell or chromium\n"
-            );
-            // Past the capture of the test runner: what is not run must be seen.
-            let _ = std::io::stderr().write_all(line.as_bytes());
+            not_run(&format!(
+                "{test}: this machine has no browser; install chromium-headless-shell or chromium"
+            ));
             return None;
         };
         let folder = Folder::new();

@@ -1,9 +1,12 @@
 //! `jobcheck cluster` and `jobcheck run` with a real control plane, which is built with Go first.
 //! `cargo test -- --skip live::` leaves these tests out.
 
+mod cron_jobs;
 mod faults;
 mod findings;
 mod fuzz;
+mod hand_over;
+mod metrics;
 mod mirror;
 mod record;
 mod scenarios;
@@ -86,4 +89,21 @@ async fn the_shipped_controller_runs_jobs_on_a_cluster_that_was_started_after_a_
     pods_of_a_job(clusters.client("default").await).await;
     clusters.ok(&["down"]);
     clusters.assert_gone(&[processes(&half), processes(&cluster)].concat());
+}
+
+/// Waits until a function returns a value.
+async fn until<T>(mut what: impl AsyncFnMut() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(found) = what().await {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("no value after a minute");
+}
+
+/// Returns true if the status of an object has this condition.
+fn has_condition(object: &serde_json::Value, kind: &str) -> bool {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().any(|it| it["type"] == kind && it["status"] == "True")
 }

@@ -16,6 +16,7 @@ mod inputs;
 mod interrupt;
 mod live;
 mod mutants;
+mod operators;
 mod options;
 mod outputs;
 mod readme;

@@ -74,6 +74,11 @@ pub fn finish(command: &mut Command, input: &[u8]) -> Run {
     }
 }
 
+/// Reports a part of a test that this machine cannot run, past the capture of the test runner.
+pub fn not_run(why: &str) {
+    let _ = std::io::stderr().write_all(format!("NOT RUN: {why}\n").as_bytes());
+}
+
 /// A process with the shipped controllers, which ends with the test.
 pub struct Controller(pub Child);
 
