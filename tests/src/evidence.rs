@@ -235,11 +235,12 @@ fn declared<'a>(line: &'a str, keyword: &str) -> Option<&'a str> {
 }
 
 /// Returns the requirements whose ids occur in a text.
-fn named(text: &str) -> BTreeSet<Req> {
+pub(crate) fn named(text: &str) -> BTreeSet<Req> {
     text.split(|c: char| !c.is_alphanumeric() && c != '-').filter_map(Req::parse).collect()
 }
 
-fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+/// Returns the files of a folder and its subfolders with this extension, sorted.
+pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let mut open = vec![root().join(folder)];
     let mut found = Vec::new();
     while let Some(path) = open.pop() {
@@ -253,10 +254,12 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-fn relative(path: &Path) -> String {
+/// Returns a path relative to the workspace.
+pub(crate) fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-fn stem(path: &Path) -> String {
+/// Returns the name of a file without its extension.
+pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -26,6 +26,7 @@ fn broken(report: &ReplayReport) -> BTreeMap<String, BTreeSet<String>> {
     all.filter(|(_, ids)| !ids.is_empty()).collect()
 }
 
+/// MB-16, MB-19.
 #[test]
 fn kueue_beside_its_workers_breaks_the_rules_of_two_clusters_where_it_is_known_to() {
     let log = |name: &str| Input::Path(folder().join("third-party").join(name));

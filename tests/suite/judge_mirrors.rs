@@ -22,6 +22,7 @@ fn wrong(summary: &Summary) -> BTreeMap<String, BTreeSet<&'static str>> {
     is_wrong.map(|job| (name(&job.job), job.violations.iter().map(|it| it.req().id()).collect())).collect()
 }
 
+/// MB-19: the statuses of a known third party break a rule only where its protocol is known to be wrong.
 #[test]
 fn kueue_as_a_manager_conforms_where_it_is_healthy_and_nowhere_else() {
     let summary = third_party("kueue-manager.audit.jsonl.gz");

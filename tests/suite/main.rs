@@ -31,6 +31,7 @@ mod judge_reduced_forms;
 mod judge_rendered_paths;
 mod judge_threads;
 mod judge_versions;
+mod kep_matrix;
 mod mutants;
 mod progress;
 mod recordings_of_deviations;

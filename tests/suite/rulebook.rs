@@ -223,5 +223,5 @@ fn few_requirements_that_no_trace_can_break_are_reported() {
     let found = CATALOGUE.iter().filter(never).filter(|entry| reported.contains(&entry.req));
     let found: Vec<&str> = found.map(|entry| entry.id).collect();
     // They concern feature gates that are on in all supported versions, or only the explorer calls their guards.
-    assert_eq!(found, ["PC-27", "SU-13", "SP-09", "UG-04", "UG-05", "UG-07", "UG-08", "UG-13"]);
+    assert_eq!(found, ["FT-22", "PC-27", "SU-13", "SP-09", "UG-04", "UG-05", "UG-07", "UG-08", "UG-13"]);
 }

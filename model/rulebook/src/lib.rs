@@ -10,6 +10,7 @@
 //! | [`section()`], [`sections`], [`pages`] | the text of the reference pages |
 //! | [`evidence()`] | the functions, tests, and scenarios for a requirement |
 //! | [`reported_as`] | other requirements under which a violation is reported |
+//! | [`statements`], [`notes`] | the statements of the five KEPs, and the differences between their texts and Kubernetes |
 //!
 //! `jobcheck rule ID` prints a [`Rule`].
 //!
@@ -24,9 +25,11 @@
 
 mod evidence;
 mod section;
+mod statement;
 
 pub use evidence::{EVIDENCE, Evidence, Kind, evidence};
 pub use section::{FACTS, Section, page, pages, section, sections};
+pub use statement::{Statement, notes, statements};
 
 use jobcheck_spec::{Req, Requirement};
 

@@ -1,10 +1,10 @@
 //! Creates, updates, patches.
 
 use jobcheck_apiserver::request::{FieldValidation, PatchKind, Request, Subresource, Verb};
-use jobcheck_apiserver::resource::Resource::{Leases, Namespaces, Nodes, Pods};
+use jobcheck_apiserver::resource::Resource::{Jobs, Leases, Namespaces, Nodes, Pods};
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, on, pod, with};
+use crate::cluster::{Cluster, job, on, pod, with};
 
 #[test]
 fn a_created_object_has_what_the_server_gives_it() {
@@ -77,6 +77,22 @@ fn an_unknown_field_in_a_patch_is_reported() {
             let has_warning = response.warnings == ["unknown field \"spec.activeDeadlineSecond\""];
             assert_eq!((response.code(), has_warning), (code, warns), "{kind:?} {field_validation:?}");
         }
+    }
+}
+
+/// SP-13: a Job whose texts of indexes may become too long is stored with a warning.
+#[test]
+fn many_completions_with_much_parallelism_are_warned_about() {
+    for (completions, parallelism, warns) in
+        [(100_001, 10_001, true), (100_001, 10_000, false), (100_000, 10_001, false)]
+    {
+        let mut body = job("a");
+        body["spec"]["completionMode"] = json!("Indexed");
+        (body["spec"]["completions"], body["spec"]["parallelism"]) = (json!(completions), json!(parallelism));
+        let request = Request::new(Jobs, Some("default"), None, Verb::Create(body));
+        let response = Cluster::new().ask(&request);
+        let warned = response.warnings.iter().any(|it| it.contains("completions higher than 10^5"));
+        assert_eq!((response.code(), warned), (201, warns), "{completions} {parallelism}");
     }
 }
 
