@@ -6,6 +6,7 @@
 
 use crate::env::clock::time_is_up;
 use crate::env::refusals::{Blocked, blocked};
+use crate::env::user::is_held;
 use crate::process::state::Process;
 use crate::process::steps::exceeds_pod_bound;
 use crate::scope::Scope;
@@ -78,7 +79,8 @@ fn first_lack(job_state: &JobState, world: &World, scope: &Scope) -> Option<Lack
     let job = job_state.job.as_deref()?;
     let finished = job.status.is_finished();
     match () {
-        () if job.deleting && blocked.is_some() => None,
+        // A user need not remove a finalizer of their own.
+        () if job.deleting && (blocked.is_some() || is_held(job)) => None,
         () if job.deleting => Some((None, "the Job is being deleted, but is never removed")),
         () if finished && has_expired(job, world, scope) => {
             Some((Some(Req::TT14), "the Job has expired, but is not deleted"))
