@@ -258,17 +258,17 @@ type StatusEdit = fn(&mut JobStatus);
 /// Edits that no view admits or that the API server refuses, with the number of status writes that each changes. A view has
 /// no time, so a write without a condition may come before the deadline (`docs/reference/judging.md`).
 const STATUS_EDITS: &[(&str, StatusEdit, usize)] = &[
-    ("failed + 1", |status| status.failed += 1, 1976),
-    ("succeeded + 1", |status| status.succeeded += 1, 1976),
-    ("failed - 1", |status| status.failed -= 1, 1976),
-    ("active + 9", |status| status.active += 9, 1976),
-    ("ready + 9", |status| status.ready = status.ready.map(|it| it + 9), 1976),
-    ("terminating + 9", |status| status.terminating = status.terminating.map(|it| it + 9), 1976),
-    ("no startTime", |status| status.start_time = None, 1947),
-    ("completionTime", |status| status.completion_time = Some(Time(0)), 1961),
-    ("an unknown UID", |status| status.uncounted.get_or_insert_default().failed.push(Uid(99)), 1976),
-    ("an unknown index", |status| status.completed_indexes = "99".into(), 1976),
-    ("no true condition", |status| status.conditions.retain(|it| it.status != ConditionStatus::True), 438),
+    ("failed + 1", |status| status.failed += 1, 2029),
+    ("succeeded + 1", |status| status.succeeded += 1, 2029),
+    ("failed - 1", |status| status.failed -= 1, 2029),
+    ("active + 9", |status| status.active += 9, 2029),
+    ("ready + 9", |status| status.ready = status.ready.map(|it| it + 9), 2029),
+    ("terminating + 9", |status| status.terminating = status.terminating.map(|it| it + 9), 2029),
+    ("no startTime", |status| status.start_time = None, 1993),
+    ("completionTime", |status| status.completion_time = Some(Time(0)), 2014),
+    ("an unknown UID", |status| status.uncounted.get_or_insert_default().failed.push(Uid(99)), 2029),
+    ("an unknown index", |status| status.completed_indexes = "99".into(), 2029),
+    ("no true condition", |status| status.conditions.retain(|it| it.status != ConditionStatus::True), 458),
 ];
 
 #[test]
