@@ -28,7 +28,7 @@ use jobcheck_explorer::check::Bounds;
 use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::reference::REFERENCE;
+use jobcheck_explorer::reference::Reference;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_judge::report::Exit;
 use jobcheck_scenario::{About, export};
@@ -233,7 +233,7 @@ fn write_files(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> bool
 fn write_scenario(file: &Path, report: &Report, mutant: Option<&'static Mutant>) -> bool {
     let broken = |run: &Run| run.found().cloned().map(|found| (run.scope.clone(), found));
     let runs =
-        || report.runs.iter().filter(|run| run.scope.algorithm().is_none_or(|it| it.decisions == REFERENCE));
+        || report.runs.iter().filter(|run| run.scope.algorithm().is_none_or(|it| it.runs(&Reference)));
     let controllers = runs().filter(|run| has_controllers(&run.scope));
     let Some((scope, found)) = controllers.chain(runs()).find_map(broken) else {
         output::note(format!("no counterexample; {} is not written", of_path(file)));

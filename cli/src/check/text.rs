@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anstyle::Style;
-use jobcheck_adapter::CONTROLLER;
+use jobcheck_adapter::Controller;
 use jobcheck_explorer::check::{Coverage, Cut, Exploration, Outcome};
 use jobcheck_explorer::counterexample::Counterexample;
 use jobcheck_explorer::narrative::user::action_text;
@@ -224,11 +224,8 @@ pub fn limit(cut: Cut, interrupt: &Interrupt) -> &'static str {
 /// A counterexample: the scope, the property, and the numbered steps.
 pub fn counterexample(scope: &Scope, found: &Counterexample, out: &mut Text) {
     let req = found.req.map_or(String::new(), |req| format!("{req} "));
-    let of = if scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER) {
-        " (shipped controllers)"
-    } else {
-        ""
-    };
+    let of =
+        if scope.algorithm().is_some_and(|it| it.runs(&Controller)) { " (shipped controllers)" } else { "" };
     let _ = writeln!(out, "\n{BAD}{}{of}: {req}{}{BAD:#}: {}", scope.name, found.property, found.why);
     let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
     // An exploration checks every requirement, so that none is the one that is looked for.
@@ -288,8 +285,7 @@ fn summary(report: &Report, out: &mut Text) {
     let states: usize = report.runs.iter().map(|run| run.exploration.states).sum();
     let seconds = report.elapsed.as_secs_f64();
     let scopes = count(report.runs.len(), "scope");
-    let shipped =
-        report.runs.iter().any(|run| run.scope.algorithm().is_some_and(|it| it.decisions == CONTROLLER));
+    let shipped = report.runs.iter().any(|run| run.scope.algorithm().is_some_and(|it| it.runs(&Controller)));
     let scopes = if shipped { format!("{scopes} with the shipped controllers") } else { scopes };
     let is_reduced = report.runs.iter().any(|run| run.exploration.symmetry);
     let names = if is_reduced { " (but for names)" } else { "" };

@@ -1,6 +1,6 @@
 //! Runs the decisions of the shipped controllers in the explorer.
 //!
-//! The explorer checks any [`Decisions`]. [`CONTROLLER`] contains those of the crate `jobcheck-controller`.
+//! The explorer checks any [`Decisions`]. [`Controller`] has those of the crate `jobcheck-controller`.
 //! This crate makes no decisions. It converts types and connects calls:
 //!
 //! | module | content |
@@ -55,23 +55,52 @@ pub mod orphan;
 pub mod sync;
 pub mod ttl;
 
-use jobcheck_explorer::process::decisions::Decisions;
+use std::sync::Arc;
+
+use jobcheck_explorer::mutations::Mutations;
+use jobcheck_explorer::process::decisions::{Decisions, OrphanDecision, OrphanRead, TtlDecision, TtlRead};
+use jobcheck_explorer::process::io::{Io, Stop};
+use jobcheck_explorer::process::read::Read;
+use jobcheck_explorer::process::settings::Settings;
 use jobcheck_explorer::scope::Scope;
 
-/// The decisions of the shipped controllers.
-pub const CONTROLLER: Decisions = Decisions {
-    name: "controller",
-    writes_first: true,
-    // Equal pods are taken in the order of their UIDs, which the environment chooses ([`order`]).
-    reads_uids: false,
-    sync: sync::sync,
-    orphan: orphan::decide,
-    ttl: ttl::decide,
-    explain: sync::explain,
-};
+/// The shipped controllers.
+#[derive(Clone, Copy, Debug)]
+pub struct Controller;
+
+impl Decisions for Controller {
+    fn name(&self) -> &'static str {
+        "controller"
+    }
+
+    fn writes_first(&self) -> bool {
+        true
+    }
+
+    /// Equal pods are taken in the order of their UIDs, which the environment chooses ([`order`]).
+    fn reads_uids(&self) -> bool {
+        false
+    }
+
+    fn sync(&self, read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(), Stop> {
+        sync::sync(read, settings, io)
+    }
+
+    fn orphan(&self, read: &OrphanRead<'_>, mutations: &Mutations) -> OrphanDecision {
+        orphan::decide(read, mutations)
+    }
+
+    fn ttl(&self, read: &TtlRead<'_>, mutations: &Mutations) -> TtlDecision {
+        ttl::decide(read, mutations)
+    }
+
+    fn explain(&self, read: &Read, settings: &Settings<'_>) -> Option<String> {
+        sync::explain(read, settings)
+    }
+}
 
 /// The scope with the shipped controllers instead of the reference algorithm.
 #[must_use]
 pub fn of_the_controller(scope: Scope) -> Scope {
-    scope.with_algorithm(|algorithm| algorithm.decisions = CONTROLLER)
+    scope.with_algorithm(|algorithm| algorithm.decisions = Arc::new(Controller))
 }

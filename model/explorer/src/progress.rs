@@ -275,7 +275,8 @@ fn needs_nothing(job_state: &JobState, world: &World, scope: &Scope) -> bool {
 }
 
 /// The obligation that the states of a cycle never meet.
-fn overdue(world: &World, scope: &Scope) -> Obligation {
+#[must_use]
+pub fn overdue(world: &World, scope: &Scope) -> Obligation {
     let is_stuck = |job_state: &&JobState| {
         !waits_for_a_bound(job_state, world, scope) && !needs_nothing(job_state, world, scope)
     };

@@ -1,5 +1,7 @@
 //! The scope of an exploration: a cluster in which everything that could grow has a bound.
 
+use std::sync::Arc;
+
 use crate::env::disruption::Disruption;
 use crate::env::refusals::Refusal;
 use crate::env::user::UserAction;
@@ -95,7 +97,7 @@ pub struct FoundPod {
 }
 
 /// The subject of an exploration, which manages the Jobs of a scope.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Subject {
     /// The specification: a manager that may make every write that the guards admit.
     Specification,
@@ -104,10 +106,10 @@ pub enum Subject {
 }
 
 /// An explored algorithm.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Algorithm {
-    /// The decisions of the reference algorithm or of the shipped controllers.
-    pub decisions: Decisions,
+    /// The decisions.
+    pub decisions: Arc<dyn Decisions>,
     /// Deliberate changes that make the algorithm wrong.
     pub mutations: Mutations,
     /// The subject that deletes expired Jobs.
@@ -135,7 +137,7 @@ impl Subject {
     pub fn name(&self) -> &'static str {
         match self {
             Subject::Specification => "specification",
-            Subject::Algorithm(algorithm) => algorithm.decisions.name,
+            Subject::Algorithm(algorithm) => algorithm.decisions.name(),
         }
     }
 }
@@ -143,13 +145,19 @@ impl Subject {
 impl Algorithm {
     /// These decisions without mutations. The specification deletes expired Jobs.
     #[must_use]
-    pub fn of(decisions: Decisions) -> Algorithm {
+    pub fn of(decisions: Arc<dyn Decisions>) -> Algorithm {
         Algorithm {
             decisions,
             mutations: Mutations::default(),
             ttl: TtlSubject::Specification,
             lazy_caches: false,
         }
+    }
+
+    /// Returns true if the algorithm has these decisions.
+    #[must_use]
+    pub fn runs(&self, decisions: &dyn Decisions) -> bool {
+        self.decisions.name() == decisions.name()
     }
 
     /// The clock of the TTL-after-finished controller at this time of the API server.
@@ -184,7 +192,7 @@ impl Scope {
     pub fn settings(&self) -> Option<Settings<'_>> {
         let algorithm = self.algorithm()?;
         Some(Settings {
-            decisions: &algorithm.decisions,
+            decisions: &*algorithm.decisions,
             mutations: &algorithm.mutations,
             constants: &self.constants,
             gates: Gates::ON,

@@ -180,6 +180,12 @@ pub(crate) fn scope(name: &'static str, about: &'static str, spec: JobSpec, pods
     }
 }
 
+/// A scope of one Job without a name: no cache lags, no time passes, and no user acts.
+#[must_use]
+pub fn bounded(spec: JobSpec, pods: usize) -> Scope {
+    scope("", "", spec, pods)
+}
+
 fn non_indexed() -> Scope {
     let about = "two pods run at the same time and both must succeed; backoffLimit 1 allows one failure";
     scope("non-indexed", about, JobSpec { backoff_limit: Some(1), ..many(2, 2) }, 4)

@@ -150,7 +150,7 @@ impl<'a> DecisionContext<'a> {
         let process = self.job_state.processes().get(by)?;
         let sync = process.sync.as_ref()?;
         let algorithm = self.scope.algorithm()?;
-        let wrote = algorithm.decisions.writes_first && sync.replies.has_written();
+        let wrote = algorithm.decisions.writes_first() && sync.replies.has_written();
         let read = sync.read.job.as_ref().filter(|_| wrote)?;
         Some(DecisionContext { cached: Some(self.gates.read(read)), ..self })
     }

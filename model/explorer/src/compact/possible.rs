@@ -12,7 +12,7 @@ use super::{Numbered, Scratch, Specification};
 use crate::alphabet::pod_bound_reached;
 use crate::ghost::{GhostHistory, PodHistory};
 use crate::process::steps as processes;
-use crate::scope::{Scope, Subject};
+use crate::scope::Scope;
 use crate::step::Step;
 use crate::transition::ProcessSteps;
 use crate::world::{JobId, World};
@@ -137,7 +137,7 @@ impl<const N: usize> Specification<'_, N> {
             return self.scripted(scratch, state, steps);
         }
         for job in 0..self.scope.jobs.len() {
-            if self.scope.subject == Subject::Specification {
+            if self.scope.algorithm().is_none() {
                 let managed = self.managed(scratch, state, job);
                 steps.extend_from_slice(&managed.steps);
                 scratch.pod_bound_reached |= managed.pod_bound_reached;

@@ -61,8 +61,9 @@ pub fn is_sound(scope: &Scope) -> bool {
     // The TTL-after-finished controller keeps versions of the Job that are not renamed. Pods of previous Jobs
     // are not renamed. A script or a refusal names pods. A subject that depends on the order of UIDs
     // distinguishes equal pods.
-    let distinguishes_pods =
-        |algorithm: &Algorithm| algorithm.ttl != TtlSubject::Specification || algorithm.decisions.reads_uids;
+    let distinguishes_pods = |algorithm: &Algorithm| {
+        algorithm.ttl != TtlSubject::Specification || algorithm.decisions.reads_uids()
+    };
     let is_renamed = !scope.algorithm().is_some_and(distinguishes_pods)
         && !scope.recreates()
         && scope.script.is_none()

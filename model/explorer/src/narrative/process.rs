@@ -97,7 +97,7 @@ pub(crate) fn decided(after: &JobState, number: u8, what: ProcessStep, scope: &S
     }
     let process = after.processes().get(usize::from(number))?;
     let settings = Settings { gates: process.knowledge.gates, ..scope.settings()? };
-    (settings.decisions.explain)(&process.sync.as_ref()?.read, &settings)
+    settings.decisions.explain(&process.sync.as_ref()?.read, &settings)
 }
 
 /// The response of the server, unless it is plain success.

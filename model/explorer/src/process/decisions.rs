@@ -1,8 +1,7 @@
-//! The decisions of the explored controllers, as functions.
+//! The decisions of the explored controllers: the trait that a subject implements.
 //!
-//! [`Algorithm::decisions`](crate::scope::Algorithm::decisions) names the functions of a subject. The rest of the
-//! explorer is the same for every subject: caches, queues, the informer, faults, and the gate of SY-03. The same
-//! guards judge all subjects.
+//! The rest of the explorer is the same for every subject: caches, queues, the informer, faults, and the gate of SY-03.
+//! The same guards judge all subjects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,47 +16,42 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::time::Time;
 
-/// The decisions of a Job controller and of a TTL-after-finished controller. Two values with the same name
-/// are equal.
-#[derive(Clone, Copy)]
-pub struct Decisions {
+/// The decisions of a Job controller and of a TTL-after-finished controller. The name identifies them.
+///
+/// Each decision must depend on nothing but its arguments, because the explorer repeats it.
+pub trait Decisions: Send + Sync {
     /// The name in options and reports.
-    pub name: &'static str,
+    fn name(&self) -> &'static str;
+
     /// True if a sync writes the status before it creates and deletes pods, false if it does so afterwards.
-    pub writes_first: bool,
+    fn writes_first(&self) -> bool;
+
     /// True if the decisions depend on the order of UIDs. Then states that differ only in names behave
     /// differently.
-    pub reads_uids: bool,
-    /// One sync of a Job.
-    pub sync: SyncDecision,
+    fn reads_uids(&self) -> bool;
+
+    /// One sync of a Job. It makes its calls through the [`Io`], which runs the function again from its start
+    /// after each response.
+    ///
+    /// # Errors
+    ///
+    /// A call is not answered yet, or the sync failed.
+    fn sync(&self, read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(), Stop>;
+
     /// The request about a pod that no sync looks at (FT-20, FT-21).
-    pub orphan: fn(&OrphanRead<'_>, &Mutations) -> OrphanDecision,
+    fn orphan(&self, read: &OrphanRead<'_>, mutations: &Mutations) -> OrphanDecision;
+
     /// The action on a Job that may have expired (requirements TT).
-    pub ttl: fn(&TtlRead<'_>, &Mutations) -> TtlDecision,
+    fn ttl(&self, read: &TtlRead<'_>, mutations: &Mutations) -> TtlDecision;
+
     /// The decision of a sync with this input as text, for counterexamples; `None` if the sync decides
     /// nothing new.
-    pub explain: fn(&Read, &Settings<'_>) -> Option<String>,
+    fn explain(&self, read: &Read, settings: &Settings<'_>) -> Option<String>;
 }
 
-/// One sync of a Job. It makes its calls through the [`Io`], which runs the function again from its start
-/// after each response. The function must therefore depend on nothing but its arguments.
-///
-/// # Errors
-///
-/// A call is not answered yet, or the sync failed.
-pub type SyncDecision = fn(&Read, &Settings<'_>, &mut Io<'_>) -> Result<(), Stop>;
-
-impl PartialEq for Decisions {
-    fn eq(&self, other: &Decisions) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Decisions {}
-
-impl fmt::Debug for Decisions {
+impl fmt::Debug for dyn Decisions + '_ {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name)
+        formatter.write_str(self.name())
     }
 }
 

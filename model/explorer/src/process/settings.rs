@@ -9,7 +9,7 @@ use jobcheck_spec::gates::Gates;
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
     /// The decisions of the subject.
-    pub decisions: &'a Decisions,
+    pub decisions: &'a dyn Decisions,
     /// The mutations of the subject.
     pub mutations: &'a Mutations,
     /// The constants of the controller.

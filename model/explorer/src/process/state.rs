@@ -195,7 +195,7 @@ impl Process {
     fn go_on(&mut self, mut under_way: Sync, latest: Option<CallName>, settings: &Settings<'_>) {
         let mut io = Io::replaying(&under_way.replies, latest);
         let settings = &Settings { gates: self.knowledge.gates, ..*settings };
-        let result = (settings.decisions.sync)(&under_way.read, settings, &mut io);
+        let result = settings.decisions.sync(&under_way.read, settings, &mut io);
         let (stage, effects) = io.into_effects();
         let current = self.remembers(under_way.read.job.as_deref(), settings.mutations);
         for effect in effects.into_iter().filter(|effect| current || matches!(effect, Effect::Wake(_))) {

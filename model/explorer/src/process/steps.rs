@@ -316,7 +316,7 @@ pub fn orphan_decision(job_state: &JobState, by: usize, uid: Uid, scope: &Scope)
     };
     let read = OrphanRead { pod, owner, job, gates: process.knowledge.gates };
     let algorithm = scope.algorithm()?;
-    let decision = (algorithm.decisions.orphan)(&read, &algorithm.mutations);
+    let decision = algorithm.decisions.orphan(&read, &algorithm.mutations);
     let stored = job_state.pods.get(uid);
     let precondition = match decision {
         OrphanDecision::Leave => Precondition::Uid,

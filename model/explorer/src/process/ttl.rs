@@ -129,7 +129,7 @@ impl TtlController {
     /// Carries out the decision.
     fn act(&mut self, read: &TtlRead<'_>, stored: Option<&Arc<Job>>, algorithm: &Algorithm) {
         let mutations = &algorithm.mutations;
-        match (algorithm.decisions.ttl)(read, mutations) {
+        match algorithm.decisions.ttl(read, mutations) {
             TtlDecision::Leave => {}
             // TT-04: the key enters the queue again when the TTL expires.
             TtlDecision::WaitUntil(due) if !mutations.on(Mutation::TtlIsNotQueuedAgain) => {
@@ -151,7 +151,7 @@ impl TtlController {
     /// Handles an event of the watch, or the list after a restart (TT-08, TT-14).
     fn look(&mut self, stored: Option<&Arc<Job>>, clock: Time, algorithm: &Algorithm) {
         let decide = |job: &Arc<Job>| {
-            (algorithm.decisions.ttl)(&TtlRead { job, fresh: false, clock }, &algorithm.mutations)
+            algorithm.decisions.ttl(&TtlRead { job, fresh: false, clock }, &algorithm.mutations)
         };
         self.queued |= self.cached(stored).is_some_and(|job| decide(&job) != TtlDecision::Leave);
     }
@@ -260,7 +260,7 @@ impl TtlController {
         let stored =
             older.map_or(String::new(), |stored| format!(", where {} is stored", or_none(ttl(stored))));
         let read = format!("ttlSecondsAfterFinished {}{stored}", or_none(ttl(&job)));
-        match (algorithm.decisions.ttl)(&TtlRead { job: &job, fresh, clock }, &algorithm.mutations) {
+        match algorithm.decisions.ttl(&TtlRead { job: &job, fresh, clock }, &algorithm.mutations) {
             TtlDecision::Leave => format!("{read}: no candidate"),
             TtlDecision::Fetch | TtlDecision::Delete(_) => format!("{read}: expired"),
             TtlDecision::WaitUntil(due) => {

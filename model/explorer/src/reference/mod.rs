@@ -32,24 +32,53 @@ pub mod sync;
 pub mod tally;
 pub mod ttl;
 
-use crate::process::decisions::Decisions;
+use std::sync::Arc;
+
+use crate::mutations::Mutations;
+use crate::process::decisions::{Decisions, OrphanDecision, OrphanRead, TtlDecision, TtlRead};
+use crate::process::io::{Io, Stop};
+use crate::process::read::Read;
+use crate::process::settings::Settings;
 use crate::scope::Algorithm;
 
-/// The decisions of the reference algorithm.
-pub const REFERENCE: Decisions = Decisions {
-    name: "algorithm",
-    writes_first: false,
-    reads_uids: false,
-    sync: sync::sync,
-    orphan: orphan::decide,
-    ttl: ttl::decide,
-    explain: explain::decision,
-};
+/// The reference algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference;
+
+impl Decisions for Reference {
+    fn name(&self) -> &'static str {
+        "algorithm"
+    }
+
+    fn writes_first(&self) -> bool {
+        false
+    }
+
+    fn reads_uids(&self) -> bool {
+        false
+    }
+
+    fn sync(&self, read: &Read, settings: &Settings<'_>, io: &mut Io<'_>) -> Result<(), Stop> {
+        sync::sync(read, settings, io)
+    }
+
+    fn orphan(&self, read: &OrphanRead<'_>, mutations: &Mutations) -> OrphanDecision {
+        orphan::decide(read, mutations)
+    }
+
+    fn ttl(&self, read: &TtlRead<'_>, mutations: &Mutations) -> TtlDecision {
+        ttl::decide(read, mutations)
+    }
+
+    fn explain(&self, read: &Read, settings: &Settings<'_>) -> Option<String> {
+        explain::decision(read, settings)
+    }
+}
 
 impl Algorithm {
     /// The reference algorithm without mutations.
     #[must_use]
     pub fn reference() -> Algorithm {
-        Algorithm::of(REFERENCE)
+        Algorithm::of(Arc::new(Reference))
     }
 }
