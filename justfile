@@ -62,6 +62,22 @@ mutate-judge *ARGUMENTS:
     -cargo mutants --config .cargo/mutants-judge.toml -p jobcheck-judge --test-package jobcheck-judge --baseline skip --timeout 180 {{ARGUMENTS}} -- --lib --test golden
     cargo mutants --config .cargo/mutants-judge.toml -p jobcheck-judge --test-package jobcheck-tests --iterate --baseline skip --timeout 1200 {{ARGUMENTS}} -- --test suite -- corpus golden judge_
 
+# A day of a cluster with 100,000 Jobs for `jobcheck watch-audit`, with a restart at noon.
+watch-day JOBS="100000":
+    JOBCHECK_DAY_JOBS={{JOBS}} cargo test --release --locked -p jobcheck-watch --test day -- --nocapture
+
+# A release without a tag, from the program that is built already: archive, checksums, krew manifest, packages.
+release-dry:
+    cargo build --locked -p jobcheck
+    deploy/release/release --dry-run --out target/release-dry
+    deploy/release/crates
+
+# The judge as WebAssembly, tried in Node.
+wasm:
+    rustup target add wasm32-unknown-unknown
+    cargo build --locked --target wasm32-unknown-unknown --profile wasm -p jobcheck-wasm
+    node library/wasm/try.mjs traces/corpus/invalid/FT-03--released-before-recorded.audit.jsonl
+
 # The benchmarks, each with the ratio that the documents claim as its gate.
 bench NAME *ARGUMENTS:
     cargo bench -p jobcheck-bench --bench {{NAME}} -- {{ARGUMENTS}}

@@ -9,9 +9,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    pack("scenarios", &root.join("tests/scenarios"), &["."])?;
-    pack("corpus", &root.join("traces/corpus"), &["recordings", "invalid"])
+    // Links, so that the crate can be packed with what they lead to.
+    let library = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("library");
+    pack("scenarios", &library.join("scenarios"), &["."])?;
+    pack("corpus", &library.join("corpus"), &["recordings", "invalid"])
 }
 
 /// Writes the files below these folders as `NAME.gz`: for each file a line with its path, a line with its length, and its

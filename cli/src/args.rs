@@ -15,6 +15,8 @@ use crate::controller::ControllerArgs;
 use crate::explore::ExploreArgs;
 use crate::fuzz::FuzzArgs;
 use crate::global::Global;
+use crate::kubectl::KubectlArgs;
+use crate::man::ManArgs;
 use crate::mutants::MutantsArgs;
 #[cfg(feature = "cluster")]
 use crate::record::RecordArgs;
@@ -25,6 +27,8 @@ use crate::run::RunArgs;
 use crate::status::StatusArgs;
 use crate::verify::VerifyArgs;
 use crate::view::ViewArgs;
+#[cfg(feature = "cluster")]
+use crate::watch_audit::WatchAuditArgs;
 
 /// Check controllers of Kubernetes Jobs against a model-checked specification.
 #[derive(Debug, Parser)]
@@ -50,6 +54,9 @@ pub enum Command {
     /// Record the Jobs and pods of any cluster as a trace for replay.
     #[cfg(feature = "cluster")]
     Record(RecordArgs),
+    /// Judge the Jobs of a cluster continuously, from its audit log or webhook.
+    #[cfg(feature = "cluster")]
+    WatchAudit(Box<WatchAuditArgs>),
     /// Take what may be secret out of recorded traces.
     Redact(RedactArgs),
     /// Explore every behaviour of small scopes, and check the properties.
@@ -75,6 +82,11 @@ pub enum Command {
     Cluster(ClusterArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
+    /// Write the manual pages.
+    Man(ManArgs),
+    /// Print the candidates for kubectl_complete-jobcheck.
+    #[command(name = "__complete", hide = true)]
+    Kubectl(KubectlArgs),
 }
 
 const AFTER_HELP: &str = concat!(

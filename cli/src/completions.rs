@@ -47,7 +47,7 @@ pub fn run(args: &CompletionsArgs, arguments: &[OsString]) -> Exit {
 /// A command without its hidden commands, whose arguments know their values.
 ///
 /// It is built anew because clap cannot remove a command from another.
-fn completed(command: &Command) -> Command {
+pub fn completed(command: &Command) -> Command {
     let visible = command.get_subcommands().filter(|it| !it.is_hide_set()).map(completed);
     let mut result = Command::new(command.get_name().to_owned())
         .args(command.get_arguments().map(with_values))

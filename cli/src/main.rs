@@ -18,10 +18,11 @@
 //! | [`mod@run`] | `run`: `jobcheck_scenario`, `jobcheck_sim`, `jobcheck_live` |
 //! | [`fuzz`] | `fuzz`: the same |
 //! | `record` | `record`: `jobcheck_record` |
+//! | `watch_audit` | `watch-audit`: `jobcheck_watch` |
 //! | `controller` | `controller`: `jobcheck_controller` |
 //! | `cluster` | `cluster`: `jobcheck_cluster` |
 //! | [`redact`] | `redact`: `jobcheck_traces` |
-//! | [`completions`] | `completions` |
+//! | [`completions`], [`kubectl`], [`man`] | `completions`, completion for kubectl, `man` |
 //!
 //! | shared module | content |
 //! | --- | --- |
@@ -36,9 +37,9 @@
 //!
 //! # Features
 //!
-//! Both are on by default. `cluster` compiles everything that needs a Kubernetes client, TLS and tokio: `record`,
-//! `controller`, `cluster`, and the targets live, builtin and external. `explore` compiles the HTTP server of `explore`.
-//! `verify` needs neither.
+//! All are on by default. `cluster` compiles everything that needs a Kubernetes client, TLS and tokio: `record`,
+//! `watch-audit`, `controller`, `cluster`, and the targets live, builtin and external. `explore` compiles the HTTP server
+//! of `explore`, and `stateright` a second search for `check`. `verify` needs none of them.
 
 /// The end of the help of a build without all commands.
 #[cfg(all(feature = "cluster", feature = "explore"))]
@@ -51,7 +52,7 @@ macro_rules! left_out {
 macro_rules! left_out {
     () => {
         "\n\nThis build lacks some commands and targets. Build it with the features cluster\n\
-         (record, controller, cluster; the targets live, builtin, external) and explore."
+         (record, watch-audit, controller, cluster; the targets live, builtin, external) and explore."
     };
 }
 
@@ -70,7 +71,9 @@ mod global;
 mod internal_error;
 mod interrupt;
 mod junit;
+mod kubectl;
 mod library;
+mod man;
 mod memory;
 mod mutants;
 mod output;
@@ -92,6 +95,8 @@ mod styles;
 mod text;
 mod verify;
 mod view;
+#[cfg(feature = "cluster")]
+mod watch_audit;
 
 use std::process::ExitCode;
 
@@ -138,6 +143,8 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         #[cfg(feature = "explore")]
         Command::Explore(args) => explore::run(&args),
         Command::Mutants(args) => mutants::run(&args, &cli.global),
+        #[cfg(feature = "cluster")]
+        Command::WatchAudit(args) => watch_audit::run(&args, &cli.global),
         Command::Redact(args) => redact::run(&args),
         Command::Rule(args) => rule::run(&args),
         Command::Status(args) => status::run(&args),
@@ -148,5 +155,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         #[cfg(feature = "cluster")]
         Command::Cluster(args) => cluster::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
+        Command::Man(args) => man::run(&args, arguments),
+        Command::Kubectl(args) => kubectl::run(&args),
     }
 }

@@ -98,5 +98,5 @@ pub use record::{Body, Form, Place, Record, Resource, WatchKind, Watched};
 pub use redact::Redactor;
 pub use request::{Actor, Interval, Level, Request, Subresource, Verb};
 pub use source::FileInfo;
-pub use time::parse_micros;
+pub use time::{format_micros, parse_micros};
 pub use writer::Writer;

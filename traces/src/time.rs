@@ -17,7 +17,8 @@ fn floor_micros(time: Timestamp) -> Option<i64> {
 }
 
 /// The time as RFC 3339 in UTC with six digits, as in audit logs; `None` outside the years 0 to 9999.
-pub(crate) fn format_micros(micros: i64) -> Option<String> {
+#[must_use]
+pub fn format_micros(micros: i64) -> Option<String> {
     let time = Timestamp::from_microsecond(micros).ok()?;
     Some(format!("{time:.6}"))
 }

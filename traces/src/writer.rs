@@ -31,6 +31,11 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
+    /// Continues a trace that has a header already.
+    pub fn continuing(out: W) -> Writer<W> {
+        Writer { out }
+    }
+
     /// Appends a record. A header begins another trace.
     ///
     /// # Errors

@@ -43,6 +43,9 @@ pub struct CheckArgs {
     /// Each thread explores a scope of its own. A single scope is explored by all threads.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
+    /// The search. `stateright` explores the scopes a second time with that checker, and compares the results.
+    #[arg(long, value_enum, value_name = "ENGINE", default_value_t = Engine::Jobcheck, conflicts_with_all = ["walks", "dot", "itf", "save", "scenario"])]
+    pub engine: Engine,
     /// The system under test: what manages the Jobs.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Subject::All)]
     pub subject: Subject,
@@ -88,6 +91,16 @@ pub struct CheckArgs {
     /// Switch off the guards of this requirement, to see which property breaks. Can be repeated.
     #[arg(long, value_name = "REQUIREMENT", value_parser = guarded)]
     pub without: Vec<Req>,
+}
+
+/// The search through the states of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// This project's own search.
+    Jobcheck,
+    /// Both, without reductions: states, steps, depth, and verdict in one table.
+    #[cfg(feature = "stateright")]
+    Stateright,
 }
 
 /// The sizes of an exploration.

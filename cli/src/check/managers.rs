@@ -77,6 +77,7 @@ pub fn are_chosen(args: &CheckArgs) -> bool {
 /// The scopes that the arguments choose.
 fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
     let given = [
+        ("--engine", args.engine != super::args::Engine::Jobcheck),
         ("--walks", args.walks.is_some()),
         ("--dot", args.dot.is_some()),
         ("--itf", args.itf.is_some()),

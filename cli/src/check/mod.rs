@@ -7,9 +7,12 @@
 //! | `text`, `rows`, `json`, `properties` | the reports |
 //! | `managers` | the scopes of managers between two clusters |
 //! | `dot`, `itf` | graphs and counterexamples for other tools |
+//! | `engine` | the comparison with another checker |
 
 mod args;
 mod dot;
+#[cfg(feature = "stateright")]
+mod engine;
 mod exploration;
 mod itf;
 mod json;
@@ -73,6 +76,10 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     }
     if let Some(count) = args.walks {
         return walks::run(&scopes, count, args, global);
+    }
+    #[cfg(feature = "stateright")]
+    if args.engine == args::Engine::Stateright {
+        return engine::run(&scopes, args);
     }
     if !can_write(args) {
         return Exit::Environment;
@@ -232,8 +239,7 @@ fn write_files(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> bool
 /// `jobcheck run` explores scenarios with the reference algorithm, which does not repeat the mistakes of others.
 fn write_scenario(file: &Path, report: &Report, mutant: Option<&'static Mutant>) -> bool {
     let broken = |run: &Run| run.found().cloned().map(|found| (run.scope.clone(), found));
-    let runs =
-        || report.runs.iter().filter(|run| run.scope.algorithm().is_none_or(|it| it.runs(&Reference)));
+    let runs = || report.runs.iter().filter(|run| run.scope.algorithm().is_none_or(|it| it.runs(&Reference)));
     let controllers = runs().filter(|run| has_controllers(&run.scope));
     let Some((scope, found)) = controllers.chain(runs()).find_map(broken) else {
         output::note(format!("no counterexample; {} is not written", of_path(file)));

@@ -45,7 +45,7 @@ fn failed(error: &Error) -> Exit {
         // A closed pipe is no failure: `head` closes it when it has read enough.
         Error::Output { source, .. } if source.kind() == ErrorKind::BrokenPipe => return Exit::Conforms,
         Error::Exists(_) | Error::AuditLog { .. } | Error::Token { .. } => Exit::Unreadable,
-        Error::Internal(_) => Exit::Internal,
+        Error::Internal(_) | Error::Sink(_) => Exit::Internal,
         Error::Access(_) | Error::Permission { .. } | Error::Output { .. } | Error::Listen { .. } => {
             Exit::Environment
         }

@@ -33,3 +33,4 @@ mod support;
 mod verdicts;
 mod verify;
 mod view;
+mod watch_audit;

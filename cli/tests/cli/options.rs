@@ -24,6 +24,7 @@ pub const COMMANDS: &[&str] = &[
     "replay",
     "view",
     "record",
+    "watch-audit",
     "check",
     "explore",
     "mutants",
@@ -38,6 +39,7 @@ pub const COMMANDS: &[&str] = &[
     "cluster env",
     "cluster status",
     "completions",
+    "man",
 ];
 
 #[test]

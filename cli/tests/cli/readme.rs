@@ -119,7 +119,7 @@ fn the_table_of_commands_is_complete() {
     let commands = help.split("Commands:\n").nth(1).unwrap().lines().take_while(|line| !line.is_empty());
     let names = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let mut names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
-    names.retain(|name| !["help", "completions"].contains(name));
+    names.retain(|name| !["help", "completions", "man"].contains(name));
     let text = readme();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `jobcheck ")?.split('`').next());
     let mut rows: Vec<&str> = rows.collect();

@@ -17,7 +17,7 @@ use crate::files;
 use crate::lock::Lock;
 use crate::process::{MARK, marked};
 
-const MAIN: &str = include_str!("../../controlplane/main.go");
+const MAIN: &str = include_str!("../controlplane/main.go");
 const PROGRAM: &str = "controlplane";
 /// The number of bytes of the digest in the name of a build folder.
 const DIGEST: usize = 8;
@@ -97,11 +97,9 @@ fn sources(version: Version) -> [(&'static str, &'static str); 3] {
 const fn module(version: Version) -> (&'static str, &'static str) {
     match version {
         Version::V1_35 => {
-            (include_str!("../../controlplane/go-1.35.mod"), include_str!("../../controlplane/go-1.35.sum"))
+            (include_str!("../controlplane/go-1.35.mod"), include_str!("../controlplane/go-1.35.sum"))
         }
-        Version::V1_36 => {
-            (include_str!("../../controlplane/go.mod"), include_str!("../../controlplane/go.sum"))
-        }
+        Version::V1_36 => (include_str!("../controlplane/go.mod"), include_str!("../controlplane/go.sum")),
     }
 }
 

@@ -66,6 +66,9 @@ pub enum Error {
         /// The reason.
         source: std::io::Error,
     },
+    /// The receiver of the records failed, for this reason.
+    #[error("{0}")]
+    Sink(String),
     /// A defect of this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),

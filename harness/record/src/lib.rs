@@ -28,7 +28,7 @@
 //! | a recording from watches | [`watches()`], [`WatchConfig`] |
 //! | a recording from an audit log that is followed | [`audit_log()`] |
 //! | a recording from an audit webhook | [`webhook()`] |
-//! | the output | [`Trace`], [`Tally`] |
+//! | the output, and others that take records of audit sources | [`Trace`], [`Tally`], [`Sink`] |
 //!
 //! # Guarantees
 //!
@@ -49,15 +49,17 @@ pub mod permission;
 mod recent;
 mod reorder;
 mod selection;
+mod sink;
 mod tally;
 mod trace;
 pub mod watch;
 mod watches;
 
 pub use access::{Access, version};
-pub use audit::{AuditLog, Token, Webhook, audit_log, webhook};
+pub use audit::{AuditLog, Position, Token, Webhook, audit_log, webhook};
 pub use error::{AccessError, Error};
 pub use selection::Labels;
+pub use sink::Sink;
 pub use tally::Tally;
 pub use trace::{Target, Trace};
 pub use watches::{WatchConfig, watches};

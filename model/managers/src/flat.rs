@@ -12,6 +12,9 @@ use jobcheck_spec::uid::Uid;
 /// A time of the model. 0 is no time.
 pub type Instant = u8;
 
+/// The last time of the model. Sets of times have a bit for each.
+const LAST: Instant = 31;
+
 /// The types of conditions, in the order of [`Flat::conditions`].
 pub const KINDS: [ConditionKind; 5] = [
     ConditionKind::Suspended,
@@ -130,21 +133,17 @@ impl Flat {
         }
     }
 
-    /// The numbers of a status.
-    ///
-    /// # Panics
-    ///
-    /// The status has something that the model cannot store.
+    /// The numbers of a status. Counters and times that no behaviour of the model reaches become the largest ones.
     #[must_use]
     pub fn of(status: &JobStatus) -> Flat {
-        let small = |count: i32| u8::try_from(count).expect("counters of the model are small");
+        let small = |count: i32| u8::try_from(count).unwrap_or(u8::MAX);
         let mut flat = Flat {
             active: small(status.active),
             terminating: small(status.terminating.unwrap_or(0)),
             reported: status.terminating.is_some(),
             succeeded: small(status.succeeded),
             failed: small(status.failed),
-            recorded: u8::try_from(status.recorded()).expect("the model has few pods"),
+            recorded: u8::try_from(status.recorded()).unwrap_or(u8::MAX),
             start: instant(status.start_time),
             end: instant(status.completion_time),
             ..Flat::default()
@@ -175,7 +174,7 @@ fn time(instant: Instant) -> Option<Time> {
 }
 
 fn instant(time: Option<Time>) -> Instant {
-    time.map_or(0, |time| Instant::try_from(time.0).expect("times of the model are small"))
+    time.map_or(0, |time| Instant::try_from(time.0).map_or(LAST, |instant| instant.min(LAST)))
 }
 
 fn condition(kind: ConditionKind, is_true: bool, at: Instant) -> Condition {

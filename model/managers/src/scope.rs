@@ -1,9 +1,11 @@
 //! Scopes: two clusters or three in which everything that could grow has a bound.
 
+use std::sync::Arc;
+
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::catalogue::Req;
 
-use crate::subject::Subject;
+use crate::subject::{Mirror, Subject};
 
 /// A bounded configuration of a manager cluster and its workers.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct Scope {
     pub lags_own_writes: bool,
     /// The manager.
     pub subject: Subject,
+    /// The decisions of a manager that is not the protocol; then only the name and the mutations of requests count.
+    pub mirror: Option<Arc<dyn Mirror>>,
     /// The rules of the API server of the manager cluster.
     pub rules: RuleSet,
     /// True if a recommendation that is not followed counts as broken.
@@ -112,6 +116,7 @@ const SMALL: Scope = Scope {
     ttl: false,
     lags_own_writes: false,
     subject: Subject::MIRROR,
+    mirror: None,
     rules: RuleSet::V1_36,
     advice: true,
     asked: None,

@@ -269,7 +269,11 @@ impl World {
     pub fn requests(&self, scope: &Scope) -> Vec<Request> {
         let (local, workers, memory) = self.views(scope);
         let local = local.as_ref().map(Option::as_ref);
-        scope.subject.decide(local, workers, &memory, Time(i64::from(self.now)))
+        let now = Time(i64::from(self.now));
+        match &scope.mirror {
+            Some(mirror) => mirror.decide(local, &workers, &memory, now),
+            None => scope.subject.decide(local, workers, &memory, now),
+        }
     }
 
     fn steps_of_users(&self, steps: &mut Vec<Step>) {

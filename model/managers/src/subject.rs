@@ -3,11 +3,31 @@
 //! A mutation changes one decision of the protocol. `kueue` is made of mutations, because its adapter differs from
 //! the protocol in four ways. Each of them is a fix that can be switched on by leaving it out.
 
+use std::fmt;
+
 use jobcheck_spec::job::{Condition, ConditionKind, JobStatus};
 use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
 use crate::protocol::{Base, CopyView, LocalView, Memory, Request, WorkerView, decide};
+
+/// The decisions of a manager that is not the mirror protocol. They must depend on nothing but the arguments.
+pub trait Mirror: Send + Sync {
+    /// The requests that the manager may send now, as [`crate::protocol::decide`] returns them.
+    fn decide(
+        &self,
+        local: Option<Option<&LocalView>>,
+        workers: &[WorkerView],
+        memory: &Memory,
+        now: Time,
+    ) -> Vec<Request>;
+}
+
+impl fmt::Debug for dyn Mirror + '_ {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("another manager")
+    }
+}
 
 /// A difference between a manager and the mirror protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

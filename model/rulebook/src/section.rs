@@ -6,7 +6,7 @@ macro_rules! pages {
     ($($family:literal)*) => {
         /// The name of each family and the text of its page, in the order of the catalogue.
         const PAGES: &[(&str, &str)] = &[
-            $(($family, include_str!(concat!("../../../docs/reference/requirements/", $family, ".md"))),)*
+            $(($family, include_str!(concat!("../requirements/", $family, ".md"))),)*
         ];
     };
 }

@@ -361,6 +361,15 @@ pub struct Condition {
     pub last_transition_time: Option<Time>,
 }
 
+impl Condition {
+    /// A condition that is `True` since a time.
+    #[must_use]
+    pub fn met(kind: ConditionKind, reason: &str, message: &str, since: Time) -> Condition {
+        let (status, reason, message) = (ConditionStatus::True, reason.into(), message.into());
+        Condition { kind, status, reason, message, last_transition_time: Some(since) }
+    }
+}
+
 /// `type` of a Job condition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

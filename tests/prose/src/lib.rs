@@ -53,6 +53,10 @@ pub fn files(below: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut open = vec![root().join(below)];
     let mut found = Vec::new();
     while let Some(path) = open.pop() {
+        // A link shows what is elsewhere, so that a crate can be packed.
+        if path.is_symlink() {
+            continue;
+        }
         if path.is_dir() {
             let hidden = path.file_name().is_some_and(|name| name == "target" || name == ".git");
             if !hidden {

@@ -1,9 +1,12 @@
 //! A recording from an audit log that is followed, also through rotations.
 
+use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::num::ParseIntError;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use jobcheck_traces::Body;
@@ -13,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::events::{Events, is_truncated, read};
 use crate::Notice;
 use crate::error::Error;
-use crate::trace::Trace;
+use crate::sink::Sink;
 
 /// The interval at which the file is read.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -33,6 +36,54 @@ impl AuditLog {
     pub fn open(path: &Path) -> Result<AuditLog, Error> {
         Tail::open(path).map(AuditLog).map_err(|source| Error::AuditLog { path: path.to_owned(), source })
     }
+
+    /// Opens an audit log at a place where it was read before. Returns true if nothing is missing since then. The file is
+    /// the same, or it was rotated, and is still beside the log.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn resume(path: &Path, position: &Position) -> Result<(AuditLog, bool), Error> {
+        let resumed = Tail::resume(path, position);
+        resumed
+            .map(|(tail, is_whole)| (AuditLog(tail), is_whole))
+            .map_err(|source| Error::AuditLog { path: path.to_owned(), source })
+    }
+
+    /// Opens an audit log at its beginning.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn from_the_beginning(path: &Path) -> Result<AuditLog, Error> {
+        Tail::at(path, path, 0)
+            .map(AuditLog)
+            .map_err(|source| Error::AuditLog { path: path.to_owned(), source })
+    }
+}
+
+/// A place in an audit log: the file, and the bytes of it that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    id: (u64, u64),
+    bytes: u64,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (device, inode) = self.id;
+        write!(formatter, "{device} {inode} {}", self.bytes)
+    }
+}
+
+impl FromStr for Position {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Position, ParseIntError> {
+        let mut numbers = text.split_whitespace().map(str::parse);
+        let mut next = || numbers.next().unwrap_or_else(|| "".parse());
+        Ok(Position { id: (next()?, next()?), bytes: next()? })
+    }
 }
 
 /// Records the events of these namespaces, or of all, that are appended to an audit log. Returns after `stop` was
@@ -40,12 +91,12 @@ impl AuditLog {
 ///
 /// # Errors
 ///
-/// The audit log cannot be read, or the trace cannot be written. A missing log is no error, because a rotation
+/// The audit log cannot be read, or the records cannot be kept. A missing log is no error, because a rotation
 /// creates a new one.
 pub async fn audit_log(
     log: AuditLog,
     namespaces: &[String],
-    trace: &mut Trace,
+    trace: &mut impl Sink,
     stop: &CancellationToken,
     notify: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Error> {
@@ -61,11 +112,14 @@ pub async fn audit_log(
             if let Some(why) = take(&piece, &mut events, trace)? {
                 let why = format!("{}: {why}", path.display());
                 notify(Notice::Note(format!("a gap: {why}")));
-                trace.gap(None, why)?;
+                trace.gap(why)?;
             }
         }
         trace.flush()?;
-        notify(Notice::Progress(trace.tally()));
+        trace.read_up_to(&log.position())?;
+        if let Some(tally) = trace.tally() {
+            notify(Notice::Progress(tally));
+        }
         if is_last {
             return Ok(());
         }
@@ -79,7 +133,7 @@ pub async fn audit_log(
 }
 
 /// Records a piece of the log. Returns the reason if events may be missing.
-fn take(piece: &Piece, events: &mut Events, trace: &mut Trace) -> Result<Option<String>, Error> {
+fn take(piece: &Piece, events: &mut Events, trace: &mut impl Sink) -> Result<Option<String>, Error> {
     let line = match piece {
         Piece::Gap(why) => return Ok(Some(why.clone())),
         Piece::Line(line) => line,
@@ -156,6 +210,37 @@ impl Tail {
             followed.skip_incomplete_line()?;
         }
         Ok(followed)
+    }
+
+    /// Follows the log of this path, from a place in this file of it.
+    fn at(path: &Path, part: &Path, position: u64) -> io::Result<Tail> {
+        let mut file = File::open(part)?;
+        let data = file.metadata()?;
+        if data.is_dir() {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        file.seek(SeekFrom::Start(position))?;
+        let last_seen = data.modified().unwrap_or_else(|_| SystemTime::now());
+        let path = path.to_owned();
+        Ok(Tail { path, file, id: id(&data), position, partial: Vec::new(), last_seen })
+    }
+
+    fn resume(path: &Path, position: &Position) -> io::Result<(Tail, bool)> {
+        let is_it = |part: &Path| {
+            fs::metadata(part).is_ok_and(|data| id(&data) == position.id && data.len() >= position.bytes)
+        };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let beside = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+        let mut parts = std::iter::once(path.to_owned()).chain(beside.map(|entry| entry.path()));
+        match parts.find(|part| is_it(part)) {
+            Some(part) => Ok((Tail::at(path, &part, position.bytes)?, true)),
+            None => Ok((Tail::at(path, path, 0)?, false)),
+        }
+    }
+
+    /// The place up to which complete lines were read.
+    fn position(&self) -> Position {
+        Position { id: self.id, bytes: self.position - self.partial.len() as u64 }
     }
 
     /// Skips the incomplete line at the end, if there is one.

@@ -5,6 +5,6 @@ mod file;
 mod token;
 mod webhook;
 
-pub use file::{AuditLog, audit_log};
+pub use file::{AuditLog, Position, audit_log};
 pub use token::Token;
 pub use webhook::{Webhook, webhook};

@@ -27,7 +27,7 @@ use super::token::Token;
 use crate::Notice;
 use crate::error::Error;
 use crate::reorder::ReorderBuffer;
-use crate::trace::Trace;
+use crate::sink::Sink;
 
 /// The time that an event waits for older ones. By default an API server sends a batch after at most 30 s, and
 /// several servers send at different times.
@@ -75,11 +75,11 @@ type Delivery = (String, oneshot::Sender<Result<(), String>>);
 ///
 /// # Errors
 ///
-/// The trace cannot be written.
+/// The records cannot be kept.
 pub async fn webhook(
     webhook: Webhook,
     namespaces: &[String],
-    trace: &mut Trace,
+    trace: &mut impl Sink,
     stop: &CancellationToken,
     notify: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Error> {
@@ -102,7 +102,9 @@ pub async fn webhook(
                     write(&event, trace)?;
                 }
                 trace.flush()?;
-                notify(Notice::Progress(trace.tally()));
+                if let Some(tally) = trace.tally() {
+                    notify(Notice::Progress(tally));
+                }
             }
             sent = inbox.recv() => {
                 let Some((body, answer)) = sent else {
@@ -112,7 +114,7 @@ pub async fn webhook(
                 if let Err(why) = &result {
                     let why = format!("a request to the webhook cannot be parsed: {why}");
                     notify(Notice::Note(format!("a gap: {why}")));
-                    trace.gap(None, why)?;
+                    trace.gap(why)?;
                 }
                 // The client may have disconnected.
                 let _ = answer.send(result);
@@ -174,9 +176,9 @@ fn accept(
     Ok(problem)
 }
 
-fn write(event: &str, trace: &mut Trace) -> Result<(), Error> {
+fn write(event: &str, trace: &mut impl Sink) -> Result<(), Error> {
     if is_truncated(event) {
-        trace.gap(None, "an event was truncated by the API server".to_owned())?;
+        trace.gap("an event was truncated by the API server".to_owned())?;
     }
     // The event was parsed before, so that it is valid.
     read(event, &mut |request| trace.write(&Body::Request(*request))).map(drop)

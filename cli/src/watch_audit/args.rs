@@ -1,0 +1,161 @@
+//! Arguments of `jobcheck watch-audit`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use jobcheck_judge::replay::{Judging, rules};
+use jobcheck_judge::validate::Role;
+use jobcheck_record::Access;
+use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_traces::parse_duration;
+use jobcheck_watch::Settings;
+
+use crate::parse::size;
+use crate::replay::actor;
+
+/// Arguments of `jobcheck watch-audit`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct WatchAuditArgs {
+    /// Follow this audit log of kube-apiserver, across rotations.
+    #[arg(long, value_name = "FILE", required_unless_present = "audit_webhook")]
+    pub audit: Option<PathBuf>,
+    /// Serve an audit webhook at this address, such as 127.0.0.1:9443, for kube-apiserver. Port 0 is a free port.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["audit", "once", "from_start"])]
+    pub audit_webhook: Option<String>,
+    /// Accept only requests with the token in this file, as path of the URL or as bearer token.
+    #[arg(long, value_name = "FILE", requires = "audit_webhook")]
+    pub audit_token_file: Option<PathBuf>,
+    /// Keep the records of living Jobs in this folder. Each process needs one of its own.
+    #[arg(long, value_name = "DIR")]
+    pub state: PathBuf,
+    /// Append findings and verdicts to this file, as JSON lines; by default to standard output. SIGHUP opens it again.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Serve /metrics, /healthz and /readyz at this address; 0 for no port.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9464")]
+    pub listen: String,
+    /// Judge the Jobs of this namespace. Can be repeated; by default all.
+    #[arg(short, long = "namespace", value_name = "NAMESPACE")]
+    pub namespaces: Vec<String>,
+    /// Create an Event on the Job for each violation. The account must be allowed to create events.
+    #[arg(long)]
+    pub events: bool,
+    /// Read the audit log from its beginning, unless it was read before.
+    #[arg(long)]
+    pub from_start: bool,
+    /// Read the audit log from its beginning to its end, judge every Job, and end.
+    #[arg(long, conflicts_with = "from_start")]
+    pub once: bool,
+    /// Judge a Job for the last time when it has been finished or gone for this time.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s")]
+    pub settle: Duration,
+    /// Judge a Job that lives and changes once in this time.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s")]
+    pub every: Duration,
+    /// Drop the Job with the oldest record when more Jobs live. It is inconclusive.
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    pub max_jobs: usize,
+    /// Drop a Job whose records are larger. It is inconclusive.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MB")]
+    pub max_job_size: u64,
+    /// Keep the records of this many Jobs that violate, the newest ones.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub keep: usize,
+    /// Judge by the rules of this Kubernetes version, such as 1.35.
+    #[arg(long, value_name = "VERSION", value_parser = rules)]
+    pub kubernetes: Option<RuleSet>,
+    /// Treat this user as this role, as replay does. Can be repeated.
+    #[arg(long, value_name = "ROLE=USER", value_parser = actor)]
+    pub actor: Vec<(Role, String)>,
+    /// Known deviations of the built-in controller do not count in the exit code.
+    #[arg(long)]
+    pub allow_known: bool,
+    /// Use this kubeconfig file for --events; by default $KUBECONFIG, ~/.kube/config, or the account of the pod.
+    #[arg(long, value_name = "FILE", requires = "events")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Use this context of the kubeconfig; by default its current context.
+    #[arg(long, value_name = "NAME", requires = "events")]
+    pub context: Option<String>,
+}
+
+const AFTER_HELP: &str = "\
+Each line of the output is a finding, as soon as it is found, or the verdict on
+a Job that is over. A Job that violates leaves its records in
+DIR/violations/UID.jsonl, for jobcheck replay --explain.
+
+After a restart, a log is read on where it was left. A webhook has a gap then:
+Jobs that lived are judged in part, and are inconclusive.
+
+Examples:
+  jobcheck watch-audit --audit /var/log/audit.log --state /var/lib/jobcheck
+  jobcheck watch-audit --audit-webhook 0.0.0.0:9443 --audit-token-file token \\
+    --state /state --listen 0.0.0.0:9464 --events
+  jobcheck watch-audit --audit audit.log --once --state /tmp/state --listen 0
+
+Exit codes:
+  0  ended by Ctrl-C or SIGTERM, or at the end of the log; nothing was violated
+  1  a requirement was violated
+  2  wrong usage, or the audit log or the token cannot be read
+  4  the folder, an address, the output, or the cluster cannot be used
+  5  internal error: please report it";
+
+impl WatchAuditArgs {
+    /// The settings of the service.
+    pub fn settings(&self) -> Settings {
+        let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX / 1_000_000);
+        let (kubernetes, actors, allow_known) = (self.kubernetes, self.actor.clone(), self.allow_known);
+        Settings {
+            settle: seconds(self.settle),
+            every: seconds(self.every),
+            most_jobs: self.max_jobs.max(1),
+            most_bytes: self.max_job_size,
+            kept: self.keep,
+            judging: Judging { kubernetes, actors, allow_known, ..Judging::default() },
+            ..Settings::at(&self.state)
+        }
+    }
+
+    /// The connection to the cluster.
+    pub fn access(&self) -> Access {
+        Access { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use serde_json::Value;
+
+    use crate::args::{Cli, Command};
+
+    /// The arguments, the ports, and the permission of the manifests are those of the program.
+    #[test]
+    fn the_manifests_fit_the_program() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/watch-audit/");
+        let read = |name: &str| -> Value {
+            let text = std::fs::read_to_string(format!("{folder}{name}")).expect("the manifest exists");
+            serde_saphyr::from_str(&text).expect("it is YAML")
+        };
+        let set = read("statefulset.yaml");
+        let container = &set["spec"]["template"]["spec"]["containers"][0];
+        let arguments = container["args"].as_array().expect("a list").iter().filter_map(Value::as_str);
+        let cli = Cli::try_parse_from(["jobcheck"].into_iter().chain(arguments)).expect("they are valid");
+        let Command::WatchAudit(args) = cli.command else { panic!("it is another command") };
+        assert!(args.events && args.audit_token_file.is_some());
+        let port = |address: &str| address.rsplit(':').next().and_then(|port| port.parse::<u64>().ok());
+        let ports: Vec<_> = container["ports"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|it| it["containerPort"].as_u64())
+            .collect();
+        assert_eq!(ports, [port(args.audit_webhook.as_deref().unwrap_or("")), port(&args.listen)]);
+        let rules = &read("clusterrole.yaml")["rules"];
+        assert_eq!(
+            *rules,
+            serde_json::json!([{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}])
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! `jobcheck watch-audit`: judges the Jobs of a cluster continuously.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `args` | the arguments |
+//! | `watching` | the service with its output, which takes the records of the source |
+//! | `events` | Events on Jobs |
+
+mod args;
+mod events;
+mod watching;
+
+use std::sync::Arc;
+
+use jobcheck_controller::runtime::http::{Pages, Server, parse_bind_address};
+use jobcheck_judge::report::Exit;
+use jobcheck_record::{AccessError, AuditLog, Error, Notice, Sink as _, Token, Webhook, audit_log, webhook};
+use jobcheck_watch::Service;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+pub use self::args::WatchAuditArgs;
+use self::watching::{Output, Shown, Watching};
+use crate::global::Global;
+use crate::{output, runtime};
+
+/// Watches until a signal, or the end of the log. Returns the exit code.
+pub fn run(args: &WatchAuditArgs, global: &Global) -> Exit {
+    let runtime = match runtime::start() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    match runtime.block_on(watch(args, global)) {
+        Ok(exit) => exit,
+        Err(error) => {
+            let exit = match error {
+                Error::AuditLog { .. } | Error::Token { .. } => Exit::Unreadable,
+                Error::Internal(_) => Exit::Internal,
+                _ => Exit::Environment,
+            };
+            output::error_lines(&error);
+            exit
+        }
+    }
+}
+
+async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
+    let stop = stop_signals()?;
+    let service = Service::open(args.settings()).map_err(|error| Error::Sink(error.to_string()))?;
+    let shown = Arc::new(Shown::default());
+    if let Some(address) = parse_bind_address(&args.listen).map_err(|error| Error::Sink(error.to_string()))? {
+        let listen = |source| Error::Listen { address: address.clone(), source };
+        let server = Server::bind(&address, Pages::All).await.map_err(listen)?;
+        note(global, &format!("the metrics are http://{}/metrics", server.address()));
+        tokio::spawn(server.serve(shown.clone(), stop.clone()));
+    }
+    let events = match args.events {
+        true => {
+            let client = args.access().client().await.map_err(AccessError::NoCluster)?;
+            Some(events::start(client, shown.clone()))
+        }
+        false => None,
+    };
+    let out = Output::open(args.output.clone()).map_err(|error| Error::Sink(error.to_string()))?;
+    reopen_on_hangup(&out)?;
+    let mut watching = Watching::new(service, out, events, shown, args.allow_known);
+    let mut hear = |notice: Notice<'_>| {
+        if let Notice::Note(text) = notice {
+            note(global, &text);
+        }
+    };
+    if let Some(address) = &args.audit_webhook {
+        let token = args.audit_token_file.as_deref().map(Token::read).transpose()?;
+        let served = Webhook::listen(address, token).await?;
+        note(global, &format!("the webhook is http://{}", served.address()));
+        watching.gap("the webhook was not served before".to_owned())?;
+        watching.is_ready();
+        webhook(served, &args.namespaces, &mut watching, &stop, &mut hear).await?;
+    } else if let Some(log) = open_log(args, &mut watching)? {
+        watching.is_ready();
+        if args.once {
+            // The log is read to its end before that is looked at.
+            stop.cancel();
+        }
+        audit_log(log, &args.namespaces, &mut watching, &stop, &mut hear).await?;
+    }
+    watching.end(args.once)
+}
+
+/// The audit log, at the place where it was left, or at its beginning or end.
+fn open_log(args: &WatchAuditArgs, watching: &mut Watching) -> Result<Option<AuditLog>, Error> {
+    let Some(path) = &args.audit else { return Ok(None) };
+    if let Some(position) = watching.position().filter(|_| !args.once) {
+        let (log, is_whole) = AuditLog::resume(path, &position)?;
+        if !is_whole {
+            watching.gap("the audit log was rotated more than once while nobody read it".to_owned())?;
+        }
+        return Ok(Some(log));
+    }
+    if args.once || args.from_start {
+        return AuditLog::from_the_beginning(path).map(Some);
+    }
+    AuditLog::open(path).map(Some)
+}
+
+/// A token that SIGTERM and SIGINT cancel. SIGHUP opens the output again.
+fn stop_signals() -> Result<CancellationToken, Error> {
+    let failed = |error: std::io::Error| Error::Internal(format!("cannot listen to signals: {error}"));
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let stop = CancellationToken::new();
+    let cancelled = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        cancelled.cancel();
+        // The second signal ends the process at once. The folder has everything that was taken.
+        tokio::select! {
+            _ = terminate.recv() => std::process::exit(128 + 15),
+            _ = interrupt.recv() => std::process::exit(128 + 2),
+        }
+    });
+    Ok(stop)
+}
+
+fn reopen_on_hangup(out: &Output) -> Result<(), Error> {
+    let failed = |error: std::io::Error| Error::Internal(format!("cannot listen to signals: {error}"));
+    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+    let reopen = out.reopener();
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            reopen();
+        }
+    });
+    Ok(())
+}
+
+fn note(global: &Global, text: &str) {
+    if !global.quiet {
+        output::note(text);
+    }
+}

@@ -1,0 +1,187 @@
+//! The service with its output.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jobcheck_controller::runtime::http::Status;
+use jobcheck_controller::runtime::prometheus_text::from_open_metrics;
+use jobcheck_judge::report::Exit;
+use jobcheck_judge::validate::Outcome;
+use jobcheck_record::{Error, Position, Sink};
+use jobcheck_traces::{Body, files};
+use jobcheck_watch::{News, Service};
+use tokio::sync::mpsc;
+
+use crate::output;
+use crate::text::in_json;
+
+/// The time between two looks at the Jobs that are due.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The content of the port.
+#[derive(Debug, Default)]
+pub struct Shown {
+    metrics: Mutex<String>,
+    is_ready: AtomicBool,
+    /// Events that could not be created.
+    pub lost_events: AtomicU64,
+}
+
+impl Status for Shown {
+    fn not_ready(&self) -> Option<String> {
+        let ready = self.is_ready.load(Ordering::Relaxed);
+        (!ready).then(|| "the audit events are not read yet".to_owned())
+    }
+
+    fn metrics(&self) -> String {
+        let text = self.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let lost = self.lost_events.load(Ordering::Relaxed);
+        let text = from_open_metrics(&text);
+        let name = "jobcheck_watch_lost_events_total";
+        format!(
+            "{text}# HELP {name} Events on Jobs that could not be created.\n# TYPE {name} counter\n{name} {lost}\n"
+        )
+    }
+}
+
+/// A file to which lines are appended, or standard output.
+pub struct Output {
+    file: Option<(PathBuf, File)>,
+    must_reopen: Arc<AtomicBool>,
+}
+
+impl Output {
+    /// Opens the file. Its owner alone can read it.
+    pub fn open(path: Option<PathBuf>) -> io::Result<Output> {
+        let file = path.map(|path| appended(&path).map(|file| (path, file))).transpose();
+        Ok(Output { file: file?, must_reopen: Arc::default() })
+    }
+
+    /// A function that makes the next line go to a new file of the same name, after a rotation.
+    pub fn reopener(&self) -> impl Fn() + Send + 'static {
+        let flag = Arc::clone(&self.must_reopen);
+        move || flag.store(true, Ordering::Relaxed)
+    }
+
+    fn write(&mut self, lines: &str) -> io::Result<()> {
+        match &mut self.file {
+            None if output::print(lines, Exit::Conforms) == Exit::Conforms => Ok(()),
+            None => Err(io::ErrorKind::Other.into()),
+            Some((path, file)) => {
+                if self.must_reopen.swap(false, Ordering::Relaxed) {
+                    *file = appended(path)?;
+                }
+                file.write_all(lines.as_bytes())
+            }
+        }
+    }
+}
+
+fn appended(path: &std::path::Path) -> io::Result<File> {
+    match files::create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::options().append(true).open(path),
+        created => created,
+    }
+}
+
+/// Takes records, looks at the Jobs that are due, and passes on the news.
+pub struct Watching {
+    service: Service,
+    out: Output,
+    events: Option<mpsc::Sender<News>>,
+    shown: Arc<Shown>,
+    allow_known: bool,
+    violated: bool,
+    looked: Instant,
+    /// The time at which the last record was taken.
+    taken: Instant,
+}
+
+impl Watching {
+    /// Puts the parts together.
+    pub fn new(
+        service: Service,
+        out: Output,
+        events: Option<mpsc::Sender<News>>,
+        shown: Arc<Shown>,
+        allow_known: bool,
+    ) -> Watching {
+        let now = Instant::now();
+        Watching { service, out, events, shown, allow_known, violated: false, looked: now, taken: now }
+    }
+
+    /// The place up to which the source was read before.
+    pub fn position(&self) -> Option<Position> {
+        self.service.position()
+    }
+
+    /// From now on the source is read.
+    pub fn is_ready(&self) {
+        self.shown.is_ready.store(true, Ordering::Relaxed);
+        *self.shown.metrics.lock().unwrap_or_else(PoisonError::into_inner) = self.service.metrics();
+    }
+
+    /// The last look. Living Jobs are judged for the last time if nothing follows.
+    pub fn end(mut self, is_complete: bool) -> Result<Exit, Error> {
+        let failed = |error: jobcheck_watch::Error| Error::Sink(error.to_string());
+        let news = if is_complete { self.service.conclude() } else { self.service.look(0) };
+        self.report(news.map_err(failed)?)?;
+        Ok(if self.violated { Exit::Violates } else { Exit::Conforms })
+    }
+
+    fn look(&mut self) -> Result<(), Error> {
+        self.looked = Instant::now();
+        let idle = i64::try_from(self.taken.elapsed().as_micros()).unwrap_or(i64::MAX);
+        let news = self.service.look(idle).map_err(|error| Error::Sink(error.to_string()))?;
+        self.report(news)?;
+        *self.shown.metrics.lock().unwrap_or_else(PoisonError::into_inner) = self.service.metrics();
+        Ok(())
+    }
+
+    fn report(&mut self, news: Vec<News>) -> Result<(), Error> {
+        let mut lines = String::new();
+        for one in news {
+            lines.push_str(&in_json(one.line()));
+            lines.push('\n');
+            self.violated |= self.counts(&one);
+            let event = self.events.as_ref().filter(|_| matches!(one, News::Finding { .. }));
+            if event.is_some_and(|events| events.try_send(one).is_err()) {
+                self.shown.lost_events.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.out.write(&lines).map_err(|error| Error::Sink(format!("cannot write the output: {error}")))
+    }
+
+    fn counts(&self, news: &News) -> bool {
+        match news {
+            News::Finding { finding, .. } => finding.known.is_none() || !self.allow_known,
+            News::Verdict { verdict, .. } => *verdict == Outcome::Violates && !self.allow_known,
+        }
+    }
+}
+
+impl Sink for Watching {
+    fn write(&mut self, body: &Body<'_>) -> Result<(), Error> {
+        self.taken = Instant::now();
+        self.service.write(body)
+    }
+
+    fn gap(&mut self, reason: String) -> Result<(), Error> {
+        self.service.gap(reason)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        if self.looked.elapsed() < LOOK { Ok(()) } else { self.look() }
+    }
+
+    fn read_up_to(&mut self, position: &Position) -> Result<(), Error> {
+        self.service.read_up_to(position)
+    }
+}

@@ -1,0 +1,182 @@
+//! `jobcheck watch-audit`: verdicts, metrics, rotations, restarts, and errors.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::cluster::kill;
+use crate::schema;
+use crate::support::{Controller, Folder, Run, binary, finish, jobcheck, lines};
+
+fn wrong() -> Vec<String> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/corpus/invalid");
+    let text = fs::read_to_string(corpus.join("FT-03--released-before-recorded.audit.jsonl")).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The lines of the output, each of which fits the schema.
+fn news(text: &str) -> Vec<Value> {
+    let news: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    news.iter().for_each(schema::check);
+    news
+}
+
+fn verdicts(news: &[Value]) -> Vec<&str> {
+    news.iter().filter_map(|it| it["verdict"].as_str()).collect()
+}
+
+fn once(log: &Path, state: &Path) -> Run {
+    let arguments = ["watch-audit", "--once", "--listen", "0", "--audit"];
+    finish(binary().args(arguments).arg(log).arg("--state").arg(state), b"")
+}
+
+#[test]
+fn a_log_is_judged_to_its_end() {
+    let folder = Folder::new();
+    let (log, state) = (folder.path("audit.log"), folder.path("state"));
+    fs::write(&log, lines("nonindexed-success.audit").join("\n") + "\n").unwrap();
+    let run = once(&log, &state);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(verdicts(&news(&run.out)), ["conforms"]);
+
+    fs::write(&log, wrong().join("\n") + "\n").unwrap();
+    let run = once(&log, &state);
+    assert_eq!(run.code, 1, "{run:?}");
+    let news = news(&run.out);
+    assert_eq!(verdicts(&news), ["violates"]);
+    assert_eq!(news[0]["finding"]["requirement"], "FT-03");
+    // The records of the Job are judged alike.
+    let kept = news.last().unwrap()["trace"].as_str().unwrap();
+    let again = jobcheck(["replay", "-ojson", kept]);
+    assert_eq!(
+        (again.code, again.json()["jobs"][0]["violations"][0]["requirement"].as_str()),
+        (1, Some("FT-03"))
+    );
+}
+
+/// A running service, with its log and its output.
+struct Watching {
+    process: Controller,
+    address: String,
+}
+
+impl Watching {
+    fn begin(folder: &Folder) -> Watching {
+        let mut command = binary();
+        command.args([
+            "watch-audit",
+            "--listen",
+            "127.0.0.1:0",
+            "--from-start",
+            "--settle",
+            "1s",
+            "--every",
+            "1s",
+        ]);
+        command.arg("--audit").arg(folder.path("audit.log")).arg("--state").arg(folder.path("state"));
+        command.arg("-o").arg(folder.path("out.jsonl")).stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let mut err = process.stderr.take().unwrap();
+        let (mut text, mut byte) = (String::new(), [0]);
+        while !text.ends_with("/metrics\n") {
+            assert!(err.read(&mut byte).unwrap() > 0, "{text}");
+            text.push(char::from(byte[0]));
+        }
+        let address =
+            text.split("http://").nth(1).unwrap().trim_end().trim_end_matches("/metrics").to_owned();
+        Watching { process: Controller(process), address }
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    fn until(&self, path: &str, expected: &str) {
+        for _ in 0..600 {
+            if self.get(path).contains(expected) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("{expected:?} is not in {}", self.get(path));
+    }
+
+    fn end(mut self) -> i32 {
+        kill(self.process.0.id(), Signal::TERM);
+        self.process.0.wait().unwrap().code().unwrap()
+    }
+}
+
+fn append(path: &Path, lines: &[String]) {
+    let mut file = fs::File::options().create(true).append(true).open(path).unwrap();
+    lines.iter().for_each(|line| writeln!(file, "{line}").unwrap());
+}
+
+#[test]
+fn a_rotation_a_restart_and_a_hangup_lose_no_verdict() {
+    let folder = Folder::new();
+    let (log, out) = (folder.path("audit.log"), folder.path("out.jsonl"));
+    let (right, wrong) = (lines("indexed-success.audit"), wrong());
+    append(&log, &right[..4]);
+    let watching = Watching::begin(&folder);
+    watching.until("/readyz", "ok");
+    watching.until("/metrics", "jobcheck_watch_living_jobs 1");
+    append(&log, &right[4..8]);
+    assert_eq!(watching.end(), 0);
+
+    // While nobody reads, the log grows, and is rotated.
+    append(&log, &right[8..12]);
+    fs::rename(&log, folder.path("audit-1.log")).unwrap();
+    append(&log, &right[12..]);
+    let watching = Watching::begin(&folder);
+    watching.until("/metrics", "jobcheck_watch_verdicts_total{verdict=\"conforms\"} 1");
+    assert!(watching.get("/metrics").contains("jobcheck_watch_gaps_total 0"));
+
+    fs::rename(&out, folder.path("old.jsonl")).unwrap();
+    kill(watching.process.0.id(), Signal::HUP);
+    append(&log, &wrong);
+    watching.until("/metrics", "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"}");
+    watching.until("/metrics", "jobcheck_watch_verdicts_total{verdict=\"violates\"} 1");
+    assert_eq!(watching.end(), 1);
+    assert_eq!(verdicts(&news(&fs::read_to_string(folder.path("old.jsonl")).unwrap())), ["conforms"]);
+    assert_eq!(verdicts(&news(&fs::read_to_string(&out).unwrap())), ["violates"]);
+}
+
+#[test]
+fn a_job_that_lived_before_is_inconclusive() {
+    let folder = Folder::new();
+    let log = folder.path("audit.log");
+    append(&log, &lines("nonindexed-success.audit")[6..]);
+    let run = once(&log, &folder.path("state"));
+    assert_eq!((run.code, verdicts(&news(&run.out))), (0, vec!["inconclusive"]), "{run:?}");
+}
+
+#[test]
+fn what_cannot_be_used_is_an_error() {
+    let folder = Folder::new();
+    let log = folder.path("audit.log");
+    append(&log, &[]);
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let (log, state) = (path(&log), path(&folder.path("state")));
+    let run = jobcheck(["watch-audit", "--audit", &log]);
+    assert!(run.code == 2 && run.err.contains("--state"), "{run:?}");
+    let run = jobcheck(["watch-audit", "--audit", "/nowhere/audit.log", "--state", &state, "--listen", "0"]);
+    assert!(run.code == 2 && run.err.contains("/nowhere/audit.log"), "{run:?}");
+    let run =
+        jobcheck(["watch-audit", "--once", "--audit", &log, "--state", "/proc/nowhere", "--listen", "0"]);
+    assert!(run.code == 4 && run.err.contains("/proc/nowhere"), "{run:?}");
+    let watching = Watching::begin(&folder);
+    let run = jobcheck(["watch-audit", "--audit", &log, "--state", &state, "--listen", "0"]);
+    assert!(run.code == 4 && run.err.contains("another process"), "{run:?}");
+    assert_eq!(watching.end(), 0);
+}

@@ -1,0 +1,1 @@
+../../controlplane/go-1.35.mod

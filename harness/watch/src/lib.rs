@@ -1,0 +1,46 @@
+//! Judges the Jobs of a cluster continuously, from its audit events.
+//!
+//! The records of each Job are kept apart, in a file of its own. A Job is judged from time to time while it lives, and a
+//! last time when it has been finished or gone for a while. Then its file is removed, or kept as evidence.
+//!
+//! ```
+//! use jobcheck_record::Sink;
+//! use jobcheck_watch::{Service, Settings};
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! let mut news = Vec::new();
+//! let mut service = Service::open(Settings::at(folder.path())).unwrap();
+//! service.gap("nothing was seen before".to_owned()).unwrap();
+//! news.extend(service.look(0).unwrap());
+//! assert!(news.is_empty());
+//! assert_eq!(service.metrics().matches("jobcheck_watch_gaps_total 1").count(), 1);
+//! ```
+//!
+//! | item | content |
+//! | --- | --- |
+//! | [`Service`], [`Settings`] | the records of a cluster, and what is known of its living Jobs |
+//! | [`News`] | findings and verdicts, as they come |
+//! | `jobs`, `spool`, `metrics` | which Job a record belongs to, its file, and the numbers |
+//!
+//! # Guarantees
+//!
+//! - Memory is bounded by the number of living Jobs and pods ([`Settings::most_jobs`]). The disk is bounded by the bytes
+//!   of a Job ([`Settings::most_bytes`]) and by the evidence that is kept ([`Settings::kept`]).
+//! - A Job of which records may be missing is inconclusive, never a violation for that reason. A restart marks a gap,
+//!   unless the source continues exactly where it was.
+//!
+//! # Caveats
+//!
+//! A Job is judged by its own records. Facts that only the records of other Jobs show are not known, such as that its
+//! controller was not idle. `docs/guide/watch-audit.md` lists the consequences.
+
+mod error;
+mod jobs;
+mod metrics;
+mod news;
+mod service;
+mod spool;
+
+pub use error::Error;
+pub use news::News;
+pub use service::{Service, Settings};

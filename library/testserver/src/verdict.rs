@@ -1,0 +1,91 @@
+//! The verdict on the requests of a test.
+
+use std::fmt::{self, Display, Formatter};
+
+use jobcheck_judge::replay::{Grouping, Judging, group, judge};
+use jobcheck_judge::report::{JobReport, ReplayReport};
+use jobcheck_judge::validate::{Outcome, Role};
+use jobcheck_traces::Input;
+
+/// The verdict on the requests that a test server has recorded. Its text lists every violation.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    report: ReplayReport,
+    trace: String,
+}
+
+pub(crate) fn judged(trace: String, controller: &str) -> Verdict {
+    let input = Input::Bytes("trace".to_owned(), trace.clone().into_bytes());
+    let judging =
+        Judging { actors: vec![(Role::JobController, controller.to_owned())], ..Judging::default() };
+    let traces = group(vec![input], Grouping::Auto, &mut |_, _| {});
+    Verdict { report: judge(&traces, &judging, &mut |_, _| {}), trace }
+}
+
+impl Verdict {
+    /// Returns true if a requirement is violated.
+    #[must_use]
+    pub fn violates(&self) -> bool {
+        self.report.verdict == Outcome::Violates
+    }
+
+    /// Returns true if every Job conforms, and at least one write was judged.
+    #[must_use]
+    pub fn conforms(&self) -> bool {
+        self.report.verdict == Outcome::Conforms
+    }
+
+    /// The ids of the violated requirements, such as `FT-03`, in order.
+    #[must_use]
+    pub fn violated(&self) -> Vec<String> {
+        let findings = self.report.jobs.iter().flat_map(|job| &job.violations);
+        findings.filter_map(|finding| Some(finding.requirement?.0.id().to_owned())).collect()
+    }
+
+    /// The whole report, as `jobcheck replay -o json` prints it.
+    #[must_use]
+    pub fn report(&self) -> &ReplayReport {
+        &self.report
+    }
+
+    /// The trace that was judged.
+    #[must_use]
+    pub fn trace(&self) -> &str {
+        &self.trace
+    }
+
+    /// Requires that every Job conforms.
+    ///
+    /// # Panics
+    ///
+    /// A requirement is violated, or the trace does not decide. The message lists why.
+    #[track_caller]
+    pub fn check(&self) {
+        assert!(self.conforms(), "{self}");
+    }
+}
+
+impl Display for Verdict {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}: {} writes judged", self.report.verdict, self.report.judged_writes)?;
+        self.report.jobs.iter().try_for_each(|job| tell(job, formatter))?;
+        let others = self.report.doubts.iter().chain(self.report.errors.iter().map(|error| &error.message));
+        others.into_iter().try_for_each(|line| writeln!(formatter, "  {line}"))
+    }
+}
+
+fn tell(job: &JobReport, formatter: &mut Formatter<'_>) -> fmt::Result {
+    writeln!(formatter, "{} {}", job.verdict, job.job)?;
+    for finding in &job.violations {
+        let id = finding.requirement.map_or("-", |id| id.0.id());
+        let (difference, time) = (&finding.difference, finding.place.time.as_deref().unwrap_or("-"));
+        writeln!(formatter, "  {id}: {}", finding.sentence)?;
+        writeln!(formatter, "    at {time}, line {}: {}", finding.place.line.unwrap_or(0), difference.write)?;
+        writeln!(
+            formatter,
+            "    {}: expected {}, found {}",
+            difference.what, difference.expected, difference.found
+        )?;
+    }
+    job.doubts.iter().try_for_each(|doubt| writeln!(formatter, "  not decided: {doubt}"))
+}
