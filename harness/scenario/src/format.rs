@@ -110,6 +110,9 @@ pub struct JobMetadata {
     /// `finalizers`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finalizers: Vec<String>,
+    /// The name of an earlier Job, to which `ownerReferences` refers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 impl JobMetadata {

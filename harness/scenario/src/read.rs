@@ -114,6 +114,12 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             let message = format!("there are two Jobs {:?}: give each a unique name", job.name);
             return Err(ScenarioError::at(job.spec.referenced, message));
         }
+        if let Some(owner) = &job.metadata.owner
+            && !scenario.jobs[..number].iter().any(|other| other.name == *owner)
+        {
+            let message = format!("no Job {owner:?} precedes {:?}: write its owner before it", job.name);
+            return Err(ScenarioError::at(job.spec.referenced, message));
+        }
     }
     for step in &scenario.steps {
         check_step(scenario, step)?;

@@ -14,7 +14,7 @@ use serde_saphyr::Spanned;
 
 use super::claims::{Claims, PodClaims};
 use super::expressible::{beyond, edited};
-use super::format::Scenario;
+use super::format::{JobMetadata, Scenario};
 use super::read::ScenarioError;
 use super::requests::sent;
 use super::spec::ModeEntry;
@@ -60,8 +60,9 @@ const MOST_ITEMS: usize = 10_000;
 ///
 /// The model cannot express a step.
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
-    if let Some(job) = scenario.jobs.iter().find(|job| !job.metadata.finalizers.is_empty()) {
-        let why = "the model has no Job with finalizers from the start: write a step `addFinalizer`";
+    let is_beyond = |it: &JobMetadata| !it.finalizers.is_empty() || it.owner.is_some();
+    if let Some(job) = scenario.jobs.iter().find(|job| is_beyond(&job.metadata)) {
+        let why = "in the model a Job has no owner, and gets finalizers by a step `addFinalizer`";
         return Err(ScenarioError::at(job.spec.referenced, why));
     }
     let mut translation =

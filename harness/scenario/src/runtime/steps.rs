@@ -121,9 +121,20 @@ pub fn create_job(cluster: &mut impl Cluster, entry: &JobEntry) -> Result<(), St
     cluster.complete(&mut spec);
     let mut metadata = serde_json::to_value(&entry.metadata).unwrap_or_default();
     metadata["name"] = json!(entry.name);
+    if let Some(owner) = &entry.metadata.owner {
+        metadata.as_object_mut().and_then(|fields| fields.remove("owner"));
+        metadata["ownerReferences"] = json!([owner_reference(cluster, owner)?]);
+    }
     let body = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec});
     let request = on(cluster, Resource::Jobs, None, Verb::Create(body));
     cluster.ask(&request).object().map(drop).map_err(|error| error.message)
+}
+
+/// The reference to a Job that owns another Job.
+fn owner_reference(cluster: &mut impl Cluster, owner: &str) -> Result<Value, String> {
+    let read = on(cluster, Resource::Jobs, Some(owner), Verb::Get { resource_version: None });
+    let stored = cluster.ask(&read).object().map_err(|error| error.message)?;
+    Ok(json!({"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": stored["metadata"]["uid"]}))
 }
 
 fn spec(excerpt: &SpecExcerpt) -> Value {
