@@ -52,8 +52,8 @@ const NOT_ON_LIVE: [&str; 8] = [
     "unscheduled",
 ];
 
-/// Scenarios that need other settings of the built-in controllers.
-const NOT_ON_BUILTIN: [&str; 3] = ["full-lists", "per-index-rollback", "rollout"];
+/// Scenarios that need other settings of the built-in controllers, or would take minutes with their delays.
+const NOT_ON_BUILTIN: [&str; 4] = ["full-lists", "per-index-rollback", "rollout", "story-maximum"];
 
 fn library() -> Vec<PathBuf> {
     let entries = fs::read_dir(scenarios()).unwrap().map(|entry| entry.unwrap().path());
