@@ -9,6 +9,7 @@
 //! An event is dropped if too many events are waiting, or if the API server refuses it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -26,7 +27,7 @@ use super::rate_limit::TokenBucket;
 use super::store::ObjectKey;
 use crate::answer::Failure;
 use crate::job::command::Event;
-use crate::values::{Text, Uid};
+use crate::values::Uid;
 
 /// The Job of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,32 +94,30 @@ impl Writer {
 
     async fn write(&mut self, regarding: &Regarding, event: &Event, entry: Entry) -> Result<(), Failure> {
         let api: Api<ApiEvent> = Api::namespaced(self.client.clone(), &regarding.key.namespace);
-        if let Some((name, count)) = entry.series {
+        if let Some((stored, count)) = entry.series {
             let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
             // The API server refuses any other change of an Event.
             let patch = Patch::Merge(json!({"series": series}));
             let params = PatchParams::default();
+            let name = name(regarding, stored);
             match with_retries(|| api.patch(&name, &params, &patch)).await {
                 // Events are deleted after an hour, by default.
                 Err(Failure::NotFound(_)) => {}
                 other => return other.map(drop),
             }
         }
-        let stored = self.new_event(regarding, event, &entry.note);
+        let now = Timestamp::now();
+        let new = self.new_event(regarding, event, &entry.note, now);
         let params = PostParams::default();
-        with_retries(|| api.create(&params, &stored)).await?;
-        if let Some(name) = stored.metadata.name {
-            self.correlator.set_name(regarding, &entry.key, name);
-        }
+        with_retries(|| api.create(&params, &new)).await?;
+        self.correlator.set_stored(regarding, entry.key, now);
         Ok(())
     }
 
-    fn new_event(&self, regarding: &Regarding, event: &Event, note: &str) -> ApiEvent {
-        let now = Timestamp::now();
-        let name = format!("{}.{:x}", regarding.key.name, now.as_nanosecond());
+    fn new_event(&self, regarding: &Regarding, event: &Event, note: &str, now: Timestamp) -> ApiEvent {
         ApiEvent {
             metadata: ObjectMeta {
-                name: Some(name),
+                name: Some(name(regarding, now)),
                 namespace: Some(regarding.key.namespace.to_string()),
                 ..ObjectMeta::default()
             },
@@ -140,6 +139,11 @@ impl Writer {
             ..ApiEvent::default()
         }
     }
+}
+
+/// The name of an event that is first written at this time.
+fn name(regarding: &Regarding, at: Timestamp) -> String {
+    format!("{}.{:x}", regarding.key.name, at.as_nanosecond())
 }
 
 /// Repeats a call after an unknown outcome or a 429. This is safe: the API server refuses a second event with one name.
@@ -164,25 +168,34 @@ where
 }
 
 /// The recent events of each Job.
+///
+/// It keeps digests and numbers instead of texts: a busy controller has events of thousands of Jobs in here.
 #[derive(Debug, Default)]
 struct Correlator {
     jobs: BTreeMap<Uid, JobEvents>,
     /// The Jobs in the order of their first event. The oldest one is dropped first.
     order: VecDeque<Uid>,
+    digests: RandomState,
 }
 
 #[derive(Debug)]
 struct JobEvents {
     bucket: TokenBucket,
-    written: BTreeMap<EventKey, WrittenEvent>,
+    written: Vec<WrittenEvent>,
 }
 
-/// Type, reason, and message of an event. The combined event of a reason has no message here.
-type EventKey = (bool, Text, Option<Text>);
+/// Digests of type and reason, and of these with the message. The combined event of a reason has no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct EventKey {
+    reason: u64,
+    message: Option<u64>,
+}
 
 #[derive(Debug)]
 struct WrittenEvent {
-    name: Option<String>,
+    key: EventKey,
+    /// The time in the name of the first event of the series, which is stored.
+    stored: Option<Timestamp>,
     count: i32,
     at: Instant,
 }
@@ -192,8 +205,8 @@ struct WrittenEvent {
 struct Entry {
     key: EventKey,
     note: String,
-    /// The name of the first event of the series, and the new count; none for a new event.
-    series: Option<(String, i32)>,
+    /// The time in the name of the first event of the series, and the new count; none for a new event.
+    series: Option<(Timestamp, i32)>,
 }
 
 /// The maximum number of Jobs with recent events.
@@ -212,31 +225,36 @@ const NOTE_MAX: usize = 1024;
 impl Correlator {
     /// Returns the form of an event; none if the Job has too many events.
     fn correlate(&mut self, regarding: &Regarding, event: &Event, now: Instant) -> Option<Entry> {
-        let events = self.events_of(&regarding.uid);
-        events.written.retain(|_, written| now.saturating_duration_since(written.at) < RECENT);
-        events.bucket.take(now).ok()?;
-        let exact: EventKey = (event.warning, event.reason.clone(), Some(event.message.clone()));
-        let similar =
-            events.written.keys().filter(|key| key.0 == event.warning && key.1 == event.reason).count();
-        let combine = similar >= DIFFERENT && !events.written.contains_key(&exact);
-        let key = if combine { (event.warning, event.reason.clone(), None) } else { exact };
+        let reason = self.digests.hash_one((event.warning, &event.reason));
+        let exact = EventKey { reason, message: Some(self.digests.hash_one(&event.message)) };
+        let JobEvents { bucket, written } = self.events_of(&regarding.uid);
+        written.retain(|written| now.saturating_duration_since(written.at) < RECENT);
+        bucket.take(now).ok()?;
+        let similar = written.iter().filter(|written| written.key.reason == reason).count();
+        let combine = similar >= DIFFERENT && !written.iter().any(|written| written.key == exact);
+        let key = if combine { EventKey { message: None, ..exact } } else { exact };
         let note = match combine {
             true => cut(&format!("(combined from similar events): {}", event.message)),
             false => cut(&event.message),
         };
-        let written =
-            events.written.entry(key.clone()).or_insert(WrittenEvent { name: None, count: 0, at: now });
+        let place = written.iter().position(|written| written.key == key).unwrap_or_else(|| {
+            // Most Jobs have few events.
+            written.reserve_exact(1);
+            written.push(WrittenEvent { key, stored: None, count: 0, at: now });
+            written.len() - 1
+        });
+        let written = &mut written[place];
         written.count = written.count.saturating_add(1);
         written.at = now;
-        let series = written.name.clone().map(|name| (name, written.count));
-        Some(Entry { key, note, series })
+        let count = written.count;
+        Some(Entry { key, note, series: written.stored.map(|stored| (stored, count)) })
     }
 
-    fn set_name(&mut self, regarding: &Regarding, key: &EventKey, name: String) {
-        if let Some(written) =
-            self.jobs.get_mut(&regarding.uid).and_then(|events| events.written.get_mut(key))
-        {
-            written.name = Some(name);
+    fn set_stored(&mut self, regarding: &Regarding, key: EventKey, stored: Timestamp) {
+        let events = self.jobs.get_mut(&regarding.uid);
+        let written = events.and_then(|events| events.written.iter_mut().find(|it| it.key == key));
+        if let Some(written) = written {
+            written.stored = Some(stored);
         }
     }
 
@@ -249,10 +267,9 @@ impl Correlator {
             }
             self.order.push_back(uid.clone());
         }
-        self.jobs.entry(uid.clone()).or_insert_with(|| JobEvents {
-            bucket: TokenBucket::new(REFILL, BURST),
-            written: BTreeMap::new(),
-        })
+        self.jobs
+            .entry(uid.clone())
+            .or_insert_with(|| JobEvents { bucket: TokenBucket::new(REFILL, BURST), written: Vec::new() })
     }
 }
 
