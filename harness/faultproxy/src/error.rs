@@ -20,7 +20,7 @@ pub enum Error {
     #[error("cannot listen on 127.0.0.1: {0}")]
     Listen(#[source] std::io::Error),
     /// A key or a certificate cannot be made.
-    #[error("cannot make a certificate: {0}")]
+    #[error("{0}")]
     Certificate(String),
     /// A defect of this program.
     #[error("internal error, please report it: {0}")]

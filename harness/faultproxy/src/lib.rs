@@ -39,7 +39,6 @@
 //! Watches of metadata alone, as garbage collectors use them, are never held. Bodies in protobuf are forwarded, but not
 //! decoded. A client with the token of [`Handle::kubeconfig`] acts as the account of the upstream configuration.
 
-mod certificate;
 mod error;
 mod forward;
 mod handling;

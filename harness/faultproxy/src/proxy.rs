@@ -8,15 +8,13 @@ use std::time::{Duration, SystemTime};
 use http::Request;
 use hyper::body::Incoming;
 use jobcheck_cluster::Kubeconfig;
+use jobcheck_serve::tls::{Authority, Tls, TlsError};
 use jobcheck_serve::{HttpServer, Limits};
 use kube::Config;
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::certificate::Identity;
 use crate::error::Error;
 use crate::forward::Shared;
 use crate::rules::{Decider, Rules};
@@ -71,7 +69,9 @@ impl FaultProxy {
     /// The API server does not respond, or there is no free port, or no certificate can be made.
     pub async fn start(self) -> Result<Handle, Error> {
         let upstream = Upstream::new(self.upstream).await?;
-        let identity = Identity::new()?;
+        let made = |error: TlsError| Error::Certificate(error.to_string());
+        let authority = Authority::new().map_err(made)?;
+        let tls = authority.certificate().map_err(made)?;
         let server = HttpServer::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(Error::Listen)?;
         let (address, server) = (server.address(), server.limited_to(LIMITS));
         let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -85,18 +85,13 @@ impl FaultProxy {
             writes: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
-        let serving = tokio::spawn(serve(server, TlsAcceptor::from(identity.server), Arc::clone(&shared)));
-        Ok(Handle { address, authority: identity.authority, shared, serving })
+        let serving = tokio::spawn(serve(server, tls, Arc::clone(&shared)));
+        Ok(Handle { address, authority: authority.pem().to_owned(), shared, serving })
     }
 }
 
-async fn serve(server: HttpServer, tls: TlsAcceptor, shared: Arc<Shared>) {
-    let encrypted = move |stream: TcpStream| {
-        let _ = stream.set_nodelay(true);
-        let tls = tls.clone();
-        // A client that does not trust the proxy closes the connection.
-        async move { tls.accept(stream).await.ok() }
-    };
+async fn serve(server: HttpServer, tls: Tls, shared: Arc<Shared>) {
+    let encrypted = move |stream| tls.clone().accept(stream);
     let stop = shared.stop.clone();
     let answer = move |request: Request<Incoming>| Arc::clone(&shared).respond(request);
     // The socket of a loopback address does not fail for good.

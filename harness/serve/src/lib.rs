@@ -5,7 +5,7 @@
 //!
 //! [`HttpServer::bind`] takes a port, and [`HttpServer::serve`] answers requests with a function until a shutdown.
 //! [`Limits`] bounds what clients can use up: connections, the time for the head of a request, and the time that a
-//! shutdown takes. [`HttpServer::serve_over`] puts another layer under HTTP, such as TLS. [`origin`] recognises requests
+//! shutdown takes. [`HttpServer::serve_over`] puts another layer under HTTP, such as TLS (module `tls`, with the feature of that name). [`origin`] recognises requests
 //! that a web page may have sent.
 //!
 //! # Guarantees
@@ -47,6 +47,8 @@
 
 mod idle;
 pub mod origin;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 use std::error::Error;
 use std::future::Future;

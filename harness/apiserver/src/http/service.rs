@@ -21,6 +21,8 @@ use hyper::body::Incoming;
 use jiff::Timestamp;
 use jobcheck_serve::{HttpServer, origin};
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 
 use super::discovery;
 use super::media::{Form, accepted};
@@ -86,6 +88,24 @@ impl ApiService {
     /// # Errors
     /// The socket fails for good.
     pub async fn serve(self, socket: HttpServer, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        self.serve_over(async |stream| Some(stream), socket, shutdown).await
+    }
+
+    /// The same, with a layer between TCP and HTTP, such as TLS.
+    ///
+    /// # Errors
+    /// The socket fails for good.
+    pub async fn serve_over<L, G, S>(
+        self,
+        layer: L,
+        socket: HttpServer,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<()>
+    where
+        L: Fn(TcpStream) -> G + Clone + Send + 'static,
+        G: Future<Output = Option<S>> + Send,
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let handler = move |request: HttpRequest<Incoming>| {
             let service = self.clone();
             async move {
@@ -95,7 +115,7 @@ impl ApiService {
                 }
             }
         };
-        socket.serve(handler, shutdown).await
+        socket.serve_over(layer, handler, shutdown).await
     }
 
     /// Refuses requests of web pages, which a browser on this machine sends without the consent of its user. A token

@@ -6,6 +6,7 @@ use jobcheck_faultproxy::{FaultProxy, Watched};
 use kube::config::AuthInfo;
 use kube::{Client, Config};
 use serde_json::Value;
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{PODS, Upstream, Watch, client, config, create, proxied, send, until};
@@ -62,4 +63,26 @@ async fn a_shutdown_cuts_open_connections() {
     assert!(!matches!(watch.next().await, Ok(Some(_))));
     assert_eq!(create(&client, "a").await, None);
     assert!(TcpStream::connect(&address).await.is_err());
+}
+
+/// Connections without a handshake take no place from clients, and a client without the token gets nothing else.
+#[tokio::test]
+async fn silent_and_talkative_strangers_do_not_keep_a_client_out() {
+    let upstream = Upstream::new().await;
+    let (proxy, _, client) = proxied(&upstream).await;
+    let address = proxy.url().trim_start_matches("https://").to_owned();
+    let mut strangers = Vec::new();
+    for number in 0..600 {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        if number % 2 == 0 {
+            // The beginning of a handshake, and plain HTTP.
+            let sent: &[u8] =
+                if number % 4 == 0 { b"\x16\x03\x01\x02\x00\x01" } else { b"GET / HTTP/1.1\r\n\r\n" };
+            stream.write_all(sent).await.unwrap();
+        }
+        strangers.push(stream);
+    }
+    let created = tokio::time::timeout(Duration::from_secs(20), create(&client, "a")).await;
+    assert_eq!(created.expect("a response within 20 s"), Some(201));
+    assert_eq!(upstream.pods(), ["a"]);
 }
