@@ -54,7 +54,8 @@ pub struct RecordArgs {
     pub audit: Option<PathBuf>,
     /// Serve an audit webhook at this address, such as 127.0.0.1:9443, for kube-apiserver.
     ///
-    /// The webhook is plain HTTP, without authentication unless --audit-token-file is given. Port 0 is a free port.
+    /// The webhook is plain HTTP unless --audit-tls-cert-file is given, and has no authentication unless
+    /// --audit-token-file is. Port 0 is a free port.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["audit", "selector", "kubeconfig", "context"])]
     pub audit_webhook: Option<String>,
     /// Accept only requests with the token in this file, as path of the URL or as bearer token.
@@ -62,6 +63,12 @@ pub struct RecordArgs {
     /// Without it, the webhook accepts only requests for an address or for localhost.
     #[arg(long, value_name = "FILE", requires = "audit_webhook")]
     pub audit_token_file: Option<PathBuf>,
+    /// Serve the webhook over TLS, with the certificates in this file (PEM).
+    #[arg(long, value_name = "FILE", requires = "audit_webhook", requires = "audit_tls_private_key_file")]
+    pub audit_tls_cert_file: Option<PathBuf>,
+    /// The key of the first certificate in --audit-tls-cert-file (PEM).
+    #[arg(long, value_name = "FILE", requires = "audit_tls_cert_file")]
+    pub audit_tls_private_key_file: Option<PathBuf>,
 }
 
 const AFTER_HELP: &str = "\

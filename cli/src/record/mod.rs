@@ -15,6 +15,7 @@ use jobcheck_record::{
     AccessError, AuditLog, Error, Notice, Tally, Target, Token, Trace, WatchConfig, Webhook, audit_log,
     version, watches, webhook,
 };
+use jobcheck_serve::tls::Tls;
 use jobcheck_traces::{Header, Redactor};
 use tokio_util::sync::CancellationToken;
 
@@ -44,7 +45,9 @@ fn failed(error: &Error) -> Exit {
     let exit = match error {
         // A closed pipe is no failure: `head` closes it when it has read enough.
         Error::Output { source, .. } if source.kind() == ErrorKind::BrokenPipe => return Exit::Conforms,
-        Error::Exists(_) | Error::AuditLog { .. } | Error::Token { .. } => Exit::Unreadable,
+        Error::Exists(_) | Error::AuditLog { .. } | Error::Token { .. } | Error::Certificate(_) => {
+            Exit::Unreadable
+        }
         Error::Internal(_) | Error::Sink(_) => Exit::Internal,
         Error::Access(_) | Error::Permission { .. } | Error::Output { .. } | Error::Listen { .. } => {
             Exit::Environment
@@ -132,8 +135,11 @@ impl Source {
         if let Some(address) = &args.audit_webhook {
             let token = args.audit_token_file.as_deref().map(Token::read).transpose()?;
             let path = if token.is_some() { "TOKEN" } else { "" };
-            let webhook = Webhook::listen(address, token).await?;
-            progress.note(&format!("the webhook is http://{}/{path}", webhook.address()));
+            let tls = args.audit_tls_cert_file.as_ref().zip(args.audit_tls_private_key_file.as_ref());
+            let tls = tls.map(|(certificates, key)| Tls::read(certificates, key)).transpose()?;
+            let webhook = Webhook::listen(address, tls, token).await?;
+            let url = format!("{}://{}/{path}", webhook.scheme(), webhook.address());
+            progress.note(&format!("the webhook is {url}"));
             return Ok(Source::Webhook(webhook, header(None)));
         }
         let client = args.access().client().await.map_err(AccessError::NoCluster)?;

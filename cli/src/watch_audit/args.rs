@@ -27,6 +27,12 @@ pub struct WatchAuditArgs {
     /// Accept only requests with the token in this file, as path of the URL or as bearer token.
     #[arg(long, value_name = "FILE", requires = "audit_webhook")]
     pub audit_token_file: Option<PathBuf>,
+    /// Serve the webhook over TLS, with the certificates in this file (PEM); by default plain HTTP.
+    #[arg(long, value_name = "FILE", requires = "audit_webhook", requires = "audit_tls_private_key_file")]
+    pub audit_tls_cert_file: Option<PathBuf>,
+    /// The key of the first certificate in --audit-tls-cert-file (PEM).
+    #[arg(long, value_name = "FILE", requires = "audit_tls_cert_file")]
+    pub audit_tls_private_key_file: Option<PathBuf>,
     /// Keep the records of living Jobs in this folder. Each process needs one of its own.
     #[arg(long, value_name = "DIR")]
     pub state: PathBuf,

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use jobcheck_controller::runtime::http::{Pages, Server, parse_bind_address};
 use jobcheck_judge::report::Exit;
 use jobcheck_record::{AccessError, AuditLog, Error, Notice, Sink as _, Token, Webhook, audit_log, webhook};
+use jobcheck_serve::tls::Tls;
 use jobcheck_watch::Service;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -34,7 +35,7 @@ pub fn run(args: &WatchAuditArgs, global: &Global) -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             let exit = match error {
-                Error::AuditLog { .. } | Error::Token { .. } => Exit::Unreadable,
+                Error::AuditLog { .. } | Error::Token { .. } | Error::Certificate(_) => Exit::Unreadable,
                 Error::Internal(_) => Exit::Internal,
                 _ => Exit::Environment,
             };
@@ -71,8 +72,10 @@ async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
     };
     if let Some(address) = &args.audit_webhook {
         let token = args.audit_token_file.as_deref().map(Token::read).transpose()?;
-        let served = Webhook::listen(address, token).await?;
-        note(global, &format!("the webhook is http://{}", served.address()));
+        let tls = args.audit_tls_cert_file.as_ref().zip(args.audit_tls_private_key_file.as_ref());
+        let tls = tls.map(|(certificates, key)| Tls::read(certificates, key)).transpose()?;
+        let served = Webhook::listen(address, tls, token).await?;
+        note(global, &format!("the webhook is {}://{}", served.scheme(), served.address()));
         watching.gap("the webhook was not served before".to_owned())?;
         watching.is_ready();
         webhook(served, &args.namespaces, &mut watching, &stop, &mut hear).await?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use jobcheck_serve::tls::TlsError;
 use thiserror::Error as ThisError;
 
 /// An error of access to a cluster.
@@ -58,6 +59,9 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// The certificate of the webhook, or its key, cannot be used.
+    #[error(transparent)]
+    Certificate(#[from] TlsError),
     /// The address of the webhook cannot be served.
     #[error("cannot listen on {address}: {source}")]
     Listen {

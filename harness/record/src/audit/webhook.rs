@@ -13,6 +13,7 @@ use std::time::Duration;
 use http::{Method, Request as HttpRequest, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
+use jobcheck_serve::tls::Tls;
 use jobcheck_serve::{HttpServer, origin};
 use jobcheck_traces::Body;
 use serde::Deserialize;
@@ -45,26 +46,47 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Webhook {
     server: HttpServer,
+    tls: Option<Tls>,
     token: Option<Token>,
 }
 
 impl Webhook {
     /// Listens on an address such as `127.0.0.1:9443`. Port 0 selects a free port. With a token, only requests with it
-    /// are accepted.
+    /// are accepted. Without a certificate, it is plain HTTP.
     ///
     /// # Errors
     ///
     /// The address is invalid or in use.
-    pub async fn listen(address: &str, token: Option<Token>) -> Result<Webhook, Error> {
+    pub async fn listen(address: &str, tls: Option<Tls>, token: Option<Token>) -> Result<Webhook, Error> {
         let failed = |source| Error::Listen { address: address.to_owned(), source };
         let server = HttpServer::bind(address).await.map_err(failed)?;
-        Ok(Webhook { server, token })
+        Ok(Webhook { server, tls, token })
     }
 
     /// The address, with the selected port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    /// `http` or `https`.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Answers requests. Dropping the result ends the server and its connections.
+    fn answer(self, receiver: Receiver) -> JoinSet<std::io::Result<()>> {
+        let mut serving = JoinSet::new();
+        let handler = move |request| receiver.clone().answer(request);
+        match self.tls {
+            None => serving.spawn(self.server.serve(handler, std::future::pending())),
+            Some(tls) => {
+                let layer = move |stream| tls.clone().accept(stream);
+                serving.spawn(self.server.serve_over(layer, handler, std::future::pending()))
+            }
+        };
+        serving
     }
 }
 
@@ -84,11 +106,8 @@ pub async fn webhook(
     notify: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Error> {
     let (sender, mut inbox) = mpsc::channel(BODIES);
-    let Webhook { server: http, token } = webhook;
-    let receiver = Receiver::new(token, sender);
-    // Dropping the set ends the server and its connections.
-    let mut server = JoinSet::new();
-    server.spawn(http.serve(move |request| receiver.clone().answer(request), std::future::pending()));
+    let receiver = Receiver::new(webhook.token.clone(), sender);
+    let _serving = webhook.answer(receiver);
     let mut events = Events::of(namespaces);
     let mut buffer: ReorderBuffer<String> = ReorderBuffer::new(WAIT);
     let mut looks = interval(INTERVAL);

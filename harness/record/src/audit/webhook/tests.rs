@@ -19,13 +19,18 @@ async fn started(token: Option<&str>, body_time: Duration) -> SocketAddr {
         std::fs::write(&file, format!("{text}\n")).unwrap();
         Token::read(&file).unwrap()
     });
-    let webhook = Webhook::listen("127.0.0.1:0", token).await.unwrap();
+    let webhook = Webhook::listen("127.0.0.1:0", None, token).await.unwrap();
+    serving(webhook, body_time)
+}
+
+/// Accepts every body.
+fn serving(webhook: Webhook, body_time: Duration) -> SocketAddr {
     let address = webhook.address();
     let (sender, mut inbox) = mpsc::channel::<Delivery>(BODIES);
-    let receiver = Receiver { body_time, ..Receiver::new(webhook.token, sender) };
-    let serving = webhook.server.serve(move |it| receiver.clone().answer(it), std::future::pending());
-    tokio::spawn(serving);
+    let receiver = Receiver { body_time, ..Receiver::new(webhook.token.clone(), sender) };
+    let server = webhook.answer(receiver);
     tokio::spawn(async move {
+        let _server = server;
         while let Some((_, answer)) = inbox.recv().await {
             let _ = answer.send(Ok(()));
         }
@@ -134,4 +139,45 @@ async fn a_body_that_is_too_large_is_refused_before_it_is_sent() {
         format!("POST / HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: {}\r\n\r\n", MAX_BODY + 1);
     stream.write_all(head.as_bytes()).await.unwrap();
     assert_eq!(code(&mut stream).await, "413");
+}
+
+#[tokio::test]
+async fn events_arrive_over_tls_and_neither_plain_text_nor_silence_keeps_them_out() {
+    use tokio_rustls::TlsConnector;
+    use tokio_rustls::rustls::crypto::ring::default_provider;
+    use tokio_rustls::rustls::pki_types::CertificateDer;
+    use tokio_rustls::rustls::pki_types::pem::PemObject;
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+    let authority = jobcheck_serve::tls::Authority::new().unwrap();
+    let tls = Some(authority.certificate().unwrap());
+    let webhook = Webhook::listen("127.0.0.1:0", tls, None).await.unwrap();
+    assert_eq!(webhook.scheme(), "https");
+    let address = serving(webhook, LONG);
+    // Connections whose handshake never ends.
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        silent.push(TcpStream::connect(address).await.unwrap());
+    }
+    let mut plain = TcpStream::connect(address).await.unwrap();
+    plain.write_all(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    timeout(LONG, plain.read_to_end(&mut answer)).await.unwrap().ok();
+    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = "127.0.0.1".try_into().unwrap();
+    let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+    let request = format!("POST / HTTP/1.1\r\nHost: {address}\r\n{JSON}Content-Length: 2\r\n\r\n{{}}");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut line = [0; 12];
+    timeout(LONG, stream.read_exact(&mut line)).await.unwrap().unwrap();
+    assert_eq!(&line[9..], b"200");
 }
