@@ -44,6 +44,9 @@ pub struct UpArgs {
     /// Start the embedded API server instead of a real control plane: at once, in memory, plain HTTP.
     #[arg(long)]
     pub embedded: bool,
+    /// With --embedded: demand a token, over TLS. The kubeconfig has both.
+    #[arg(long, requires = "embedded")]
+    pub token: bool,
     /// Version of Kubernetes: 1.36 or 1.35.
     #[arg(long, value_name = "VERSION", default_value = "1.36")]
     pub kubernetes: Version,
@@ -116,6 +119,9 @@ pub struct ServeArgs {
     /// Version of Kubernetes that the server imitates.
     #[arg(long, value_name = "VERSION", default_value = "1.36")]
     pub kubernetes: Version,
+    /// Demand a token, over TLS.
+    #[arg(long)]
+    pub token: bool,
 }
 
 const AFTER_HELP: &str = "\

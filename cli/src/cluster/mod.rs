@@ -106,7 +106,7 @@ fn remove_orphans(home: &Home) -> Result<(), Error> {
 
 async fn spec(home: &Home, args: &UpArgs, progress: &Progress) -> Result<Spec, Error> {
     let plane = if args.embedded {
-        Plane::Embedded { command: server_command()? }
+        Plane::Embedded { command: server_command()?, with_token: args.token }
     } else {
         let program =
             program::built(&home.builds(), args.kubernetes, &mut |message| progress.note(message)).await?;
@@ -207,6 +207,7 @@ async fn show(args: &StatusArgs) -> Result<Exit, Error> {
 async fn serve(args: &ServeArgs) -> Result<Exit, Error> {
     let stop = signals::listen()
         .map_err(|source| Error::Start { program: "the signal handler".to_owned(), source })?;
-    embedded::serve(&args.folder, args.port, args.kubernetes, stop.cancelled()).await?;
+    let ServeArgs { ref folder, port, kubernetes: version, token: with_token } = *args;
+    embedded::serve(embedded::Serve { folder, port, version, with_token }, stop.cancelled()).await?;
     Ok(Exit::Conforms)
 }

@@ -32,7 +32,8 @@ pub fn announcement(status: &Status, is_foreground: bool) -> String {
 
 /// The kind of a cluster, and its version.
 fn kind(state: &State) -> String {
-    let like = if state.kind == Kind::Embedded { "like " } else { "" };
+    let is_embedded = matches!(state.kind, Kind::Embedded | Kind::EmbeddedWithToken);
+    let like = if is_embedded { "like " } else { "" };
     format!("{}, {like}Kubernetes {}", state.kind, state.kubernetes)
 }
 

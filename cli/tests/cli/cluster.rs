@@ -1,6 +1,7 @@
 //! `jobcheck cluster` with the embedded API server.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -155,6 +156,30 @@ async fn an_embedded_cluster_serves_jobs_until_it_is_stopped() {
     clusters.assert_gone(&processes(&cluster));
     assert_eq!(clusters.run(&["env"]).code, 4);
     assert!(clusters.ok(&["down"]).err.contains("there is no cluster default"));
+}
+
+#[tokio::test]
+async fn an_embedded_cluster_with_a_token_refuses_clients_without_it() {
+    let clusters = Clusters::new();
+    let up = clusters.ok(&["up", "--embedded", "--token"]);
+    assert!(up.out.contains("embedded with a token") && up.out.contains("https://127.0.0.1:"), "{}", up.out);
+    let cluster = clusters.one("default");
+    let state = (&cluster["health"], &cluster["kind"]);
+    assert_eq!(state, (&json!("ready"), &json!("embedded-with-token")), "{cluster}");
+    let client = clusters.client("default").await;
+    let jobs: Api<Job> = Api::default_namespaced(client.clone());
+    jobs.create(&PostParams::default(), &job("first")).await.unwrap();
+
+    let kubeconfig = PathBuf::from(cluster["kubeconfig"].as_str().unwrap());
+    let mode = fs::metadata(&kubeconfig).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let file = Kubeconfig::read_from(&kubeconfig).unwrap();
+    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.unwrap();
+    config.auth_info.token = Some("0123456789abcdef0123456789abcdef".to_owned().into());
+    let stranger: Api<Job> = Api::default_namespaced(Client::try_from(config).unwrap());
+    let refused = stranger.list(&ListParams::default()).await.unwrap_err();
+    assert!(matches!(&refused, kube::Error::Api(status) if status.code == 401), "{refused}");
+    clusters.ok(&["down"]);
 }
 
 /// The status code when the template of a Job that had started is changed after its suspension.

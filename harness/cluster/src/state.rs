@@ -41,6 +41,8 @@ pub struct State {
 pub enum Kind {
     /// The embedded API server over HTTP.
     Embedded,
+    /// The embedded API server over TLS, which demands a token.
+    EmbeddedWithToken,
     /// etcd and kube-apiserver.
     ControlPlane,
     /// etcd, kube-apiserver, and the built-in garbage collectors and namespace controller.
@@ -53,6 +55,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Kind::Embedded => "embedded",
+            Kind::EmbeddedWithToken => "embedded with a token",
             Kind::ControlPlane => "control plane",
             Kind::Collectors => "control plane with the built-in collectors",
             Kind::BuiltIn => "control plane with the built-in controllers",

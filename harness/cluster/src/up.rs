@@ -30,11 +30,13 @@ const PORTS: usize = 3;
 /// The kind of cluster to start.
 #[derive(Clone, Debug)]
 pub enum Plane {
-    /// The embedded API server over HTTP.
+    /// The embedded API server.
     Embedded {
-        /// A program that calls [`embedded::serve`], with its arguments. `--folder`, `--port`, and
-        /// `--kubernetes` are appended.
+        /// A program that calls [`embedded::serve`], with its arguments. `--folder`, `--port`, `--kubernetes`, and
+        /// `--token` are appended.
         command: Vec<OsString>,
+        /// It demands a token, over TLS. Otherwise it is plain HTTP for everyone.
+        with_token: bool,
     },
     /// A real control plane.
     Real {
@@ -98,7 +100,8 @@ impl Spec {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.plane {
-            Plane::Embedded { .. } => Kind::Embedded,
+            Plane::Embedded { with_token: false, .. } => Kind::Embedded,
+            Plane::Embedded { with_token: true, .. } => Kind::EmbeddedWithToken,
             Plane::Real { controllers: Controllers::None, .. } => Kind::ControlPlane,
             Plane::Real { controllers: Controllers::Collectors, .. } => Kind::Collectors,
             Plane::Real { controllers: Controllers::BuiltIn, .. } => Kind::BuiltIn,
@@ -258,7 +261,9 @@ impl Cluster {
         let (folder, within) = (&*self.folder, spec.timeout);
         let mut launch = Launch { folder, state: &mut self.state, children: &mut self.children, end, within };
         match &spec.plane {
-            Plane::Embedded { command } => embedded::start(&mut launch, spec, command).await,
+            Plane::Embedded { command, with_token } => {
+                embedded::start(&mut launch, spec, command, *with_token).await
+            }
             Plane::Real { program, controllers } => {
                 let (name, port, controllers) = (&spec.name, spec.port, *controllers);
                 let plane = ControlPlane { program, name, port, controllers };
@@ -311,7 +316,7 @@ mod tests {
             home,
             Spec {
                 name,
-                plane: Plane::Embedded { command },
+                plane: Plane::Embedded { command, with_token: false },
                 version: Version::default(),
                 port: None,
                 timeout,
