@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +17,7 @@ use crate::support::{Folder, binary};
 
 /// The response to a request for a watch, or to every request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+pub enum Fault {
     /// Each watch: the version has expired.
     Expired,
     /// Each watch: bytes that are no event.
@@ -31,11 +32,21 @@ enum Fault {
     AllThrottled,
     /// Every request: no response.
     Frozen,
+    /// Each watch: 401.
+    Unauthorized,
+    /// Each list has another page.
+    EndlessList,
+    /// Every request: plain text in place of TLS.
+    NoTls,
     /// The pods expire, and their second list takes 8 s. A Job is created while it is asked for.
     SlowPods,
 }
 
 impl Fault {
+    fn scheme(self) -> &'static str {
+        if self == Fault::NoTls { "https" } else { "http" }
+    }
+
     /// The fault of a watch of pods.
     fn of_pods(self) -> Fault {
         if self == Fault::SlowPods { Fault::Silent } else { self }
@@ -43,8 +54,9 @@ impl Fault {
 }
 
 /// An API server with a fault. It has no objects, and allows everything.
-struct Hostile {
+pub struct Hostile {
     address: SocketAddr,
+    scheme: &'static str,
     asked: Arc<Asked>,
 }
 
@@ -57,9 +69,10 @@ struct Asked {
 }
 
 impl Hostile {
-    fn start(fault: Fault) -> Hostile {
+    pub fn start(fault: Fault) -> Hostile {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Hostile { address: listener.local_addr().unwrap(), asked: Arc::default() };
+        let address = listener.local_addr().unwrap();
+        let server = Hostile { address, scheme: fault.scheme(), asked: Arc::default() };
         let asked = Arc::clone(&server.asked);
         // The threads end with the test process.
         std::thread::spawn(move || {
@@ -72,6 +85,16 @@ impl Hostile {
             }
         });
         server
+    }
+
+    /// Writes a kubeconfig for this server.
+    pub fn kubeconfig(&self, folder: &Folder) -> PathBuf {
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: '{}://{}'}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n",
+            self.scheme, self.address
+        );
+        folder.write("kubeconfig", text)
     }
 
     fn lists(&self) -> usize {
@@ -109,6 +132,11 @@ fn converse(stream: &TcpStream, fault: Fault, asked: &Asked) -> std::io::Result<
         match fault {
             Fault::Frozen => std::thread::sleep(Duration::from_secs(600)),
             Fault::AllThrottled => throttled(stream)?,
+            Fault::NoTls => answer(stream, 400, "", "this is no TLS")?,
+            Fault::EndlessList if !is_watch && target.contains("limit=") => {
+                let page = body(&target).replace("\"7\"", "\"7\",\"continue\":\"more\"");
+                answer(stream, 200, "", &page)?;
+            }
             Fault::SlowPods if is_of_pods && is_watch && of_pods == 1 => watch(stream, Fault::Expired)?,
             Fault::SlowPods if is_of_pods && !is_watch && of_pods > 1 => {
                 std::thread::sleep(Duration::from_secs(8));
@@ -183,6 +211,10 @@ fn watch(mut stream: &TcpStream, fault: Fault) -> std::io::Result<()> {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n";
     match fault {
         Fault::Throttled => return throttled(stream),
+        Fault::Unauthorized => {
+            let status = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the token has expired","reason":"Unauthorized","code":401}"#;
+            return answer(stream, 401, "", status);
+        }
         Fault::Expired => {
             let gone = r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old","reason":"Expired","code":410}}"#;
             stream.write_all(format!("{head}{gone}\n").as_bytes())?;
@@ -204,7 +236,7 @@ fn watch(mut stream: &TcpStream, fault: Fault) -> std::io::Result<()> {
             stream.write_all(format!("{head}{job}\n").as_bytes())?;
             std::thread::sleep(Duration::from_secs(600));
         }
-        Fault::Silent | Fault::AllThrottled | Fault::Frozen => {
+        Fault::Silent | Fault::AllThrottled | Fault::Frozen | Fault::EndlessList | Fault::NoTls => {
             stream.write_all(head.as_bytes())?;
             std::thread::sleep(Duration::from_secs(600));
         }
@@ -228,14 +260,7 @@ impl Drop for Subject {
 
 impl Subject {
     fn start(name: &'static str, folder: &Folder, server: &Hostile) -> Subject {
-        let kubeconfig = folder.write(
-            "kubeconfig",
-            format!(
-                "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: 'http://{}'}}}}]\n\
-                 contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n",
-                server.address
-            ),
-        );
+        let kubeconfig = server.kubeconfig(folder);
         let mut command: Command = binary();
         match name {
             "controller" => command.args(["controller", "--leader-elect=false"]),
@@ -334,6 +359,47 @@ fn an_event_without_end_does_not_fill_the_memory() {
 fn throttled_watches_are_asked_for_again_with_delays_of_their_own() {
     for (requests, _, said) in both(Fault::Throttled) {
         assert!((4..=FEW).contains(&requests) && said.contains("too many"), "{requests}: {said}");
+    }
+}
+
+#[test]
+fn expired_credentials_are_reported_and_tried_again_with_delays() {
+    for (requests, _, said) in both(Fault::Unauthorized) {
+        assert!(
+            (4..=FEW).contains(&requests) && said.contains("the token has expired"),
+            "{requests}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_list_without_end_neither_fills_the_memory_nor_delays_an_end() {
+    for name in ["controller", "record"] {
+        let (folder, server) = (Folder::new(), Hostile::start(Fault::EndlessList));
+        let mut subject = Subject::start(name, &folder, &server);
+        std::thread::sleep(OBSERVED);
+        let (lists, memory) = (server.lists(), subject.peak_memory());
+        let (_, time) = subject.end();
+        assert!(lists > 2 && memory < 250, "{name}: {lists} lists, {memory} MiB, {}", subject.said());
+        assert!(time < END, "{name}: {time:?}");
+    }
+}
+
+#[test]
+fn a_server_without_tls_is_an_error_with_its_address() {
+    for name in ["controller", "record"] {
+        let (folder, server) = (Folder::new(), Hostile::start(Fault::NoTls));
+        let mut subject = Subject::start(name, &folder, &server);
+        let end = Instant::now() + Duration::from_secs(90);
+        let code = loop {
+            if let Some(status) = subject.child.try_wait().unwrap() {
+                break status.code();
+            }
+            assert!(Instant::now() < end, "{name}: {}", subject.said());
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(code == Some(4) && !subject.said().is_empty(), "{name}: {code:?} {}", subject.said());
     }
 }
 

@@ -1,4 +1,5 @@
-//! A limit on the length of the events of watches. kube keeps an event in memory until its line ends.
+//! Limits on the length of responses. kube keeps an event of a watch in memory until its line ends, and every other
+//! response until its own end.
 
 use std::error::Error;
 use std::future::Future;
@@ -20,6 +21,14 @@ pub const MAX_EVENT: usize = 16 << 20;
 #[error("an event of the watch is longer than {} MiB", MAX_EVENT >> 20)]
 pub struct EventTooLong;
 
+/// The maximum length in bytes of any other response. A page of a list has 500 objects, of half a megabyte each then.
+pub const MAX_RESPONSE: usize = 256 << 20;
+
+/// A response that is no watch has no end within [`MAX_RESPONSE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the response is longer than {} MiB", MAX_RESPONSE >> 20)]
+pub struct ResponseTooLong;
+
 /// Returns whether an error is [`EventTooLong`], or caused by it. A watch that continues at its last version receives
 /// the same event again.
 #[must_use]
@@ -35,7 +44,8 @@ pub fn is_too_long(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-/// Ends watches with an event that is longer than [`MAX_EVENT`]. Other responses are not limited.
+/// Ends watches with an event that is longer than [`MAX_EVENT`], and other responses that are longer than
+/// [`MAX_RESPONSE`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventLimit;
 
@@ -56,7 +66,7 @@ where
     S: Service<Request<Q>, Response = Response<B>>,
     S::Future: Send + 'static,
 {
-    type Response = Response<LimitedEvents<B>>;
+    type Response = Response<LimitedBody<B>>;
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
@@ -65,10 +75,10 @@ where
     }
 
     fn call(&mut self, request: Request<Q>) -> Self::Future {
-        let limit = is_watch(request.uri().query().unwrap_or_default()).then_some(MAX_EVENT);
+        let is_watch = is_watch(request.uri().query().unwrap_or_default());
         let response = self.0.call(request);
         Box::pin(async move {
-            Ok(response.await?.map(|body| LimitedEvents { body: Box::pin(body), limit, length: 0 }))
+            Ok(response.await?.map(|body| LimitedBody { body: Box::pin(body), is_watch, length: 0 }))
         })
     }
 }
@@ -77,22 +87,25 @@ fn is_watch(query: &str) -> bool {
     query.split('&').any(|pair| matches!(pair, "watch=1" | "watch=true"))
 }
 
-/// The body of a response, with a limit on the length of its lines if it is a watch.
+/// The body of a response, with a limit on its length, or on the length of its lines if it is a watch.
 #[derive(Debug)]
-pub struct LimitedEvents<B> {
+pub struct LimitedBody<B> {
     body: Pin<Box<B>>,
-    limit: Option<usize>,
-    /// The length of the last line, which has not ended.
+    is_watch: bool,
+    /// The length so far: of the last line of a watch, which has not ended, or of the whole.
     length: usize,
 }
 
-impl<B> LimitedEvents<B> {
-    fn take(&mut self, data: &[u8]) -> Result<(), EventTooLong> {
-        let Some(limit) = self.limit else { return Ok(()) };
+impl<B> LimitedBody<B> {
+    fn take(&mut self, data: &[u8]) -> Result<(), BoxError> {
+        if !self.is_watch {
+            self.length += data.len();
+            return if self.length > MAX_RESPONSE { Err(ResponseTooLong.into()) } else { Ok(()) };
+        }
         for part in data.split_inclusive(|byte| *byte == b'\n') {
             self.length += part.len();
-            if self.length > limit {
-                return Err(EventTooLong);
+            if self.length > MAX_EVENT {
+                return Err(EventTooLong.into());
             }
             if part.ends_with(b"\n") {
                 self.length = 0;
@@ -102,7 +115,7 @@ impl<B> LimitedEvents<B> {
     }
 }
 
-impl<B> Body for LimitedEvents<B>
+impl<B> Body for LimitedBody<B>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<BoxError>,
@@ -164,6 +177,42 @@ mod tests {
         }
         assert_eq!(received("limit=500", endless).await.unwrap(), MAX_EVENT + 1);
         assert!(!is_too_long(&std::io::Error::other("broken pipe")));
+    }
+
+    /// A number of equal parts.
+    struct Parts(usize, Bytes);
+
+    impl Body for Parts {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            let is_left = self.0 > 0;
+            self.0 = self.0.saturating_sub(1);
+            Poll::Ready(is_left.then(|| Ok(Frame::data(self.1.clone()))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_response_without_end_is_an_error() {
+        let part = Bytes::from(vec![b'x'; 1 << 20]);
+        for (parts, is_short) in [(256, true), (257, false)] {
+            let part = part.clone();
+            let service = service_fn(move |_: Request<()>| {
+                let body = Parts(parts, part.clone());
+                async { Ok::<_, Infallible>(Response::new(body)) }
+            });
+            let request = Request::get("http://x/api/v1/pods?limit=500").body(()).unwrap();
+            let mut body = EventLimit.layer(service).oneshot(request).await.unwrap().into_body();
+            let mut error = None;
+            while let Some(frame) = body.frame().await {
+                error = frame.err().or(error);
+            }
+            assert_eq!(error.map(|it| it.to_string()).is_none(), is_short);
+        }
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | the configuration of a client from a kubeconfig | [`config()`] |
 //! | the first questions to an API server, which may be overloaded | [`patiently`] |
-//! | a limit on the events of watches | [`EventLimit`] |
+//! | limits on events of watches and other responses | [`EventLimit`] |
 //! | texts of errors | [`with_causes`] |
 //!
 //! # Guarantees
@@ -23,6 +23,9 @@ mod patience;
 mod proxy;
 
 pub use error::with_causes;
-pub use events::{EventLimit, EventTooLong, LimitedEvents, LimitedService, MAX_EVENT, is_too_long};
+pub use events::{
+    EventLimit, EventTooLong, LimitedBody, LimitedService, MAX_EVENT, MAX_RESPONSE, ResponseTooLong,
+    is_too_long,
+};
 pub use kubeconfig::config;
 pub use patience::{PATIENCE, RESPONSE_TIME, Unanswered, patiently};

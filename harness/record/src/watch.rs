@@ -8,6 +8,7 @@ use jobcheck_traces::{Resource, WatchKind};
 use kube::Client;
 use kube::api::WatchEvent;
 use kube::core::Status;
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use serde_json::Value;
 
 /// The delay before a broken watch is restarted. It doubles if the watch breaks again at once.
@@ -16,6 +17,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The timeout of a watch in seconds.
 const SECONDS: u32 = 280;
+/// The page size of a list.
+const PAGE: u32 = 500;
+/// The maximum number of pages. More objects than that do not fit into etcd.
+const MAX_PAGES: u32 = 10_000;
 /// `410 Gone`: the requested version was compacted.
 const GONE: u16 = 410;
 /// The message of an API server whose etcd has no such version yet, because etcd was restored or replaced.
@@ -82,9 +87,8 @@ enum End {
 ///
 /// The API server does not respond, or refuses the request.
 pub async fn list(client: &Client, target: &WatchTarget) -> Result<Listed, String> {
-    let request = get(target, "").map_err(|error| error.to_string())?;
-    let list = client.request(request).await.map_err(|error| with_causes(&error))?;
-    Ok(listed(list, target))
+    let first = client.request(page(target, None)?).await.map_err(|error| with_causes(&error))?;
+    rest(client, target, first).await
 }
 
 /// The same at the start of a recording: if the API server is overloaded, it is asked again for a minute.
@@ -93,16 +97,34 @@ pub async fn list(client: &Client, target: &WatchTarget) -> Result<Listed, Strin
 ///
 /// The API server does not respond, or refuses the request.
 pub(crate) async fn first_list(client: &Client, target: &WatchTarget) -> Result<Listed, String> {
-    let request = get(target, "").map_err(|error| error.to_string())?;
-    let list = patiently(|| client.request(request.clone()), |_| {}).await;
-    list.map(|list| listed(list, target)).map_err(|error| error.to_string())
+    let request = page(target, None)?;
+    let first = patiently(|| client.request(request.clone()), |_| {}).await;
+    rest(client, target, first.map_err(|error| error.to_string())?).await
 }
 
-fn listed(mut list: Value, target: &WatchTarget) -> Listed {
-    let version = text(&list, "resourceVersion").to_owned();
-    let Value::Array(mut objects) = list["items"].take() else {
-        return Listed { version, objects: Vec::new() };
-    };
+/// The request for a page of the list.
+fn page(target: &WatchTarget, token: Option<&str>) -> Result<http::Request<Vec<u8>>, String> {
+    let token = token.map(|it| format!("&continue={}", percent_encode(it.as_bytes(), NON_ALPHANUMERIC)));
+    get(target, &format!("limit={PAGE}{}", token.unwrap_or_default())).map_err(|error| error.to_string())
+}
+
+/// The objects of all pages. The pages of a list have one version.
+async fn rest(client: &Client, target: &WatchTarget, mut list: Value) -> Result<Listed, String> {
+    let mut objects = Vec::new();
+    for _ in 0..MAX_PAGES {
+        if let Value::Array(some) = list["items"].take() {
+            objects.extend(some);
+        }
+        let token = text(&list, "continue").to_owned();
+        if token.is_empty() {
+            return Ok(listed(text(&list, "resourceVersion").to_owned(), objects, target));
+        }
+        list = client.request(page(target, Some(&token))?).await.map_err(|error| with_causes(&error))?;
+    }
+    Err(format!("the list has more than {MAX_PAGES} pages"))
+}
+
+fn listed(version: String, mut objects: Vec<Value>, target: &WatchTarget) -> Listed {
     let (_, kind, api_version) = names(target.resource);
     for object in &mut objects {
         object["kind"] = kind.into();

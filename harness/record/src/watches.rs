@@ -144,7 +144,14 @@ pub async fn watches(
         // Pods are listed first, so that a Job that was not started yet has no missing pods.
         for resource in [Resource::Pods, Resource::Jobs] {
             let target = WatchTarget { namespace: place.clone(), resource };
-            let listed = watch::first_list(client, &target).await.map_err(AccessError::Server)?;
+            let listed = tokio::select! {
+                biased;
+                () = stop.cancelled() => {
+                    let why = format!("the recording ended before the first list of {}", target.resource.name());
+                    return recording.trace.gap(None, why);
+                }
+                listed = watch::first_list(client, &target) => listed.map_err(AccessError::Server)?,
+            };
             let (number, version) = (recording.followed.len(), listed.version.clone());
             there.extend(recording.follow(target.clone(), listed));
             let out = sender.clone();
