@@ -25,6 +25,16 @@ pub fn limit(given: Option<u64>) -> Option<u64> {
     given.or_else(|| available().map(|bytes| bytes / 4 * 3))
 }
 
+/// A sentence about a limit that was reached.
+pub fn reached(most: u64) -> String {
+    format!("the limit of {} MB of memory was reached", most / 1_000_000)
+}
+
+/// Returns `true` if this process uses more than a limit.
+pub fn is_above(most: Option<u64>) -> bool {
+    most.is_some_and(|most| used().is_some_and(|used| used > most))
+}
+
 fn status_line(name: &str) -> Option<u64> {
     line_of("/proc/self/status", name)
 }

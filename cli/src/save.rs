@@ -1,6 +1,7 @@
 //! Counterexamples in files: as native traces for `jobcheck replay`, and as scenarios for `jobcheck run`.
 
 use std::collections::BTreeMap;
+use std::hash::RandomState;
 use std::path::Path;
 
 use anyhow::Context;
@@ -13,7 +14,7 @@ use jobcheck_judge::report::{Exit, Finding, ReplayReport};
 use jobcheck_scenario::render::native;
 use jobcheck_scenario::{self, ExportError, Scenario, model};
 use jobcheck_spec::Req;
-use jobcheck_traces::{Expected, ExpectedVerdict, Input, files};
+use jobcheck_traces::{Expected, ExpectedVerdict, Input, Redactor, files};
 
 use crate::output;
 use crate::text::of_path;
@@ -141,17 +142,29 @@ pub fn scenario(
 }
 
 /// Writes native traces, each to the file of its name. Returns whether that succeeded.
-pub fn save_traces<'a>(directory: &Path, all: impl IntoIterator<Item = (String, &'a [u8])>) -> bool {
+pub fn save_traces<'a>(
+    directory: &Path,
+    redacts: bool,
+    all: impl IntoIterator<Item = (String, &'a [u8])>,
+) -> bool {
     let mut names = Names::default();
     all.into_iter().all(|(name, trace)| {
         let file = directory.join(format!("{}.jsonl", names.distinct(&name)));
-        let written = std::fs::create_dir_all(directory).and_then(|()| files::write(&file, trace));
+        let written = std::fs::create_dir_all(directory).and_then(|()| write_trace(&file, trace, redacts));
         match &written {
             Ok(()) => output::note(format!("{} is written", of_path(&file))),
             Err(error) => output::error(format!("cannot write {}: {error}", of_path(&file))),
         }
         written.is_ok()
     })
+}
+
+/// Writes a recorded trace, without what may be secret if `redacts` is true.
+pub fn write_trace(file: &Path, trace: &[u8], redacts: bool) -> std::io::Result<()> {
+    if !redacts {
+        return files::write(file, trace);
+    }
+    files::write(file, &Redactor::new(RandomState::new()).trace(trace)?)
 }
 
 fn write(directory: &Path, file: &Path, one: &Saved<'_>) -> anyhow::Result<()> {
@@ -209,5 +222,32 @@ fn verdict(report: &ReplayReport, requirement: Option<Req>) -> String {
             "conforms, because no single write is wrong, or because a trace does not show it".to_owned()
         }
         (_, _) => "inconclusive".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saved_trace_is_redacted_if_that_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("trace.jsonl");
+        let pod =
+            r#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"p","annotations":{"a":"SECRET"}},
+            "spec":{"containers":[{"name":"c","args":["SECRET"],"env":[{"name":"E","value":"SECRET"}]}]}}}"#
+                .replace('\n', "");
+        for (redacts, secrets) in [(false, 3), (true, 0)] {
+            write_trace(&file, format!("{pod}\n{pod}\n").as_bytes(), redacts).unwrap();
+            let written = std::fs::read_to_string(&file).unwrap();
+            assert_eq!(
+                (written.matches("SECRET").count(), written.lines().count()),
+                (2 * secrets, 2),
+                "{written}"
+            );
+        }
+        // A trace that cannot be redacted is not written.
+        std::fs::remove_file(&file).unwrap();
+        assert!(write_trace(&file, b"SECRET\n", true).is_err() && !file.exists());
     }
 }

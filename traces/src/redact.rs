@@ -7,6 +7,7 @@
 //! An audit event keeps only the members that a trace needs.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 
 use serde_json::{Map, Value, json};
 
@@ -134,6 +135,21 @@ impl Redactor {
         let mut document = strict::parse(line)?;
         self.value(&mut document, Place::Plain);
         Ok(document.to_string())
+    }
+
+    /// All lines of a trace.
+    ///
+    /// # Errors
+    ///
+    /// The trace is not UTF-8, or one of its lines cannot be redacted.
+    pub fn trace(&self, trace: &[u8]) -> io::Result<Vec<u8>> {
+        let text = std::str::from_utf8(trace).map_err(io::Error::other)?;
+        let mut redacted = String::with_capacity(text.len());
+        for line in text.lines() {
+            redacted += &self.line(line)?;
+            redacted.push('\n');
+        }
+        Ok(redacted.into_bytes())
     }
 
     fn value(&self, value: &mut Value, place: Place) {

@@ -11,7 +11,7 @@ use jobcheck_spec::apiserver::Version;
 use jobcheck_traces::parse_duration;
 
 use crate::format::Format;
-use crate::parse::{defect, processors, threads};
+use crate::parse::{defect, processors, size, threads};
 #[cfg(feature = "cluster")]
 use crate::real_cluster::{HEADING, LimitArgs};
 use crate::run::Target;
@@ -54,12 +54,20 @@ pub struct FuzzArgs {
     /// On sim: number of threads; by default one for each processor. The results do not depend on it.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
+    /// Stop once this much memory is used, such as 512MB or 4GB. The exit code is 3, unless a run has failed.
+    ///
+    /// By default three quarters of the memory that is available at the start.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
     /// Write the scenario and the trace of each failure to this directory.
     ///
     /// On sim, the scenario is the shortened one. Runs without a verdict are written, too, and on builtin the first
     /// run that shows each known deviation.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// With --save: replace what may be secret in the traces, as record --redact does.
+    #[arg(long, requires = "save")]
+    pub redact: bool,
     /// Give the shipped controllers this known defect, such as B18, and look for it.
     #[arg(long, value_name = "DEFECT", value_parser = defect)]
     pub mutant: Option<&'static Mutant>,

@@ -20,6 +20,7 @@ use jobcheck_judge::report::Exit;
 pub use self::args::FuzzArgs;
 use crate::global::Global;
 use crate::parse::first_seed;
+use crate::save::write_trace;
 use crate::text::of_path;
 use crate::{check, output};
 
@@ -41,16 +42,16 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
 }
 
 /// Writes the scenario and the trace of a run.
-fn write(directory: &Path, seed: u64, scenario: &str, trace: &[u8]) -> anyhow::Result<()> {
-    let put = |name: String, bytes: &[u8]| {
-        let file = directory.join(name);
-        jobcheck_traces::files::write(&file, bytes)
-            .with_context(|| format!("cannot write {}", of_path(&file)))?;
-        output::note(format!("{} is written", of_path(&file)));
+fn write(directory: &Path, redacts: bool, seed: u64, scenario: &str, trace: &[u8]) -> anyhow::Result<()> {
+    let written = |file: &Path, done: std::io::Result<()>| {
+        done.with_context(|| format!("cannot write {}", of_path(file)))?;
+        output::note(format!("{} is written", of_path(file)));
         anyhow::Ok(())
     };
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", of_path(directory)))?;
-    put(format!("fuzz-{seed}.yaml"), scenario.as_bytes())?;
-    put(format!("fuzz-{seed}.jsonl"), trace)
+    let file = directory.join(format!("fuzz-{seed}.yaml"));
+    written(&file, jobcheck_traces::files::write(&file, scenario.as_bytes()))?;
+    let file = directory.join(format!("fuzz-{seed}.jsonl"));
+    written(&file, write_trace(&file, trace, redacts))
 }

@@ -68,6 +68,9 @@ pub struct RunArgs {
     /// recording is.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// With --save: replace what may be secret in the traces, as record --redact does.
+    #[arg(long, requires = "save")]
+    pub redact: bool,
     /// Form of the report. Schema: docs/reference/schemas/run.schema.json.
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub output: Format,

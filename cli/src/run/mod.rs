@@ -61,7 +61,7 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
     };
     let exit = output::print_report(rendered, args.output, report.exit());
     match &args.save {
-        Some(directory) if !save(directory, &report.runs) => Exit::Environment,
+        Some(directory) if !save(directory, args.redact, &report.runs) => Exit::Environment,
         Some(_) | None => exit,
     }
 }
@@ -107,7 +107,7 @@ pub fn on_sim(args: &RunArgs, directory: &Path, interrupt: &Interrupt) -> OnSim 
     let unreadable = report.problems.iter().map(InputProblem::message);
     let problems: Vec<String> = report.runs.iter().filter_map(problem).chain(unreadable).collect();
     if !problems.is_empty() && !interrupt.is_set() {
-        save(directory, &report.runs);
+        save(directory, args.redact, &report.runs);
     }
     OnSim {
         scenarios: report.runs.len() + report.problems.len(),
@@ -120,7 +120,7 @@ pub fn on_sim(args: &RunArgs, directory: &Path, interrupt: &Interrupt) -> OnSim 
 }
 
 /// Writes counterexamples and recordings as native traces. Returns whether that succeeded.
-fn save(directory: &Path, runs: &[Run]) -> bool {
+fn save(directory: &Path, redacts: bool, runs: &[Run]) -> bool {
     let counterexamples = runs.iter().filter_map(|run| {
         let model = run.on_model()?;
         let found = model.found()?;
@@ -147,7 +147,7 @@ fn save(directory: &Path, runs: &[Run]) -> bool {
     if traces.is_empty() {
         return crate::save::save(directory, counterexamples);
     }
-    crate::save::save_traces(directory, traces)
+    crate::save::save_traces(directory, redacts, traces)
         && (!runs.iter().any(|run| run.on_model().is_some()) || crate::save::save(directory, counterexamples))
 }
 

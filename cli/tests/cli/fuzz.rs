@@ -117,3 +117,13 @@ fn replayed_paths_are_reported_with_their_steps_and_differences() {
     let none = jobcheck(["fuzz", "--generated", "crash/non-indexed", "--budget", "0s"]);
     assert!(none.code == 3 && none.out.contains("not begun"), "{none:?}");
 }
+
+#[test]
+fn memory_has_a_limit() {
+    let run = jobcheck(["fuzz", "--runs", "100", "--max-memory", "1MB"]);
+    assert!(run.code == 3 && run.out.contains("the limit of 1 MB of memory was reached"), "{run:?}");
+    let run = jobcheck(["fuzz", "--generated", "--steps", "100", "--max-memory", "1MB"]);
+    assert!(run.code == 3 && run.out.contains("the limit of 1 MB of memory was reached"), "{run:?}");
+    let run = jobcheck(["fuzz", "--runs", "1", "--redact"]);
+    assert!(run.code == 2 && run.err.contains("--save"), "{run:?}");
+}

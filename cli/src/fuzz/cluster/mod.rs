@@ -23,7 +23,7 @@ use crate::cluster::Progress;
 use crate::global::Global;
 use crate::real_cluster::{self, Attempt, ConnectionArgs, Prepared, Request, Session};
 use crate::run::Target;
-use crate::{output, save};
+use crate::{memory, output, save};
 
 /// The number of times that a run with a violation is repeated.
 const REPEATS: usize = 3;
@@ -90,7 +90,13 @@ impl Search<'_> {
     async fn all(&self, tally: &mut Tally, site: &Arc<TestCluster>, plan: &Plan, halt: &CancellationToken) {
         let most = usize::try_from(self.args.limits.parallel).unwrap_or(1);
         let (mut running, mut number) = (JoinSet::new(), 0);
+        let most_memory = memory::limit(self.args.max_memory);
         loop {
+            if let Some(limit) =
+                most_memory.filter(|it| tally.errors.is_empty() && memory::is_above(Some(*it)))
+            {
+                tally.errors.push((memory::reached(limit), Exit::Inconclusive));
+            }
             let has_next = !self.is_over(number) && !halt.is_cancelled() && tally.errors.is_empty();
             if has_next && running.len() < most {
                 let seed = self.seed.wrapping_add(number);

@@ -3,6 +3,7 @@
 mod report;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,10 @@ use jobcheck_sim::paths::{Rig, Walked, scopes, walk};
 use super::args::FuzzArgs;
 use crate::global::Global;
 use crate::interrupt::Interrupt;
-use crate::output;
 use crate::parse::unknown_scope;
 use crate::progress::Progress;
 use crate::save::{Saved, save};
+use crate::{memory, output};
 
 /// The assumed number of steps per second and thread before any was measured.
 const FIRST_RATE: f64 = 5_000.0;
@@ -29,6 +30,8 @@ struct Tally {
     runs: Vec<Run>,
     /// The scopes for which no time was left.
     not_begun: Vec<&'static str>,
+    /// The limit of memory that ended the walks.
+    full: Option<u64>,
     seed: u64,
     elapsed: Duration,
 }
@@ -44,7 +47,9 @@ impl Tally {
     fn exit(&self) -> Exit {
         match () {
             () if self.runs.iter().any(|run| run.walked.difference.is_some()) => Exit::Violates,
-            () if !self.not_begun.is_empty() || self.runs.is_empty() => Exit::Inconclusive,
+            () if !self.not_begun.is_empty() || self.runs.is_empty() || self.full.is_some() => {
+                Exit::Inconclusive
+            }
             () => Exit::Conforms,
         }
     }
@@ -79,7 +84,14 @@ pub fn run(args: &FuzzArgs, names: &[String], seed: u64, global: &Global) -> Exi
 fn replay(scopes: Vec<Scope>, args: &FuzzArgs, seed: u64, global: &Global) -> Result<Tally, String> {
     let begun = Instant::now();
     let end = begun.checked_add(args.budget());
-    let is_over = Interrupt::listen().or_after(end);
+    let (most_memory, is_full) = (memory::limit(args.max_memory), AtomicBool::new(false));
+    let is_ended = Interrupt::listen().or_after(end);
+    let is_over = || {
+        if memory::is_above(most_memory) {
+            is_full.store(true, Ordering::Relaxed);
+        }
+        is_full.load(Ordering::Relaxed) || is_ended()
+    };
     let pace = Pace { end, threads: args.threads(), most: args.steps, measured: Mutex::default() };
     let count = scopes.len();
     let progress = Progress::new(!global.quiet, count);
@@ -91,7 +103,7 @@ fn replay(scopes: Vec<Scope>, args: &FuzzArgs, seed: u64, global: &Global) -> Re
         let rig = Rig::with(args.mutations());
         let most = pace.share(count - position);
         let started = Instant::now();
-        let walked = walk(&scope, seed, most, rig, &*is_over);
+        let walked = walk(&scope, seed, most, rig, &is_over);
         let elapsed = started.elapsed();
         progress.end(scope.name);
         walked.map(|walked| {
@@ -101,7 +113,8 @@ fn replay(scopes: Vec<Scope>, args: &FuzzArgs, seed: u64, global: &Global) -> Re
     };
     let results = on_threads(args.threads(), scopes, &one);
     progress.finish();
-    let mut tally = Tally { runs: Vec::new(), not_begun: Vec::new(), seed, elapsed: Duration::ZERO };
+    let full = most_memory.filter(|_| is_full.into_inner());
+    let mut tally = Tally { runs: Vec::new(), not_begun: Vec::new(), full, seed, elapsed: Duration::ZERO };
     for result in results {
         match result? {
             Ok(run) => tally.runs.push(run),

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{Run, Tally};
 use crate::global::Global;
+use crate::memory;
 use crate::styles::{BAD, BOLD, GOOD, OPEN};
 use crate::text::Text;
 
@@ -188,7 +189,10 @@ fn summary(tally: &Tally, mutant: Option<&Mutant>, out: &mut Text) {
     let (paint, result) = match tally.exit() {
         Exit::Conforms => (GOOD, "every step was as in its path"),
         Exit::Violates => (BAD, "a step was not as in its path"),
-        _ => (OPEN, "not all scopes were begun"),
+        _ => (OPEN, "not all scopes were walked"),
     };
+    if let Some(most) = tally.full {
+        let _ = writeln!(out, "{OPEN}ended early{OPEN:#}: {}", memory::reached(most));
+    }
     let _ = writeln!(out, "{paint}{result}{paint:#}");
 }

@@ -3,7 +3,7 @@
 mod report;
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,11 +17,14 @@ use jobcheck_spec::apiserver::Version;
 use super::FuzzArgs;
 use crate::global::Global;
 use crate::interrupt::Interrupt;
-use crate::output;
 use crate::progress::Progress;
+use crate::{memory, output};
 
 /// The number of failures that ends the search. Each is shortened, which takes time.
 const MOST_FAILURES: usize = 5;
+
+/// The number of runs between two looks at the memory.
+const LOOK_EVERY: u64 = 16;
 
 /// The results of all runs.
 struct Tally {
@@ -33,7 +36,8 @@ struct Tally {
     refused: Vec<String>,
     unjudged: Vec<Unjudged>,
     failures: Vec<Failure>,
-    is_interrupted: bool,
+    /// The reason why the search ended early.
+    ended: Option<String>,
     elapsed: Duration,
 }
 
@@ -71,7 +75,7 @@ impl Tally {
             refused: Vec::new(),
             unjudged: Vec::new(),
             failures: Vec::new(),
-            is_interrupted: false,
+            ended: None,
             elapsed: Duration::ZERO,
         }
     }
@@ -96,7 +100,7 @@ impl Tally {
     fn exit(&self) -> Exit {
         match () {
             () if !self.failures.is_empty() => Exit::Violates,
-            () if !self.has_verdicts() || self.is_interrupted => Exit::Inconclusive,
+            () if !self.has_verdicts() || self.ended.is_some() => Exit::Inconclusive,
             () => Exit::Conforms,
         }
     }
@@ -142,7 +146,7 @@ pub fn run(args: &FuzzArgs, seed: u64, global: &Global) -> Exit {
     let unjudged = tally.unjudged.iter().map(|it| (it.seed, it.scenario(), &it.trace));
     let written = failures
         .chain(unjudged)
-        .try_for_each(|(seed, scenario, trace)| super::write(directory, seed, &scenario, trace));
+        .try_for_each(|(seed, scenario, trace)| super::write(directory, args.redact, seed, &scenario, trace));
     match written {
         Ok(()) => exit,
         Err(error) => {
@@ -159,9 +163,13 @@ fn search(args: &FuzzArgs, seed: u64, global: &Global) -> Tally {
     let next = AtomicU64::new(0);
     let mutations = args.mutations();
     let tally = Mutex::new(Tally::new(seed));
+    let (most, is_full) = (memory::limit(args.max_memory), AtomicBool::new(false));
     let is_over = |number: u64| {
+        if number.is_multiple_of(LOOK_EVERY) && memory::is_above(most) {
+            is_full.store(true, Ordering::Relaxed);
+        }
         let is_last = args.runs.is_some_and(|runs| number >= runs);
-        is_last || begun.elapsed() >= args.budget() || interrupt.is_set()
+        is_last || is_full.load(Ordering::Relaxed) || begun.elapsed() >= args.budget() || interrupt.is_set()
     };
     let progress = Progress::new(!global.quiet, 1);
     let work = || {
@@ -193,7 +201,11 @@ fn search(args: &FuzzArgs, seed: u64, global: &Global) -> Tally {
     progress.finish();
     let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     tally.failures.sort_by_key(|failure| failure.seed);
-    tally.is_interrupted = interrupt.is_set();
+    tally.ended = match () {
+        () if interrupt.is_set() => Some("interrupted".to_owned()),
+        () if is_full.into_inner() => most.map(memory::reached),
+        () => None,
+    };
     tally.elapsed = begun.elapsed();
     tally
 }

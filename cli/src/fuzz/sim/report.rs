@@ -95,8 +95,11 @@ pub fn text(tally: &Tally, args: &FuzzArgs) -> String {
     let (paint, result) = match tally.exit() {
         Exit::Conforms => (GOOD, "every trace conforms".to_owned()),
         Exit::Violates => (BAD, format!("{} violate", tally.failures.len())),
-        _ if tally.has_verdicts() => (OPEN, "interrupted; every trace so far conforms".to_owned()),
-        _ => (OPEN, "not every run has a verdict".to_owned()),
+        _ => match &tally.ended {
+            Some(ended) if tally.has_verdicts() => (OPEN, format!("{ended}; every trace so far conforms")),
+            Some(ended) => (OPEN, format!("{ended}; not every run has a verdict")),
+            None => (OPEN, "not every run has a verdict".to_owned()),
+        },
     };
     let _ = writeln!(
         out,
