@@ -111,6 +111,21 @@ fn nothing_in_a_trace_or_its_name_controls_the_terminal() {
     in_all_forms(&["replay".as_ref(), broken.as_os_str()], "", true);
 }
 
+#[test]
+fn nothing_in_a_status_or_its_name_controls_the_terminal() {
+    let folder = Folder::new();
+    let status = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": HOSTILE, "namespace": HOSTILE},
+        "spec": {"completions": 1, "template": {"spec": {}}},
+        "status": {"completedIndexes": HOSTILE, "conditions": [
+            {"type": HOSTILE, "status": HOSTILE, "reason": HOSTILE, "message": HOSTILE},
+            {"type": "Complete", "status": "True", "reason": HOSTILE}]}});
+    let old = folder.write("old", status.to_string());
+    let new = folder.write(NAME, status.to_string().replace("\"Complete\"", "\"Failed\""));
+    for pair in [[&old, &new], [&new, &old]] {
+        in_all_forms(&["status".as_ref(), pair[0].as_os_str(), pair[1].as_os_str()], "", false);
+    }
+}
+
 /// A text as a scalar of YAML, which has no raw control characters.
 fn yaml(text: &str) -> String {
     let escaped: String = text.chars().map(|c| format!("\\U{:08x}", u32::from(c))).collect();

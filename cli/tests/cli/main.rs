@@ -19,6 +19,7 @@ mod mutants;
 mod operators;
 mod options;
 mod outputs;
+mod ports;
 mod readme;
 mod record;
 mod redact;
