@@ -1,12 +1,15 @@
 //! The configuration of a client.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::error::with_causes;
 use crate::proxy;
+
+/// The maximum size of a kubeconfig in bytes. etcd would not store a larger object, either.
+const MAX_SIZE: u64 = 16 << 20;
 
 /// Loads the configuration of a client, as kubectl does: from a file; or from `$KUBECONFIG`, `~/.kube/config`, or the
 /// service account of the pod. Without a context, the current context of the file is used.
@@ -15,6 +18,10 @@ use crate::proxy;
 ///
 /// There is no configuration, it is invalid, or the cluster is behind a proxy.
 pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, String> {
+    match kubeconfig {
+        Some(path) => check(path)?,
+        None => of_environment().iter().try_for_each(|path| check(path))?,
+    }
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
     let mut config = match kubeconfig {
         Some(path) => {
@@ -28,6 +35,28 @@ pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<
     };
     proxy::take_out(&mut config)?;
     Ok(config)
+}
+
+/// The files that are read by default, whether they exist or not.
+fn of_environment() -> Vec<PathBuf> {
+    match std::env::var_os("KUBECONFIG").filter(|list| !list.is_empty()) {
+        Some(list) => std::env::split_paths(&list).collect(),
+        None => std::env::home_dir().map(|home| home.join(".kube/config")).into_iter().collect(),
+    }
+}
+
+/// Refuses what would be read without an end, and without regard to signals. A pipe is permitted, as kubectl does.
+fn check(path: &Path) -> Result<(), String> {
+    // The reader names what is missing.
+    let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
+    if metadata.is_file() && metadata.len() > MAX_SIZE {
+        return Err(format!("the kubeconfig is larger than {} MiB", MAX_SIZE >> 20));
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()) {
+        return Err("the kubeconfig is a device".to_owned());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -53,6 +82,16 @@ mod tests {
             let error = of(text).await.unwrap_err();
             assert!(error.contains(place) && !error.contains("SECRET"), "{text}: {error}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_device_and_a_huge_file_are_no_kubeconfig() {
+        let error = config(Some(Path::new("/dev/zero")), None).await.unwrap_err();
+        assert!(error.contains("a device"), "{error}");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 40).unwrap();
+        let error = config(Some(file.path()), None).await.unwrap_err();
+        assert!(error.contains("larger than 16 MiB"), "{error}");
     }
 
     #[tokio::test]
