@@ -324,3 +324,15 @@ fn managers_are_explored_between_two_clusters() {
         assert!(run.code == 2 && !run.err.is_empty(), "{run:?}");
     }
 }
+
+#[test]
+fn another_checker_finds_the_same_states() {
+    let run = jobcheck(["check", "backoff-limit", "crash/backoff-limit", "--engine", "stateright"]);
+    assert_eq!((run.code, run.out.matches("| same").count()), (0, 2), "{run:?}");
+    let run = jobcheck(["check", "backoff-limit", "--without", "FT-03", "--engine", "stateright"]);
+    assert_eq!((run.code, run.out.matches("| same verdict").count()), (1, 1), "{run:?}");
+    let run = jobcheck(["check", "deadline", "--engine", "stateright", "--max-states", "100"]);
+    assert!(run.code == 3 && run.out.contains("cut"), "{run:?}");
+    assert_eq!(jobcheck(["check", "backoff-limit", "--engine", "stateright", "-ojson"]).code, 2);
+    assert_eq!(jobcheck(["check", "managers/plain", "--engine", "stateright"]).code, 2);
+}
