@@ -4,7 +4,7 @@
 //! order of steps of the built-in controller, and without its defects. It shows that the specification can be
 //! implemented, and it is the base of the known defects ([`crate::mutants`]).
 //!
-//! It decides by what a sync reads ([`Read`](crate::process::read::Read)), and shares no decision with
+//! It decides by what a sync reads ([`Read`]), and shares no decision with
 //! [`jobcheck_spec::guards`], which judge each of its writes.
 //!
 //! | file | decides |
