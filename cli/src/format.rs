@@ -1,11 +1,10 @@
 //! The forms of a report: the flag `-o`.
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jobcheck_report::forms;
 use serde::Serialize;
-
-use crate::text::{has_unsafe, in_json, in_yaml};
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,7 +40,7 @@ impl Format {
         match self {
             Format::Text => Ok(text()),
             Format::Json => json(&report()),
-            Format::Yaml => yaml(&report()),
+            Format::Yaml => Ok(forms::yaml(&report())?),
             Format::Junit => bail!("this report has no JUnit form"),
         }
     }
@@ -49,16 +48,5 @@ impl Format {
 
 /// A report as indented JSON, which ends with a newline.
 pub fn json(report: &impl Serialize) -> anyhow::Result<String> {
-    let text = serde_json::to_string_pretty(report).context("cannot write the report as JSON")?;
-    Ok(in_json(text) + "\n")
-}
-
-/// A report as YAML. If a plain scalar would contain an unsafe character, all are written as JSON, which is YAML, too.
-fn yaml(report: &impl Serialize) -> anyhow::Result<String> {
-    let text = serde_saphyr::to_string(report).context("cannot write the report as YAML")?;
-    if !has_unsafe(&text) {
-        return Ok(text);
-    }
-    let text = serde_json::to_string_pretty(report).context("cannot write the report as YAML")?;
-    Ok(in_yaml(text) + "\n")
+    Ok(forms::json(report)?)
 }

@@ -27,8 +27,8 @@
 //! | shared module | content |
 //! | --- | --- |
 //! | [`args`], [`global`], [`parse`] | the grammar, the flags of all commands, parsers of values |
-//! | [`format`](mod@format), [`output`], [`styles`], [`junit`] | forms of reports, standard output and error |
-//! | [`text`] | the escapes of all text that reaches a terminal |
+//! | [`format`](mod@format), [`output`], [`styles`] | forms of reports, standard output and error |
+//! | [`junit`], [`text`] | of `jobcheck_report`: JUnit XML, and the escapes of all text that reaches a terminal |
 //! | [`progress`], [`memory`], [`interrupt`] | progress, memory, Ctrl-C |
 //! | [`library`] | scenarios and traces that are part of the binary |
 //! | [`save`] | counterexamples as traces and scenarios |
@@ -70,7 +70,6 @@ mod fuzz;
 mod global;
 mod internal_error;
 mod interrupt;
-mod junit;
 mod kubectl;
 mod library;
 mod man;
@@ -92,7 +91,6 @@ mod runtime;
 mod save;
 mod status;
 mod styles;
-mod text;
 mod verify;
 mod view;
 #[cfg(feature = "cluster")]
@@ -102,6 +100,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 use jobcheck_judge::report::Exit;
+use jobcheck_report::{junit, text};
 
 use crate::args::{Cli, Command};
 

@@ -12,3 +12,16 @@ pub const GOOD: Style = AnsiColor::Green.on_default();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// A result that is not decided.
 pub const OPEN: Style = AnsiColor::Yellow.on_default();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::safe;
+
+    #[test]
+    fn the_escapes_of_texts_keep_every_style() {
+        let painted =
+            format!("{BAD}a{BAD:#} {BOLD}b{BOLD:#} {DIM}c{DIM:#} {GOOD}d{GOOD:#} {OPEN}e{OPEN:#}\n\tf");
+        assert_eq!(safe(&painted), painted);
+    }
+}

@@ -7,7 +7,8 @@ use jobcheck_judge::validate::Outcome;
 use crate::escape;
 use crate::page::{Found, Job, Page};
 
-const STYLE: &str = include_str!("assets/page.css");
+/// The styles, for other pages of the same look.
+pub const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = concat!(
     include_str!("assets/data.js"),
     include_str!("assets/timeline.js"),

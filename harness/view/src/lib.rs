@@ -10,7 +10,7 @@
 //! | `build` | makes it from a report and its traces |
 //! | `reading`, `fields`, `words` | steps of records; the fields of objects; descriptions |
 //! | `html` | the page as HTML |
-//! | `escape` | names and messages are the text of others, and stay text |
+//! | [`escape`] | names and messages are the text of others, and stay text |
 //!
 //! ```
 //! use jobcheck_judge::replay::{Grouping, Judging, group, judge};
@@ -26,7 +26,7 @@
 //! ```
 
 mod build;
-mod escape;
+pub mod escape;
 mod fields;
 mod html;
 pub mod page;
@@ -34,5 +34,5 @@ mod reading;
 mod words;
 
 pub use build::Source;
-pub use html::html;
+pub use html::{STYLE, html};
 pub use page::Page;

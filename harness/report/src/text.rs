@@ -65,7 +65,6 @@ pub fn short(text: &str) -> String {
 }
 
 /// The same for a text of several lines, which stay lines.
-#[cfg(feature = "cluster")]
 pub fn clean_lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
@@ -200,7 +199,9 @@ fn colour(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
+
+    const BOLD: &str = "\u{1b}[1m";
+    const PLAIN: &str = "\u{1b}[0m";
 
     /// Text that rewrites a terminal, forges a line, hides, or changes direction.
     const HOSTILE: &str = "a\u{1b}[2J\u{9b}8m\r\n\u{7f}\u{202e}\u{200b}\u{2028}\u{feff}\u{e0041}z";
@@ -214,7 +215,6 @@ mod tests {
         assert_eq!(clean("Größe 寸 👩"), "Größe 寸 👩");
     }
 
-    #[cfg(feature = "cluster")]
     #[test]
     fn the_lines_of_an_error_stay_lines() {
         assert_eq!(clean_lines("a\u{7}\nb"), "a\\u{7}\nb");
@@ -222,8 +222,9 @@ mod tests {
 
     #[test]
     fn the_colours_of_this_program_are_printed_and_no_others() {
-        let painted =
-            format!("{BAD}a{BAD:#} {BOLD}b{BOLD:#} {DIM}c{DIM:#} {GOOD}d{GOOD:#} {OPEN}e{OPEN:#}\n\tf");
+        let painted = format!(
+            "\u{1b}[31m\u{1b}[1ma{PLAIN} {BOLD}b{PLAIN} \u{1b}[2mc{PLAIN} \u{1b}[32md{PLAIN} \u{1b}[33me{PLAIN}\n\tf"
+        );
         assert_eq!(safe(&painted), painted);
         let (concealed, long) = ("\u{1b}[8mx", "\u{1b}[31;8mx");
         assert_eq!(uncoloured(&format!("{painted}{concealed}")), "a b c d e\n\\tf\\u{1b}[8mx");
@@ -243,11 +244,11 @@ mod tests {
     #[test]
     fn a_value_forges_no_line_of_a_report() {
         let mut text = Text::default();
-        let _ = writeln!(text, "\n{BOLD}{:<8}{BOLD:#}|", "x\ny");
+        let _ = writeln!(text, "\n{BOLD}{:<8}{PLAIN}|", "x\ny");
         let _ = write!(text, "a: {HOSTILE}");
         let _ = writeln!(text);
         let text = text.finish();
-        assert!(text.starts_with(&format!("\n{BOLD}x\\ny     {BOLD:#}|\na: a\\u{{1b}}[2J")), "{text:?}");
+        assert!(text.starts_with(&format!("\n{BOLD}x\\ny     {PLAIN}|\na: a\\u{{1b}}[2J")), "{text:?}");
         assert_eq!(text.lines().count(), 3);
     }
 

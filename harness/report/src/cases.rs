@@ -1,0 +1,113 @@
+//! The scenarios of a report as cases of JUnit.
+
+use crate::junit::{Case, Outcome, Problem, Report, Suite};
+use crate::text::clean;
+use crate::types::{self, ConformanceReport, Evidence, Scenario, Stage};
+
+/// A suite for each stage. A provisional scenario never fails a build: what went wrong is the reason of its skip.
+impl From<&ConformanceReport> for Report {
+    fn from(report: &ConformanceReport) -> Report {
+        let stages = [Stage::Core, Stage::Extended, Stage::Provisional];
+        let suites = stages.map(|stage| Suite {
+            name: format!("{} {} {stage}", report.run.profile.name, report.run.profile.version),
+            properties: vec![
+                ("result", report.result.to_string()),
+                ("ruleSet", report.run.judging.rule_set.clone()),
+                ("seed", report.run.seed.to_string()),
+            ],
+            cases: report.of_stage(stage).map(|it| case(report, it)).collect(),
+        });
+        let suites = suites.into_iter().filter(|suite| !suite.cases.is_empty()).collect();
+        Report { name: "jobcheck conform", suites }
+    }
+}
+
+fn case(report: &ConformanceReport, scenario: &Scenario) -> Case {
+    let requirements = scenario.requirements.iter().map(|id| ("requirement", id.clone()));
+    Case {
+        name: scenario.id.clone(),
+        class: Some(format!("jobcheck.{}", report.run.profile.name)),
+        properties: std::iter::once(("digest", scenario.digest.clone())).chain(requirements).collect(),
+        outcome: outcome(scenario),
+        ..Case::default()
+    }
+}
+
+fn outcome(scenario: &Scenario) -> Outcome {
+    let problem = |kind: &str| Problem {
+        kind: kind.to_owned(),
+        message: headline(scenario),
+        detail: (!scenario.evidence.is_empty()).then(|| details(scenario)),
+    };
+    match scenario.outcome {
+        types::Outcome::Pass => Outcome::Passed,
+        types::Outcome::Skip => Outcome::Skipped(clean(&scenario.reason)),
+        types::Outcome::Disabled => Outcome::Skipped(format!("disabled: {}", clean(&scenario.reason))),
+        other if scenario.stage == Stage::Provisional => {
+            Outcome::Skipped(format!("provisional: {other}: {}", headline(scenario)))
+        }
+        types::Outcome::Fail => {
+            Outcome::Failed(problem(scenario.evidence.first().map_or("", |it| &it.requirement)))
+        }
+        other => Outcome::Errored(problem(&other.to_string())),
+    }
+}
+
+/// What is wrong, in one line.
+fn headline(scenario: &Scenario) -> String {
+    match scenario.evidence.first() {
+        Some(evidence) => clean(&format!("{}: {}", evidence.requirement, evidence.sentence)),
+        None => clean(&scenario.reason),
+    }
+}
+
+fn details(scenario: &Scenario) -> String {
+    let lines = scenario.evidence.iter().map(|it| format!("{} ({})", clean(&it.sentence), place(it)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The requirement and the place of an evidence, such as `MR-20, traces/a.jsonl:3, 17`.
+pub(crate) fn place(evidence: &Evidence) -> String {
+    let lines: Vec<String> = evidence.lines.iter().map(u64::to_string).collect();
+    let place = match (&evidence.trace, &lines[..]) {
+        (None, _) => String::new(),
+        (Some(trace), []) => format!(", {trace}"),
+        (Some(trace), _) => format!(", {trace}:{}", lines.join(", ")),
+    };
+    clean(&format!("{}{place}", evidence.requirement))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::tests::report;
+    use types::Outcome as Of;
+
+    #[test]
+    fn a_report_is_a_suite_for_each_stage() {
+        let mut report = report(&[
+            (Stage::Core, Of::Pass),
+            (Stage::Core, Of::Fail),
+            (Stage::Core, Of::Skip),
+            (Stage::Core, Of::Error),
+            (Stage::Extended, Of::Disabled),
+            (Stage::Provisional, Of::Fail),
+        ]);
+        report.run.profile = types::Profile { name: "mirror".to_owned(), version: "v1alpha1".to_owned() };
+        report.scenarios[1].evidence[0].trace = Some("traces/<a>".to_owned());
+        report.scenarios[1].evidence[0].lines = vec![3, 17];
+        let xml = Report::from(&report).render();
+        for text in [
+            r#"<testsuites name="jobcheck conform" tests="6" skipped="3" failures="1" errors="1">"#,
+            r#"<testsuite name="mirror v1alpha1 core" tests="4" skipped="1" errors="1" failures="1">"#,
+            r#"<failure message="MR-20: expected the end of the copy, found none" type="MR-20">"#,
+            "expected the end of the copy, found none (MR-20, traces/&lt;a&gt;:3, 17)</failure>",
+            r#"<skipped message="as the test wants it"/>"#,
+            r#"<error message="as the test wants it" type="error"/>"#,
+            r#"<skipped message="disabled: as the test wants it"/>"#,
+            r#"<skipped message="provisional: fail: MR-20: expected the end of the copy, found none"/>"#,
+        ] {
+            assert!(xml.contains(text), "{text}\n{xml}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The folder of a report.
+//!
+//! | file | content | written by |
+//! | --- | --- | --- |
+//! | `report.yaml` | the report | [`Folder::write`] |
+//! | `results.json` | the same as JSON | [`Folder::write`] |
+//! | `junit.xml` | the outcomes for CI systems | [`Folder::write`] |
+//! | `index.html` | the report as a page | [`Folder::write`] |
+//! | `e2e.log` | the log of the run | the suite |
+//! | `traces/` | what was recorded | the suite, which then adds each file with [`Folder::seal`] |
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::digest;
+use crate::forms::{FormError, json, yaml};
+use crate::types::{ConformanceReport, TraceFile};
+
+/// The report.
+pub const REPORT: &str = "report.yaml";
+/// The report as JSON.
+pub const RESULTS: &str = "results.json";
+/// The outcomes as JUnit XML.
+pub const JUNIT: &str = "junit.xml";
+/// The page.
+pub const PAGE: &str = "index.html";
+/// The log of the run.
+pub const LOG: &str = "e2e.log";
+/// The folder of the traces.
+pub const TRACES: &str = "traces";
+
+/// The files that follow from a report, by their names. Nothing is written.
+///
+/// # Errors
+///
+/// The report cannot be serialized.
+pub fn files(report: &ConformanceReport) -> Result<[(&'static str, String); 4], FormError> {
+    Ok([
+        (REPORT, yaml(report)?),
+        (RESULTS, json(report)?),
+        (JUNIT, crate::junit::Report::from(report).render()),
+        (PAGE, crate::page::html(report)),
+    ])
+}
+
+/// A folder with a report.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    root: PathBuf,
+}
+
+/// A folder that cannot be written.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// A form.
+    #[error(transparent)]
+    Form(#[from] FormError),
+    /// A file.
+    #[error("cannot write {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+/// A trace of a report that is not what was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The scenario.
+    pub scenario: String,
+    /// The trace.
+    pub file: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl Folder {
+    /// A folder for a new report: it and `traces` are created if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// A folder cannot be created.
+    pub fn create(root: impl Into<PathBuf>) -> Result<Folder, WriteError> {
+        let folder = Folder::at(root);
+        let traces = folder.root.join(TRACES);
+        fs::create_dir_all(&traces).map_err(|source| WriteError::Io { path: traces, source })?;
+        Ok(folder)
+    }
+
+    /// A folder that exists.
+    pub fn at(root: impl Into<PathBuf>) -> Folder {
+        Folder { root: root.into() }
+    }
+
+    /// The path of a file of the folder.
+    #[must_use]
+    pub fn path(&self, file: &str) -> PathBuf {
+        file.split('/').fold(self.root.clone(), |path, part| path.join(part))
+    }
+
+    /// Adds a trace that is complete: its name for the report, and its digest.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn seal(&self, file: &str, cluster: &str) -> io::Result<TraceFile> {
+        let digest = digest::of_file(&self.path(file))?;
+        Ok(TraceFile { file: file.to_owned(), cluster: cluster.to_owned(), digest })
+    }
+
+    /// Writes the files that follow from a report. An interrupted program leaves none of them half written.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    pub fn write(&self, report: &ConformanceReport) -> Result<(), WriteError> {
+        for (name, text) in files(report)? {
+            let path = self.root.join(name);
+            write_whole(&path, &text).map_err(|source| WriteError::Io { path, source })?;
+        }
+        Ok(())
+    }
+
+    /// Compares the traces with their digests. A link is not followed: it may lead out of the folder.
+    #[must_use]
+    pub fn differences(&self, report: &ConformanceReport) -> Vec<Difference> {
+        let traces = report.scenarios.iter().flat_map(|it| it.traces.iter().map(move |trace| (it, trace)));
+        let differing = traces.filter_map(|(scenario, trace)| {
+            let problem = self.problem(trace)?;
+            Some(Difference { scenario: scenario.id.clone(), file: trace.file.clone(), problem })
+        });
+        differing.collect()
+    }
+
+    fn problem(&self, trace: &TraceFile) -> Option<String> {
+        if let Some(why) = self.no_file(&trace.file) {
+            return Some(why);
+        }
+        match digest::of_file(&self.path(&trace.file)) {
+            Ok(found) if found == trace.digest => None,
+            Ok(found) => Some(format!("the report has the digest {}, the file has {found}", trace.digest)),
+            Err(why) => Some(format!("it cannot be read: {why}")),
+        }
+    }
+
+    /// Why a name of a report is no plain file below the folder.
+    fn no_file(&self, file: &str) -> Option<String> {
+        let mut path = self.root.clone();
+        let parts: Vec<&str> = file.split('/').collect();
+        for (at, part) in parts.iter().enumerate() {
+            path.push(part);
+            let is_last = at + 1 == parts.len();
+            match fs::symlink_metadata(&path) {
+                Err(why) if why.kind() == ErrorKind::NotFound => return Some("it is missing".to_owned()),
+                Err(why) => return Some(format!("it cannot be read: {why}")),
+                Ok(data) if data.is_symlink() => return Some("it is a link".to_owned()),
+                Ok(data) if is_last && !data.is_file() => return Some("it is no file".to_owned()),
+                Ok(_) => {}
+            }
+        }
+        None
+    }
+}
+
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let part = path.with_extension("part");
+    fs::write(&part, text)?;
+    fs::rename(&part, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::tests::report;
+    use crate::types::{Outcome, Stage};
+
+    fn folder() -> (tempfile::TempDir, Folder, ConformanceReport) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::create(root.path()).unwrap();
+        fs::write(folder.path("traces/a.jsonl"), "one\n").unwrap();
+        let mut report = report(&[(Stage::Core, Outcome::Pass)]);
+        report.scenarios[0].traces = vec![folder.seal("traces/a.jsonl", "manager").unwrap()];
+        (root, folder, report)
+    }
+
+    #[test]
+    fn a_written_folder_is_read_again_and_has_no_differences() {
+        let (root, folder, report) = folder();
+        folder.write(&report).unwrap();
+        let mut names: Vec<String> = fs::read_dir(root.path())
+            .unwrap()
+            .map(|it| it.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort_unstable();
+        assert_eq!(names, [PAGE, JUNIT, REPORT, RESULTS, TRACES]);
+        assert_eq!(crate::read(root.path()).unwrap(), report);
+        assert_eq!(crate::read(&root.path().join(RESULTS)).unwrap(), report);
+        assert_eq!(folder.differences(&report), []);
+    }
+
+    #[test]
+    fn a_changed_or_missing_trace_is_named() {
+        let (_root, folder, report) = folder();
+        fs::write(folder.path("traces/a.jsonl"), "two\n").unwrap();
+        let [changed] = &folder.differences(&report)[..] else { panic!("one difference") };
+        assert_eq!((&*changed.scenario, &*changed.file), ("mirror/s0", "traces/a.jsonl"));
+        assert!(changed.problem.starts_with("the report has the digest sha256:2c8b08da"), "{changed:?}");
+        fs::remove_file(folder.path("traces/a.jsonl")).unwrap();
+        assert_eq!(folder.differences(&report)[0].problem, "it is missing");
+        fs::create_dir(folder.path("traces/a.jsonl")).unwrap();
+        assert_eq!(folder.differences(&report)[0].problem, "it is no file");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let (root, folder, mut report) = folder();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.path().join("traces/link")).unwrap();
+        report.scenarios[0].traces[0].file = "traces/link".to_owned();
+        assert_eq!(folder.differences(&report)[0].problem, "it is a link");
+        std::os::unix::fs::symlink(root.path().join(TRACES), root.path().join("more")).unwrap();
+        report.scenarios[0].traces[0].file = "more/a.jsonl".to_owned();
+        assert_eq!(folder.differences(&report)[0].problem, "it is a link");
+    }
+}

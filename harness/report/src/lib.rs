@@ -1,0 +1,33 @@
+//! The report of a conformance run: its data, its result, and the folder in which it is handed on.
+//!
+//! The report has the shape of the Gateway API's `ConformanceReport`, and adds what a reader needs to judge the evidence
+//! again: the list of scenarios with their digests, the options of the judge, and the digests of the traces. Reports that
+//! others have written are read with [`read`]: every part that follows from another is computed again.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`types`] | the report |
+//! | [`result`](mod@result) | what follows from the outcomes: results, statistics, the exit code |
+//! | [`read`](mod@read) | reads reports, and rejects those that contradict themselves |
+//! | [`folder`] | the folder of a report: its files, and the digests of its traces |
+//! | [`digest`] | SHA-256 of texts and files |
+//! | `cases` | the scenarios as cases of JUnit |
+//! | [`page`], [`junit`], [`forms`] | the report as HTML, as JUnit XML, as JSON and YAML |
+//! | [`text`] | the escapes of all text that reaches a terminal |
+//!
+//! `docs/reference/report-format.md` describes the format for its readers.
+
+mod cases;
+pub mod digest;
+pub mod folder;
+pub mod forms;
+pub mod junit;
+pub mod page;
+pub mod read;
+pub mod result;
+pub mod text;
+pub mod types;
+
+pub use folder::Folder;
+pub use read::read;
+pub use types::{ConformanceReport, Run, Scenario};

@@ -1,0 +1,233 @@
+//! What follows from the outcomes of the scenarios.
+//!
+//! | rule | result |
+//! | --- | --- |
+//! | a scenario of core or extended failed | failure, whatever the others are |
+//! | no core scenario was run to an end, or one of core or extended has no outcome | inconclusive |
+//! | a core scenario was skipped or disabled, or a shard is missing | partial |
+//! | otherwise | success |
+//!
+//! The first rule that applies decides. Skipped and disabled scenarios of extended count for nothing, and no provisional
+//! scenario counts.
+
+use jobcheck_judge::report::Exit;
+
+use crate::types::{
+    API_VERSION, ConformanceReport, KIND, Outcome, Run, Scenario, Section, Stage, Statistics, Verdict,
+};
+
+impl ConformanceReport {
+    /// A report with what follows from the outcomes.
+    #[must_use]
+    pub fn new(run: Run, scenarios: Vec<Scenario>) -> ConformanceReport {
+        let section = |stage| section(stage, &scenarios);
+        ConformanceReport {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            result: result(&run, &scenarios),
+            core: section(Stage::Core),
+            extended: section(Stage::Extended),
+            provisional: section(Stage::Provisional),
+            run,
+            scenarios,
+        }
+    }
+
+    /// The exit code: 0 for success, 1 for failure, 3 for the others.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self.result {
+            Verdict::Success => Exit::Conforms,
+            Verdict::Failure => Exit::Violates,
+            Verdict::Partial | Verdict::Inconclusive => Exit::Inconclusive,
+        }
+    }
+
+    /// The scenarios of a stage, in their order.
+    pub fn of_stage(&self, stage: Stage) -> impl Iterator<Item = &Scenario> {
+        self.scenarios.iter().filter(move |scenario| scenario.stage == stage)
+    }
+}
+
+fn result(run: &Run, scenarios: &[Scenario]) -> Verdict {
+    let is_complete = run.shards.as_ref().is_none_or(|shards| shards.are_complete());
+    let core = stage_result(Stage::Core, scenarios).unwrap_or(Verdict::Inconclusive);
+    let extended = stage_result(Stage::Extended, scenarios).unwrap_or(Verdict::Success);
+    match (core, extended) {
+        (Verdict::Failure, _) | (_, Verdict::Failure) => Verdict::Failure,
+        (Verdict::Inconclusive, _) | (_, Verdict::Inconclusive) => Verdict::Inconclusive,
+        (Verdict::Success, _) if is_complete => Verdict::Success,
+        (Verdict::Success | Verdict::Partial, _) => Verdict::Partial,
+    }
+}
+
+/// The result of a stage. `None` if it has no scenario, or if nothing of it counts.
+fn stage_result(stage: Stage, scenarios: &[Scenario]) -> Option<Verdict> {
+    let outcomes: Vec<Outcome> =
+        scenarios.iter().filter(|it| it.stage == stage).map(|it| it.outcome).collect();
+    let has = |wanted: &[Outcome]| outcomes.iter().any(|outcome| wanted.contains(outcome));
+    let is_open = has(&[Outcome::Error, Outcome::Inconclusive]);
+    let was_run = outcomes.iter().any(|outcome| outcome.was_run());
+    match stage {
+        Stage::Provisional => None,
+        _ if outcomes.is_empty() => None,
+        _ if has(&[Outcome::Fail]) => Some(Verdict::Failure),
+        _ if is_open => Some(Verdict::Inconclusive),
+        Stage::Core if !was_run => Some(Verdict::Inconclusive),
+        Stage::Extended if !was_run => None,
+        _ if has(&[Outcome::Skip, Outcome::Disabled]) => Some(Verdict::Partial),
+        _ => Some(Verdict::Success),
+    }
+}
+
+fn section(stage: Stage, scenarios: &[Scenario]) -> Section {
+    let of_stage: Vec<&Scenario> = scenarios.iter().filter(|it| it.stage == stage).collect();
+    let ids = |wanted: &[Outcome]| {
+        let wanted = of_stage.iter().filter(|it| wanted.contains(&it.outcome));
+        wanted.map(|it| it.id.clone()).collect()
+    };
+    Section {
+        result: stage_result(stage, scenarios),
+        statistics: statistics(of_stage.iter().map(|it| it.outcome)),
+        failed_tests: ids(&[Outcome::Fail]),
+        skipped_tests: ids(&[Outcome::Skip, Outcome::Disabled]),
+        undecided_tests: ids(&[Outcome::Error, Outcome::Inconclusive]),
+    }
+}
+
+fn statistics(outcomes: impl Iterator<Item = Outcome>) -> Statistics {
+    let mut all = Statistics::default();
+    for outcome in outcomes {
+        *all.of_mut(outcome) += 1;
+    }
+    all
+}
+
+impl Statistics {
+    /// The number of scenarios with an outcome.
+    #[must_use]
+    pub fn of(mut self, outcome: Outcome) -> usize {
+        *self.of_mut(outcome)
+    }
+
+    fn of_mut(&mut self, outcome: Outcome) -> &mut usize {
+        match outcome {
+            Outcome::Pass => &mut self.pass,
+            Outcome::Fail => &mut self.fail,
+            Outcome::Skip => &mut self.skip,
+            Outcome::Disabled => &mut self.disabled,
+            Outcome::Error => &mut self.error,
+            Outcome::Inconclusive => &mut self.inconclusive,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::types::{Evidence, FoundBy, Shards};
+
+    use Outcome::{Disabled, Error, Fail, Inconclusive, Pass, Skip};
+    use Stage::{Core, Extended, Provisional};
+
+    /// A scenario with an outcome, and what a reader demands of it.
+    pub(crate) fn scenario(id: &str, stage: Stage, outcome: Outcome) -> Scenario {
+        let mut scenario = Scenario::not_run(id, stage, id, "as the test wants it");
+        scenario.outcome = outcome;
+        scenario.requirements = vec!["MR-20".to_owned()];
+        if outcome == Pass {
+            scenario.reason.clear();
+        }
+        if outcome == Fail {
+            scenario.evidence = vec![Evidence {
+                requirement: "MR-20".to_owned(),
+                found_by: FoundBy::Judge,
+                trace: None,
+                lines: Vec::new(),
+                sentence: "expected the end of the copy, found none".to_owned(),
+            }];
+        }
+        scenario
+    }
+
+    pub(crate) fn report(outcomes: &[(Stage, Outcome)]) -> ConformanceReport {
+        let scenarios = outcomes.iter().enumerate();
+        let scenarios =
+            scenarios.map(|(at, (stage, outcome))| scenario(&format!("mirror/s{at}"), *stage, *outcome));
+        ConformanceReport::new(Run::default(), scenarios.collect())
+    }
+
+    fn result(outcomes: &[(Stage, Outcome)]) -> (Verdict, u8) {
+        let report = report(outcomes);
+        (report.result, report.exit().code())
+    }
+
+    #[test]
+    fn the_result_follows_from_core_and_what_was_run_of_extended() {
+        let success = (Verdict::Success, 0);
+        assert_eq!(result(&[(Core, Pass)]), success);
+        assert_eq!(result(&[(Core, Pass), (Extended, Pass)]), success);
+        for outcome in [Skip, Disabled] {
+            assert_eq!(result(&[(Core, Pass), (Extended, outcome)]), success, "{outcome}");
+            assert_eq!(result(&[(Core, Pass), (Core, outcome)]), (Verdict::Partial, 3), "{outcome}");
+        }
+        for outcome in [Error, Inconclusive] {
+            assert_eq!(result(&[(Core, Pass), (Core, outcome)]), (Verdict::Inconclusive, 3), "{outcome}");
+            assert_eq!(result(&[(Core, Pass), (Extended, outcome)]), (Verdict::Inconclusive, 3), "{outcome}");
+        }
+    }
+
+    #[test]
+    fn a_failure_decides_whatever_the_others_are() {
+        for stage in [Core, Extended] {
+            for other in Outcome::ALL {
+                assert_eq!(result(&[(Core, other), (stage, Fail)]), (Verdict::Failure, 1), "{other}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_run_is_no_success() {
+        for outcomes in [
+            &[][..],
+            &[(Core, Skip)],
+            &[(Core, Disabled), (Core, Skip)],
+            &[(Core, Skip), (Extended, Pass)],
+            &[(Extended, Pass)],
+            &[(Provisional, Pass)],
+            &[(Core, Error)],
+        ] {
+            assert_eq!(result(outcomes), (Verdict::Inconclusive, 3), "{outcomes:?}");
+        }
+    }
+
+    #[test]
+    fn a_provisional_scenario_counts_for_nothing() {
+        for outcome in Outcome::ALL {
+            let report = report(&[(Core, Pass), (Provisional, outcome)]);
+            assert_eq!((report.result, report.provisional.result), (Verdict::Success, None), "{outcome}");
+            assert_eq!(report.provisional.statistics.of(outcome), 1);
+        }
+    }
+
+    #[test]
+    fn a_missing_shard_makes_a_success_partial() {
+        let scenarios = || vec![scenario("a", Core, Pass)];
+        let run =
+            |shards: &[u32]| Run { shards: Some(Shards { of: 2, run: shards.to_vec() }), ..Run::default() };
+        assert_eq!(ConformanceReport::new(run(&[0, 1]), scenarios()).result, Verdict::Success);
+        assert_eq!(ConformanceReport::new(run(&[1]), scenarios()).result, Verdict::Partial);
+        let failed = vec![scenario("a", Core, Fail)];
+        assert_eq!(ConformanceReport::new(run(&[1]), failed).result, Verdict::Failure);
+    }
+
+    #[test]
+    fn a_section_counts_and_names_its_scenarios() {
+        let all: Vec<(Stage, Outcome)> = Outcome::ALL.map(|outcome| (Core, outcome)).to_vec();
+        let core = report(&all).core;
+        assert!(Outcome::ALL.iter().all(|outcome| core.statistics.of(*outcome) == 1));
+        assert_eq!(core.failed_tests, ["mirror/s1"]);
+        assert_eq!(core.skipped_tests, ["mirror/s2", "mirror/s3"]);
+        assert_eq!(core.undecided_tests, ["mirror/s4", "mirror/s5"]);
+    }
+}
