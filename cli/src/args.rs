@@ -22,6 +22,7 @@ use crate::mutants::MutantsArgs;
 use crate::record::RecordArgs;
 use crate::redact::RedactArgs;
 use crate::replay::ReplayArgs;
+use crate::report::ReportArgs;
 use crate::rule::RuleArgs;
 use crate::run::RunArgs;
 use crate::status::StatusArgs;
@@ -59,6 +60,8 @@ pub enum Command {
     WatchAudit(Box<WatchAuditArgs>),
     /// Take what may be secret out of recorded traces.
     Redact(RedactArgs),
+    /// Show, verify, compare and merge reports of conformance runs.
+    Report(ReportArgs),
     /// Explore every behaviour of small scopes, and check the properties.
     Check(CheckArgs),
     /// Step through a scope in the browser.

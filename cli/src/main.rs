@@ -22,6 +22,7 @@
 //! | `controller` | `controller`: `jobcheck_controller` |
 //! | `cluster` | `cluster`: `jobcheck_cluster` |
 //! | [`redact`] | `redact`: `jobcheck_traces` |
+//! | [`report`] | `report`: `jobcheck_report` |
 //! | [`completions`], [`kubectl`], [`man`] | `completions`, completion for kubectl, `man` |
 //!
 //! | shared module | content |
@@ -84,6 +85,7 @@ mod real_cluster;
 mod record;
 mod redact;
 mod replay;
+mod report;
 mod rule;
 mod run;
 #[cfg(feature = "cluster")]
@@ -145,6 +147,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         #[cfg(feature = "cluster")]
         Command::WatchAudit(args) => watch_audit::run(&args, &cli.global),
         Command::Redact(args) => redact::run(&args),
+        Command::Report(args) => report::run(&args, &cli.global),
         Command::Rule(args) => rule::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Run(args) => run::run(&args, &cli.global),

@@ -23,6 +23,7 @@ mod ports;
 mod readme;
 mod record;
 mod redact;
+mod report;
 mod reports;
 mod rule;
 mod run;

@@ -38,6 +38,10 @@ pub const COMMANDS: &[&str] = &[
     "cluster down",
     "cluster env",
     "cluster status",
+    "report show",
+    "report verify",
+    "report diff",
+    "report merge",
     "completions",
     "man",
 ];

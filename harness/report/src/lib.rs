@@ -12,21 +12,29 @@
 //! | [`folder`] | the folder of a report: its files, and the digests of its traces |
 //! | [`digest`] | SHA-256 of texts and files |
 //! | `cases` | the scenarios as cases of JUnit |
+//! | [`judge`], [`verify`](mod@verify) | judges the traces of a scenario, and holds the outcomes against them |
+//! | [`diff`](mod@diff), [`merge`](mod@merge) | what changed between two reports; one report of several shards |
+//! | [`github`] | a step summary, and annotations |
 //! | [`page`], [`junit`], [`forms`] | the report as HTML, as JUnit XML, as JSON and YAML |
 //! | [`text`] | the escapes of all text that reaches a terminal |
 //!
 //! `docs/reference/report-format.md` describes the format for its readers.
 
 mod cases;
+pub mod diff;
 pub mod digest;
 pub mod folder;
 pub mod forms;
+pub mod github;
+pub mod judge;
 pub mod junit;
+pub mod merge;
 pub mod page;
 pub mod read;
 pub mod result;
 pub mod text;
 pub mod types;
+pub mod verify;
 
 pub use folder::Folder;
 pub use read::read;

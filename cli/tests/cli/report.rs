@@ -1,0 +1,228 @@
+//! `jobcheck report`: reports of conformance runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jobcheck_report::types::{
+    Cluster, ConformanceReport, Implementation, JudgingOptions, Outcome, Profile, Run, Scenario, Shards,
+    Stage,
+};
+use jobcheck_report::{Folder, forms, judge};
+use serde_json::Value;
+
+use crate::schema;
+use crate::support::{self, recording};
+
+const CONFORMS: &str = "completions-zero.audit";
+
+/// A trace that violates, from the corpus of defects.
+fn violating() -> PathBuf {
+    recording(CONFORMS).parent().unwrap().join("../known/s05-readopted.audit.jsonl")
+}
+
+/// A report in the folder with a scenario for each trace, as a suite writes it. Scenarios of other shards are skipped.
+fn written(root: &Path, traces: &[(&str, &Path)], shard: Option<(u32, u32)>) -> ConformanceReport {
+    let folder = Folder::create(root).unwrap();
+    let judging = JudgingOptions { rule_set: "1.36".to_owned(), ..JudgingOptions::default() };
+    let scenarios = traces.iter().zip(0..).map(|((id, trace), at)| {
+        let mut scenario = Scenario::not_run(*id, Stage::Core, id, "in another shard");
+        scenario.requirements = vec!["FT-02".to_owned()];
+        scenario.shard = shard.map(|(_, of)| at % of);
+        if shard.is_some_and(|(own, of)| at % of != own) {
+            return scenario;
+        }
+        let file = format!("traces/{}.jsonl", id.replace('/', "-"));
+        fs::copy(trace, folder.path(&file)).unwrap();
+        scenario.traces = vec![folder.seal(&file, "manager").unwrap()];
+        let judged = judge::judged(&folder, &scenario.traces, &judging).unwrap();
+        (scenario.outcome, scenario.reason, scenario.evidence) =
+            (judged.outcome, judged.reason, judged.evidence);
+        scenario
+    });
+    let scenarios = scenarios.collect();
+    let run = Run {
+        implementation: Implementation {
+            project: "runner".to_owned(),
+            version: "v1".to_owned(),
+            ..Implementation::default()
+        },
+        profile: Profile { name: "executor".to_owned(), version: "v1alpha1".to_owned() },
+        clusters: vec![Cluster { name: "manager".to_owned(), kubernetes: "v1.36.3".to_owned() }],
+        judging: judging.clone(),
+        shards: shard.map(|(own, of)| Shards { of, run: vec![own] }),
+        ..Run::default()
+    };
+    let report = ConformanceReport::new(run, scenarios);
+    folder.write(&report).unwrap();
+    fs::write(folder.path("e2e.log"), format!("log of {}\n", root.file_name().unwrap().display())).unwrap();
+    report
+}
+
+fn report(words: &[&str], files: &[&Path]) -> support::Run {
+    let words = words.iter().map(std::ffi::OsString::from);
+    let files = files.iter().map(std::ffi::OsString::from);
+    support::jobcheck(["report".into()].into_iter().chain(words).chain(files))
+}
+
+fn good_and_bad(root: &Path) -> ConformanceReport {
+    written(root, &[("executor/good", &recording(CONFORMS)), ("executor/bad", &violating())], None)
+}
+
+#[test]
+fn show_prints_what_did_not_pass_in_every_form() {
+    let root = tempfile::tempdir().unwrap();
+    let written = good_and_bad(root.path());
+    let text = report(&["show"], &[root.path()]);
+    assert_eq!(text.code, 1, "{text:?}");
+    assert!(text.out.starts_with("failure      runner v1\n"), "{}", text.out);
+    assert!(text.out.contains("core         failure, 1 pass, 1 fail"), "{}", text.out);
+    assert!(
+        text.out.contains("fail         executor/bad") && !text.out.contains("executor/good"),
+        "{}",
+        text.out
+    );
+    assert!(text.out.contains("traces/executor-bad.jsonl:"), "{}", text.out);
+    assert!(report(&["show", "-v"], &[root.path()]).out.contains("pass         executor/good"));
+
+    let json = report(&["show", "-o", "json"], &[root.path()]).json();
+    schema::check(&json);
+    assert_eq!(json, serde_json::to_value(&written).unwrap());
+    let yaml: Value =
+        serde_saphyr::from_str(&report(&["show", "-o", "yaml"], &[&root.path().join("results.json")]).out)
+            .unwrap();
+    assert_eq!(yaml, json);
+    assert!(report(&["show", "-o", "junit"], &[root.path()]).out.contains("failures=\"1\""));
+    let github = report(&["show", "-o", "markdown", "--github"], &[root.path()]);
+    assert!(github.out.starts_with("## failure: runner v1\n"), "{}", github.out);
+    assert!(github.err.contains("::error title=executor/bad fail::"), "{}", github.err);
+}
+
+#[test]
+fn a_report_of_an_old_kubernetes_is_stale() {
+    let root = tempfile::tempdir().unwrap();
+    let mut report = good_and_bad(root.path());
+    for (version, is_stale) in [("v1.37.0", false), ("v1.36.3", false), ("v1.35.9", true), ("unknown", false)]
+    {
+        report.run.clusters[0].kubernetes = version.to_owned();
+        fs::write(root.path().join("report.yaml"), forms::yaml(&report).unwrap()).unwrap();
+        let run = self::report(&["show"], &[root.path()]);
+        assert_eq!(run.err.contains("the report is stale: manager ran Kubernetes"), is_stale, "{}", run.err);
+    }
+}
+
+#[test]
+fn verify_confirms_what_was_recorded_and_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    let mut written = good_and_bad(root.path());
+    let run = report(&["verify"], &[root.path()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(
+        run.out,
+        "2 scenarios: 2 confirmed, 0 not confirmed, 0 undecided, 0 not run\nThe report was written by jobcheck , and judged again by 0.1.0.\n"
+    );
+    let json = report(&["verify", "-o", "json"], &[root.path()]).json();
+    schema::check(&json);
+    assert_eq!(json["scenarios"][1]["state"], "confirmed");
+
+    written.scenarios[1].outcome = Outcome::Pass;
+    written.scenarios[1].evidence.clear();
+    let forged = ConformanceReport::new(written.run, written.scenarios);
+    Folder::at(root.path()).write(&forged).unwrap();
+    let run = report(&["verify"], &[root.path()]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.starts_with("not confirmed  executor/bad  pass\n  the judge finds "), "{}", run.out);
+}
+
+#[test]
+fn a_trace_that_was_changed_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    good_and_bad(root.path());
+    let trace = root.path().join("traces/executor-good.jsonl");
+    fs::write(&trace, fs::read_to_string(&trace).unwrap() + "\n").unwrap();
+    let run = report(&["show"], &[root.path()]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(
+        run.err.contains("executor/good: traces/executor-good.jsonl: the report has the digest sha256:"),
+        "{run:?}"
+    );
+    let run = report(&["verify"], &[root.path()]);
+    assert!(run.code == 1 && run.out.contains("not confirmed  executor/good"), "{run:?}");
+}
+
+#[test]
+fn what_is_no_report_exits_with_2_and_says_why() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("report.yaml");
+    for (text, why) in [
+        (
+            "apiVersion: jobcheck.dev/v1\nkind: RunReport\n",
+            "expected the kind JobConformanceReport, found RunReport",
+        ),
+        (
+            "apiVersion: jobcheck.dev/v9\nkind: JobConformanceReport\n",
+            "found jobcheck.dev/v9; a newer jobcheck may read it",
+        ),
+        ("a: [", "the report is not readable"),
+    ] {
+        fs::write(&file, text).unwrap();
+        for command in ["show", "verify"] {
+            let run = report(&[command], &[root.path()]);
+            assert!(run.code == 2 && run.err.contains(why), "{command}: {run:?}");
+        }
+    }
+    fs::remove_file(&file).unwrap();
+    let run = report(&["show"], &[root.path()]);
+    assert!(run.code == 2 && run.err.contains("report.yaml: No such file"), "{run:?}");
+    let run = report(&["verify"], &[&file]);
+    assert!(run.code == 2 && run.err.contains("is no folder"), "{run:?}");
+}
+
+#[test]
+fn diff_exits_with_1_if_something_got_worse() {
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let good = recording(CONFORMS);
+    written(old.path(), &[("executor/a", &good)], None);
+    written(new.path(), &[("executor/a", &violating())], None);
+    let run = report(&["diff"], &[old.path(), new.path()]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.contains("result            success → failure\n"), "{}", run.out);
+    assert!(run.out.contains("  worse    executor/a  pass → fail\n"), "{}", run.out);
+    let json = report(&["diff", "-o", "json"], &[old.path(), new.path()]).json();
+    schema::check(&json);
+    assert!(json["requirements"].as_array().unwrap().iter().any(|it| it["direction"] == "worse"), "{json}");
+    let run = report(&["diff"], &[new.path(), old.path()]);
+    assert!(run.code == 0 && run.out.contains("  better   executor/a  fail → pass\n"), "{run:?}");
+    let run = report(&["diff"], &[old.path(), old.path()]);
+    assert_eq!((run.code, &*run.out), (0, "no scenario and no requirement changed\n"));
+}
+
+#[test]
+fn the_shards_of_a_run_become_one_report_with_their_traces() {
+    let root = tempfile::tempdir().unwrap();
+    let good = recording(CONFORMS);
+    let traces = [("executor/a", &*good), ("executor/b", &*good), ("executor/c", &*good)];
+    let folders: Vec<PathBuf> = (0..2).map(|own| root.path().join(format!("shard-{own}"))).collect();
+    for (own, folder) in (0..2).zip(&folders) {
+        assert_eq!(written(folder, &traces, Some((own, 2))).exit().code(), 3);
+    }
+    let (all, half) = (root.path().join("all"), root.path().join("half"));
+    let into = |into: &Path, from: &[&Path]| report(&["merge", "--into", &into.to_string_lossy()], from);
+    let run = into(&half, &[&folders[1]]);
+    assert!(run.code == 3 && run.out.contains("shards       1 of 2 are missing"), "{run:?}");
+    let run = into(&all, &[&folders[0], &half]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("core         success, 3 pass"), "{}", run.out);
+    assert_eq!(report(&["verify"], &[&all]).code, 0);
+    let log = fs::read_to_string(all.join("e2e.log")).unwrap();
+    assert!(log.contains("log of shard-0\n") && log.contains("log of shard-1\n"), "{log}");
+
+    let run = into(&all, &[&folders[0], &folders[1]]);
+    assert!(run.code == 2 && run.err.contains("is not empty"), "{run:?}");
+    let other = root.path().join("other");
+    let mut foreign = written(&other, &traces, Some((1, 2)));
+    foreign.run.seed = 7;
+    Folder::at(&other).write(&foreign).unwrap();
+    let run = into(&root.path().join("none"), &[&folders[0], &other]);
+    assert!(run.code == 2 && run.err.contains("the seed is 0 and 7"), "{run:?}");
+    assert!(!root.path().join("none").exists());
+}
