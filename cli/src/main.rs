@@ -32,6 +32,7 @@
 //! | [`junit`], [`text`] | of `jobcheck_report`: JUnit XML, and the escapes of all text that reaches a terminal |
 //! | [`progress`], [`memory`], [`interrupt`] | progress, memory, Ctrl-C |
 //! | [`library`] | scenarios and traces that are part of the binary |
+//! | [`shard`] | parts of `check` and `fuzz` for several machines |
 //! | [`save`] | counterexamples as traces and scenarios |
 //! | `real_cluster`, `runtime` | clusters for `run` and `fuzz`; threads for asynchronous commands |
 //! | [`internal_error`] | panics |
@@ -91,6 +92,7 @@ mod run;
 #[cfg(feature = "cluster")]
 mod runtime;
 mod save;
+mod shard;
 mod status;
 mod styles;
 mod verify;

@@ -11,6 +11,7 @@ use super::subject::Subject;
 use crate::format::Format;
 use crate::global::defaults;
 use crate::parse::{defect, guarded, processors, size, threads};
+use crate::shard::{Shard, shard};
 use jobcheck_traces::parse_duration;
 
 /// Arguments of `jobcheck check`.
@@ -29,6 +30,12 @@ pub struct CheckArgs {
     /// List the properties with their requirement and kind, and end.
     #[arg(long, conflicts_with = "list")]
     pub list_properties: bool,
+    /// Explore one part of the scopes only: I/N, counted from 0, such as 0/4.
+    ///
+    /// N alone takes the index from JOB_COMPLETION_INDEX, as the pods of an Indexed Job have it. No part has a scope of
+    /// another, and all together are the whole. What only the whole shows is not checked: that each property is tested.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
     /// Stop after this time, such as 90s or 10m. Scopes that are left then have no result.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,

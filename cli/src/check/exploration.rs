@@ -107,7 +107,9 @@ impl Report {
     pub fn exit(&self) -> Exit {
         match () {
             () if self.is_broken() || !self.never_taken().is_empty() => Exit::Violates,
-            () if self.is_unfinished() || !self.untested().is_empty() => Exit::Inconclusive,
+            () if self.runs.is_empty() || self.is_unfinished() || !self.untested().is_empty() => {
+                Exit::Inconclusive
+            }
             () => Exit::Conforms,
         }
     }
@@ -154,7 +156,8 @@ pub fn explore_all(
             Err(scope) => not_run.push(scope),
         }
     }
-    let is_complete = args.scopes.is_empty() && args.mutant.is_none() && args.size != Size::Large;
+    let is_complete =
+        args.scopes.is_empty() && args.shard.is_none() && args.mutant.is_none() && args.size != Size::Large;
     Report {
         runs,
         not_run,

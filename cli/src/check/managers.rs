@@ -57,7 +57,9 @@ impl Report {
         let is_cut = |run: &Run| matches!(run.exploration.outcome, Outcome::NotFinished(_));
         match () {
             () if self.found().next().is_some() => Exit::Violates,
-            () if !self.not_run.is_empty() || self.runs.iter().any(is_cut) => Exit::Inconclusive,
+            () if self.runs.is_empty() || !self.not_run.is_empty() || self.runs.iter().any(is_cut) => {
+                Exit::Inconclusive
+            }
             () => Exit::Conforms,
         }
     }
@@ -110,7 +112,11 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
         _ if args.scopes.is_empty() => all(),
         _ => args.scopes.iter().map(of_name).collect::<Result<Vec<_>, _>>()?.concat(),
     };
-    Ok(scopes.into_iter().map(|scope| scope.of(manager)).collect())
+    let scopes = scopes.into_iter().map(|scope| scope.of(manager)).collect();
+    Ok(match args.shard {
+        Some(shard) => shard.part("scopes", scopes),
+        None => scopes,
+    })
 }
 
 /// Explores the chosen scopes, and prints the report. Returns the exit code.

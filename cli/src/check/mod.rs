@@ -101,7 +101,10 @@ fn list(scopes: &[Scope], args: &CheckArgs) -> Exit {
         return Exit::Unreadable;
     }
     let by_name = text::list_by_name_only(&scopes::by_name_only(args));
-    let is_whole = args.scopes.is_empty() && args.subject == Subject::All && args.mutant.is_none();
+    let is_whole = args.scopes.is_empty()
+        && args.subject == Subject::All
+        && args.mutant.is_none()
+        && args.shard.is_none();
     let managers = if is_whole { managers::list_for_others() } else { String::new() };
     output::print_text(&(text::list(scopes) + &by_name + &managers), Exit::Conforms)
 }

@@ -31,6 +31,9 @@ pub fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
     if args.dot.is_some() && scopes.len() != 1 {
         return Err("--dot needs exactly one scope".to_owned());
     }
+    if let Some(shard) = args.shard {
+        scopes = shard.part("scopes", scopes);
+    }
     for scope in &mut scopes {
         scope.without.extend(&args.without);
         if args.symmetry == Symmetry::On && !symmetry_is_sound(scope) {
@@ -79,7 +82,7 @@ pub fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
 
 /// The scopes that belong to no size, because their behaviours violate the specification. `--list` shows them last.
 pub fn by_name_only(args: &CheckArgs) -> Vec<Scope> {
-    if !args.scopes.is_empty() || args.mutant.is_some() {
+    if !args.scopes.is_empty() || args.mutant.is_some() || args.shard.is_some() {
         return Vec::new();
     }
     let scopes = reference::two_leaders().into_iter();

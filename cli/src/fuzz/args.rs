@@ -15,6 +15,7 @@ use crate::parse::{defect, processors, size, threads};
 #[cfg(feature = "cluster")]
 use crate::real_cluster::{HEADING, LimitArgs};
 use crate::run::Target;
+use crate::shard::{Shard, shard};
 
 /// The time of a search without `--budget` and `--runs`.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
@@ -51,6 +52,12 @@ pub struct FuzzArgs {
     /// Seed of the first run; by default a new one. It is printed. Each run has the next seed.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Run one part of the search only: I/N, counted from 0, such as 0/4. Each part runs every N-th seed.
+    ///
+    /// N alone takes the index from JOB_COMPLETION_INDEX, as the pods of an Indexed Job have it. --runs is the number of
+    /// runs of all parts together. With --generated, each part has other scopes.
+    #[arg(long, value_name = "I/N", value_parser = shard, requires = "seed")]
+    pub shard: Option<Shard>,
     /// On sim: number of threads; by default one for each processor. The results do not depend on it.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
@@ -169,6 +176,11 @@ impl FuzzArgs {
     #[cfg(not(feature = "cluster"))]
     pub fn objection(&self) -> Option<String> {
         None
+    }
+
+    /// The number of a run in the whole search.
+    pub fn position(&self, number: u64) -> u64 {
+        self.shard.map_or(number, |shard| shard.position(number))
     }
 
     /// The steps and faults of which scenarios are made.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::options::COMMANDS;
 use crate::schema;
-use crate::support::{Folder, Run, jobcheck};
+use crate::support::{Folder, Run, binary, finish, jobcheck};
 
 fn check(arguments: &[&str]) -> Run {
     jobcheck(["check"].iter().chain(arguments).copied())
@@ -335,4 +335,41 @@ fn another_checker_finds_the_same_states() {
     assert!(run.code == 3 && run.out.contains("cut"), "{run:?}");
     assert_eq!(jobcheck(["check", "backoff-limit", "--engine", "stateright", "-ojson"]).code, 2);
     assert_eq!(jobcheck(["check", "managers/plain", "--engine", "stateright"]).code, 2);
+}
+
+/// The scopes of the parts are those of the whole, and no part has a scope of another.
+#[test]
+fn all_shards_together_are_the_whole() {
+    for subject in ["all", "mirror"] {
+        let listed = |shard: &[&str]| {
+            let run = check(&[&["--list", "--subject", subject], shard].concat());
+            assert_eq!(run.code, 0, "{run:?}");
+            let (scopes, _) = run.out.split_once("\n\n").unwrap_or((&*run.out, ""));
+            scopes.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let whole = listed(&["--shard", "0/1"]);
+        let mut parts: Vec<String> =
+            ["0/3", "1/3", "2/3"].iter().flat_map(|shard| listed(&["--shard", shard])).collect();
+        assert!(whole.len() > 3, "{whole:?}");
+        let mut sorted = whole.clone();
+        sorted.sort_unstable();
+        parts.sort_unstable();
+        assert_eq!(parts, sorted, "{subject}");
+    }
+}
+
+#[test]
+fn a_shard_takes_its_index_from_an_indexed_job() {
+    let indexed = |index: &str, flags: &[&str]| {
+        let arguments = [&["check", "ttl", "--shard", "100"], flags].concat();
+        finish(binary().env("JOB_COMPLETION_INDEX", index).args(arguments), b"")
+    };
+    let first = indexed("0", &["--quiet"]);
+    assert!(first.code == 0 && first.err.contains("note: shard 0/100 has 1 of "), "{first:?}");
+    let beyond = indexed("99", &["--quiet"]);
+    assert!(beyond.code == 3 && beyond.err.contains("note: shard 99/100 has 0 of "), "{beyond:?}");
+    let wrong = indexed("100", &[]);
+    assert!(wrong.code == 2 && wrong.err.contains("there is no shard 100 of 100"), "{wrong:?}");
+    let none = jobcheck(["check", "--shard", "4"]);
+    assert!(none.code == 2 && none.err.contains("JOB_COMPLETION_INDEX is not set"), "{none:?}");
 }

@@ -127,3 +127,29 @@ fn memory_has_a_limit() {
     let run = jobcheck(["fuzz", "--runs", "1", "--redact"]);
     assert!(run.code == 2 && run.err.contains("--save"), "{run:?}");
 }
+
+/// Runs are deterministic, so that the requests of the parts add up to those of the whole.
+#[test]
+fn the_shards_of_a_search_run_each_seed_once() {
+    let numbers = |more: &[&str]| {
+        let all = ["fuzz", "--seed", "7", "--runs", "5", "-ojson"];
+        let report = jobcheck([&all[..], more].concat()).json();
+        [report["runs"].as_u64().unwrap(), report["requests"].as_u64().unwrap()]
+    };
+    let (whole, parts) = (numbers(&[]), ["0/2", "1/2"].map(|shard| numbers(&["--shard", shard])));
+    assert_eq!([parts[0][0], parts[1][0]], [3, 2]);
+    assert_eq!(whole, [parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]]);
+    let scopes = |more: &[&str]| {
+        let all = ["fuzz", "--seed", "7", "--steps", "20", "-ojson", "--generated"];
+        let report = jobcheck([&all[..], more].concat()).json();
+        let scopes = report["scopes"].as_array().unwrap().clone();
+        scopes.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (mut whole, mut parts) =
+        (scopes(&[]), ["0/2", "1/2"].map(|shard| scopes(&["--shard", shard])).concat());
+    whole.sort_unstable();
+    parts.sort_unstable();
+    assert!(whole.len() > 2 && whole == parts, "{whole:?} {parts:?}");
+    let unseeded = jobcheck(["fuzz", "--shard", "0/2"]);
+    assert!(unseeded.code == 2 && unseeded.err.contains("--seed"), "{unseeded:?}");
+}

@@ -99,7 +99,7 @@ impl Search<'_> {
             }
             let has_next = !self.is_over(number) && !halt.is_cancelled() && tally.errors.is_empty();
             if has_next && running.len() < most {
-                let seed = self.seed.wrapping_add(number);
+                let seed = self.seed.wrapping_add(self.args.position(number));
                 number += 1;
                 let (site, plan, halt) = (Arc::clone(site), plan.clone(), halt.clone());
                 let draft = Draft::of(seed, self.args.menu());
@@ -115,7 +115,8 @@ impl Search<'_> {
     }
 
     fn is_over(&self, number: u64) -> bool {
-        self.args.runs.is_some_and(|runs| number >= runs) || self.begun.elapsed() >= self.args.budget()
+        self.args.runs.is_some_and(|runs| self.args.position(number) >= runs)
+            || self.begun.elapsed() >= self.args.budget()
     }
 }
 

@@ -63,7 +63,11 @@ pub fn run(args: &FuzzArgs, names: &[String], seed: u64, global: &Global) -> Exi
         return Exit::Unreadable;
     }
     let is_chosen = |scope: &Scope| names.is_empty() || names.iter().any(|name| name == scope.name);
-    let tally = match replay(all.into_iter().filter(is_chosen).collect(), args, seed, global) {
+    let mut chosen: Vec<Scope> = all.into_iter().filter(is_chosen).collect();
+    if let Some(shard) = args.shard {
+        chosen = shard.part("scopes", chosen);
+    }
+    let tally = match replay(chosen, args, seed, global) {
         Ok(tally) => tally,
         Err(why) => {
             output::error(why);

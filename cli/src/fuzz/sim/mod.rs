@@ -168,7 +168,7 @@ fn search(args: &FuzzArgs, seed: u64, global: &Global) -> Tally {
         if number.is_multiple_of(LOOK_EVERY) && memory::is_above(most) {
             is_full.store(true, Ordering::Relaxed);
         }
-        let is_last = args.runs.is_some_and(|runs| number >= runs);
+        let is_last = args.runs.is_some_and(|runs| args.position(number) >= runs);
         is_last || is_full.load(Ordering::Relaxed) || begun.elapsed() >= args.budget() || interrupt.is_set()
     };
     let progress = Progress::new(!global.quiet, 1);
@@ -178,7 +178,7 @@ fn search(args: &FuzzArgs, seed: u64, global: &Global) -> Tally {
             if is_over(number) {
                 return;
             }
-            let seed = seed.wrapping_add(number);
+            let seed = seed.wrapping_add(args.position(number));
             let draft = Draft::of(seed, args.menu());
             let ran = draft.run(args.version().rules(), seed, &mutations);
             let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
