@@ -33,7 +33,7 @@ pub struct CheckArgs {
     /// Explore one part of the scopes only: I/N, counted from 0, such as 0/4.
     ///
     /// N alone takes the index from JOB_COMPLETION_INDEX, as the pods of an Indexed Job have it. No part has a scope of
-    /// another, and all together are the whole. What only the whole shows is not checked: that each property is tested.
+    /// another, and all together are the whole. A part does not check that each property is tested.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
     /// Stop after this time, such as 90s or 10m. Scopes that are left then have no result.

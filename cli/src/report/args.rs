@@ -10,7 +10,7 @@ use crate::format::Format;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ReportArgs {
-    /// What to do with the report.
+    /// The command.
     #[command(subcommand)]
     pub command: ReportCommand,
 }

@@ -117,7 +117,7 @@ pub fn verification(verification: &Verification, all: bool) -> String {
     out.finish()
 }
 
-/// What changed.
+/// The changes.
 pub fn diff(diff: &Diff) -> String {
     let mut out = Text::default();
     for (name, before, after) in &diff.circumstances {

@@ -53,7 +53,7 @@ fn outcome(scenario: &Scenario) -> Outcome {
     }
 }
 
-/// What is wrong, in one line.
+/// The first problem, in one line.
 fn headline(scenario: &Scenario) -> String {
     match scenario.evidence.first() {
         Some(evidence) => clean(&format!("{}: {}", evidence.requirement, evidence.sentence)),

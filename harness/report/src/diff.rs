@@ -1,4 +1,4 @@
-//! What changed between two reports, for each scenario and each requirement.
+//! The changes between two reports, for each scenario and each requirement.
 
 use std::collections::BTreeMap;
 

@@ -75,7 +75,7 @@ pub struct Difference {
     pub scenario: String,
     /// The trace.
     pub file: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 

@@ -51,15 +51,15 @@ fn row(scenario: &Scenario) -> String {
     format!("| {} | {} | {} | {wrong} |\n", literal(&scenario.id), scenario.stage, scenario.outcome)
 }
 
-/// What is wrong with a scenario, in sentences.
+/// The problems of a scenario, in sentences.
 fn wrong(scenario: &Scenario) -> Vec<String> {
     let found = scenario.evidence.iter().map(|it| format!("{} ({})", it.sentence, place(it)));
     let reason = Some(scenario.reason.clone()).filter(|reason| !reason.is_empty());
     reason.into_iter().chain(found).collect()
 }
 
-/// Annotations, one a line: an error for each failure, a warning for what else of the core or extended did not pass, a
-/// notice for provisional ones.
+/// Annotations, one a line. A failure is an error, any other outcome of core or extended but pass is a warning, and a
+/// provisional scenario is a notice.
 #[must_use]
 pub fn annotations(report: &ConformanceReport) -> String {
     report.scenarios.iter().filter_map(annotation).collect()

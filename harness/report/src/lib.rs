@@ -1,7 +1,7 @@
 //! The report of a conformance run: its data, its result, and the folder in which it is handed on.
 //!
-//! The report has the shape of the Gateway API's `ConformanceReport`, and adds what a reader needs to judge the evidence
-//! again: the list of scenarios with their digests, the options of the judge, and the digests of the traces. Reports that
+//! The report has the shape of the Gateway API's `ConformanceReport`. It adds the digests of scenarios and traces, and the
+//! options of the judge, so that a reader can judge the evidence again. Reports that
 //! others have written are read with [`read`]: every part that follows from another is computed again.
 //!
 //! | module | content |

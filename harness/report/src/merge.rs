@@ -41,7 +41,7 @@ pub enum MergeError {
     Different {
         /// The position of the report that differs from the first, from 1.
         report: usize,
-        /// What differs.
+        /// The circumstance.
         what: String,
         /// The value in the first report.
         expected: String,

@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::types::{ConformanceReport, Evidence, Outcome, Scenario, Section, Stage};
 
-/// What the page adds to the styles of the pages of `view`.
+/// Styles beside those of the pages of `view`.
 const STYLE: &str = "\
 section { padding: 0 16px 20px; overflow-x: auto; }
 .success, .pass { color: var(--good); } .failure, .fail { color: var(--bad); }
@@ -17,7 +17,7 @@ section { padding: 0 16px 20px; overflow-x: auto; }
 td:first-child, th:first-child { min-width: 220px; }
 td p:first-child { margin-top: 0; }
 ";
-/// What a name may not have in an address.
+/// Characters that are escaped in an address.
 const NO_ADDRESS: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`').add(b':');
 

@@ -78,7 +78,7 @@ pub fn parse(text: &[u8]) -> Result<ConformanceReport, ReadError> {
     Ok(report)
 }
 
-/// What is read first, so that a report of another version is called by its name.
+/// The part that is read first, so that the error about another version names it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {

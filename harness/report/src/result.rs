@@ -1,4 +1,4 @@
-//! What follows from the outcomes of the scenarios.
+//! Results, statistics and the exit code follow from the outcomes of the scenarios.
 //!
 //! | rule | result |
 //! | --- | --- |

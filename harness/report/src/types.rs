@@ -24,9 +24,9 @@ pub struct ConformanceReport {
     /// The circumstances of the run.
     #[serde(flatten)]
     pub run: Run,
-    /// What every implementation of the profile must do.
+    /// Scenarios that every implementation of the profile must pass.
     pub core: Section,
-    /// What an implementation may leave out, if it says so.
+    /// Scenarios of features that an implementation may lack, if it declares so.
     pub extended: Section,
     /// New scenarios, which count for nothing yet.
     pub provisional: Section,
@@ -112,7 +112,7 @@ pub struct JudgingOptions {
     /// Known deviations of the built-in controller are excused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_known: bool,
-    /// What the managers of Jobs without `spec.managedBy` do: `mirror`, `aggregate` or `executor`.
+    /// The task of managers of Jobs without `spec.managedBy`: `mirror`, `aggregate` or `executor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Users with a role, each `ROLE=USER`.
@@ -205,7 +205,7 @@ impl Outcome {
     }
 }
 
-/// What follows from the outcomes of a stage.
+/// The result and the numbers of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Section {
@@ -268,7 +268,7 @@ pub struct Scenario {
     /// The end, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<String>,
-    /// What is wrong, and where the traces show it.
+    /// The broken requirements, with the lines that show them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     /// The recorded traces.
@@ -302,7 +302,7 @@ impl Scenario {
 pub struct Evidence {
     /// The id of the requirement.
     pub requirement: String,
-    /// Who found it.
+    /// The finder.
     #[serde(default)]
     pub found_by: FoundBy,
     /// The trace, relative to the folder of the report; none if the traces show nothing, such as a missing write.
@@ -311,11 +311,11 @@ pub struct Evidence {
     /// The lines, from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<u64>,
-    /// What was expected and what was found, in one sentence.
+    /// The expected and the found value, in one sentence.
     pub sentence: String,
 }
 
-/// Who found a broken requirement.
+/// The finder of a broken requirement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FoundBy {

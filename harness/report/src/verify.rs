@@ -47,13 +47,13 @@ pub struct Confirmation {
     pub reason: String,
 }
 
-/// Whether an outcome is confirmed.
+/// The answer to an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
-    /// The judge comes to the same.
+    /// The judge finds the same.
     Confirmed,
-    /// It does not, or the traces are not those of the report.
+    /// The judge finds something else, or the traces are not those of the report.
     NotConfirmed,
     /// The judge cannot know.
     Undecided,
