@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use jobcheck_cluster::{Name, Version};
+use jobcheck_cluster::{Name, Own, Version};
 use jobcheck_traces::parse_duration;
 
 use crate::format::Format;
+use crate::real_cluster::own;
 
 /// Arguments of `jobcheck cluster`.
 #[derive(Debug, Args)]
@@ -27,6 +28,10 @@ pub enum ClusterCommand {
     Down(DownArgs),
     /// Print the shell command that sets KUBECONFIG.
     Env(EnvArgs),
+    /// Pause a component: it keeps its memory and its connections, and does nothing.
+    Pause(WorkArgs),
+    /// Resume a paused component.
+    Resume(WorkArgs),
     /// Show the clusters and the health of their components.
     Status(StatusArgs),
     /// Serve the embedded API server of a cluster. `up` starts this command.
@@ -53,6 +58,12 @@ pub struct UpArgs {
     /// Start kube-controller-manager, too.
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "embedded")]
     pub with: Option<With>,
+    /// Start this kube-apiserver in the place of the released one, such as a build of a change.
+    #[arg(long, value_name = "PATH", value_parser = own, conflicts_with = "embedded")]
+    pub kube_apiserver: Option<Own>,
+    /// Start this kube-controller-manager in the place of the released one.
+    #[arg(long, value_name = "PATH", value_parser = own, requires = "with")]
+    pub kube_controller_manager: Option<Own>,
     /// Port of the API server on 127.0.0.1; by default a free one.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
@@ -90,6 +101,33 @@ pub struct DownArgs {
 #[derive(Debug, Args)]
 #[command(after_help = ENV_HELP)]
 pub struct EnvArgs {
+    /// Name of the cluster.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub name: Name,
+    /// The shell that evaluates the output.
+    #[arg(long, value_enum, value_name = "SHELL", default_value_t = Shell::Sh)]
+    pub shell: Shell,
+}
+
+/// A shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// A POSIX shell, such as bash or zsh.
+    #[value(aliases = ["bash", "zsh"])]
+    Sh,
+    /// fish.
+    Fish,
+    /// PowerShell.
+    Powershell,
+}
+
+/// Arguments of `jobcheck cluster pause` and `resume`.
+#[derive(Debug, Args)]
+#[command(after_help = WORK_HELP)]
+pub struct WorkArgs {
+    /// The component, as `jobcheck cluster status` lists it, such as kube-controller-manager.
+    #[arg(value_name = "COMPONENT")]
+    pub component: String,
     /// Name of the cluster.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub name: Name,
@@ -159,11 +197,12 @@ Examples:
   jobcheck cluster up --with built-in --name builtin --port 16443
   jobcheck cluster up --with built-in --name old --kubernetes 1.35
   jobcheck cluster up --embedded --foreground
+  jobcheck cluster up --with built-in --kube-controller-manager ./mine
 
 Exit codes:
   0  the cluster is ready; with --foreground, it was stopped by a signal
-  2  wrong usage, an unknown version, or a cluster of this name runs with other
-     settings
+  2  wrong usage, an unknown version, a program that prints no version, or a
+     cluster of this name runs with other settings
   4  the cluster does not become ready, a component ended, or Go is missing;
      nothing is left running
   5  internal error: please report it";
@@ -179,9 +218,24 @@ Exit codes:
   4  a process does not end, or a file cannot be removed
   5  internal error: please report it";
 
+const WORK_HELP: &str = "\
+Examples:
+  jobcheck cluster pause kube-controller-manager --name real
+  jobcheck cluster resume kube-controller-manager --name real
+
+A paused component gets no request answered, and keeps its caches, as if its
+machine were suspended. Pausing twice changes nothing, and `down` works.
+
+Exit codes:
+  0  done
+  2  wrong usage, or the cluster has no such component
+  4  the cluster does not exist, or the component does not run
+  5  internal error: please report it";
+
 const ENV_HELP: &str = "\
-Example:
+Examples:
   eval \"$(jobcheck cluster env)\"
+  jobcheck cluster env --shell fish | source
 
 Exit codes:
   0  the cluster is ready

@@ -11,13 +11,14 @@ use std::future::Future;
 use jobcheck_cluster::down::{down, sweep};
 use jobcheck_cluster::status::{self, Health, Status};
 use jobcheck_cluster::{
-    Cluster, Controllers, Error, Home, Log, Name, Plane, Spec, Up, embedded, log_file, program, up,
+    Cluster, Controllers, Error, Home, Log, Name, Plane, Programs, Spec, Up, Work, embedded, log_file,
+    program, set_work, up,
 };
 use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
 
 pub use self::args::ClusterArgs;
-use self::args::{ClusterCommand, DownArgs, EnvArgs, ServeArgs, StatusArgs, UpArgs, With};
+use self::args::{ClusterCommand, DownArgs, EnvArgs, ServeArgs, StatusArgs, UpArgs, With, WorkArgs};
 pub use self::progress::Progress;
 use crate::global::Global;
 use crate::output;
@@ -34,6 +35,8 @@ pub fn run(args: &ClusterArgs, global: &Global) -> Exit {
             ClusterCommand::Up(args) => start(args, global).await,
             ClusterCommand::Down(args) => stop(args),
             ClusterCommand::Env(args) => env(args).await,
+            ClusterCommand::Pause(args) => work(args, Work::Pause),
+            ClusterCommand::Resume(args) => work(args, Work::Resume),
             ClusterCommand::Status(args) => show(args).await,
             ClusterCommand::Serve(args) => serve(args).await,
         }
@@ -41,7 +44,7 @@ pub fn run(args: &ClusterArgs, global: &Global) -> Exit {
     done.unwrap_or_else(|error| {
         output::error_lines(&error);
         match error {
-            Error::Differs { .. } => Exit::Unreadable,
+            Error::Differs { .. } | Error::NoComponent { .. } => Exit::Unreadable,
             Error::Internal(_) => Exit::Internal,
             _ => Exit::Environment,
         }
@@ -108,14 +111,17 @@ async fn spec(home: &Home, args: &UpArgs, progress: &Progress) -> Result<Spec, E
     let plane = if args.embedded {
         Plane::Embedded { command: server_command()?, with_token: args.token }
     } else {
-        let program =
+        let built =
             program::built(&home.builds(), args.kubernetes, &mut |message| progress.note(message)).await?;
         let controllers = match args.with {
             None => Controllers::None,
             Some(With::Collectors) => Controllers::Collectors,
             Some(With::BuiltIn) => Controllers::BuiltIn,
         };
-        Plane::Real { program, controllers }
+        let (api_server, controller_manager) =
+            (args.kube_apiserver.clone(), args.kube_controller_manager.clone());
+        let programs = Programs { built, api_server, controller_manager };
+        Plane::Real { programs, controllers }
     };
     let (name, version) = (args.name.clone(), args.kubernetes);
     Ok(Spec { name, plane, version, port: args.port, timeout: args.timeout })
@@ -174,7 +180,7 @@ async fn env(args: &EnvArgs) -> Result<Exit, Error> {
     let home = Home::find()?;
     match status::one(&home, &args.name).await {
         Some(status) if status.health == Health::Ready => {
-            Ok(output::print(&text::environment(&status), Exit::Conforms))
+            Ok(output::print(&text::environment(&status, args.shell), Exit::Conforms))
         }
         Some(status) => {
             output::error(format!("cluster {} is {}", args.name, text::describe(&status.health)));
@@ -182,6 +188,16 @@ async fn env(args: &EnvArgs) -> Result<Exit, Error> {
         }
         None => Ok(missing(&args.name)),
     }
+}
+
+fn work(args: &WorkArgs, work: Work) -> Result<Exit, Error> {
+    let process = set_work(&Home::find()?, &args.name, &args.component, work)?;
+    let word = match work {
+        Work::Pause => "is paused",
+        Work::Resume => "works",
+    };
+    let text = format!("{} of cluster {} {word} (process {})\n", args.component, args.name, process.pid);
+    Ok(output::print_text(&text, Exit::Conforms))
 }
 
 fn missing(name: &Name) -> Exit {

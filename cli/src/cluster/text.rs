@@ -6,6 +6,7 @@ use anstyle::Style;
 use jobcheck_cluster::status::{Health, Status};
 use jobcheck_cluster::{Kind, State, audit_log};
 
+use super::args::Shell;
 use crate::styles::{BAD, BOLD, GOOD};
 use crate::text::{Text, clean, of_path, quoted};
 
@@ -19,6 +20,9 @@ pub fn announcement(status: &Status, is_foreground: bool) -> String {
         let (health, kind) = (describe(&status.health), kind(state));
         let _ = writeln!(out, "cluster {BOLD}{name}{BOLD:#} is {health}: {kind}");
         let _ = writeln!(out, "server      {}", state.server.as_deref().unwrap_or_default());
+    }
+    for own in status.state.iter().flat_map(|state| &state.own) {
+        let _ = writeln!(out, "runs        {}", clean(own));
     }
     let _ = writeln!(out, "kubeconfig  {}", of_path(&status.kubeconfig));
     let _ = writeln!(out, "audit log   {}", of_path(&audit));
@@ -38,8 +42,13 @@ fn kind(state: &State) -> String {
 }
 
 /// The command that a shell evaluates to use a cluster.
-pub fn environment(status: &Status) -> String {
-    format!("export KUBECONFIG={}\n", quoted(&status.kubeconfig.to_string_lossy()))
+pub fn environment(status: &Status, shell: Shell) -> String {
+    let file = status.kubeconfig.to_string_lossy();
+    match shell {
+        Shell::Sh => format!("export KUBECONFIG={}\n", quoted(&file)),
+        Shell::Fish => format!("set -gx KUBECONFIG '{}'\n", file.replace('\\', "\\\\").replace('\'', "\\'")),
+        Shell::Powershell => format!("$env:KUBECONFIG = '{}'\n", file.replace('\'', "''")),
+    }
 }
 
 /// A health with its reason.

@@ -13,7 +13,7 @@ use jobcheck_traces::parse_duration;
 use crate::format::Format;
 use crate::parse::{defect, processors, size, threads};
 #[cfg(feature = "cluster")]
-use crate::real_cluster::{HEADING, LimitArgs};
+use crate::real_cluster::{HEADING, LimitArgs, OwnArgs};
 use crate::run::Target;
 use crate::shard::{Shard, shard};
 
@@ -88,6 +88,10 @@ pub struct FuzzArgs {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     pub limits: LimitArgs,
+    /// Programs of the user.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub own: OwnArgs,
     /// Restart these components during the runs, in turn: apiserver, etcd. Their data is kept.
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "COMPONENT", value_enum, value_delimiter = ',', help_heading = HEADING)]
@@ -165,6 +169,10 @@ impl FuzzArgs {
                     self.disturb_every
                 ))
             }
+            (false, _) if self.own.is_given() => Some(
+                "--kube-apiserver and --kube-controller-manager work on live and builtin only: sim has no such program"
+                    .to_owned(),
+            ),
             (false, _) if !self.disturb.is_empty() => {
                 Some("--disturb works on live and builtin only: sim has nothing to restart".to_owned())
             }

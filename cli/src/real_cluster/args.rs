@@ -1,10 +1,10 @@
 //! Arguments of the commands that run scenarios on real API servers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use jobcheck_cluster::Name;
+use jobcheck_cluster::{Name, Own, Programs};
 use jobcheck_traces::parse_duration;
 
 use crate::controller::manager;
@@ -38,6 +38,37 @@ impl ConnectionArgs {
     pub fn is_given(&self) -> bool {
         self.cluster.is_some() || self.kubeconfig.is_some() || self.context.is_some()
     }
+}
+
+/// Programs of the user in the control plane that is started for runs.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = HEADING)]
+pub struct OwnArgs {
+    /// Start this kube-apiserver in the place of the released one, such as a build of a change.
+    #[arg(long, value_name = "PATH", value_parser = own)]
+    pub kube_apiserver: Option<Own>,
+    /// Start this kube-controller-manager in the place of the released one: its Job controller is judged.
+    #[arg(long, value_name = "PATH", value_parser = own)]
+    pub kube_controller_manager: Option<Own>,
+}
+
+impl OwnArgs {
+    /// The programs of a control plane, of which these replace some.
+    pub fn beside(&self, built: PathBuf) -> Programs {
+        let (api_server, controller_manager) =
+            (self.kube_apiserver.clone(), self.kube_controller_manager.clone());
+        Programs { built, api_server, controller_manager }
+    }
+
+    /// Returns whether a program is named.
+    pub fn is_given(&self) -> bool {
+        self.kube_apiserver.is_some() || self.kube_controller_manager.is_some()
+    }
+}
+
+/// Parses the path of a program of the user: it exists, can be executed, and prints its version.
+pub fn own(path: &str) -> Result<Own, String> {
+    Own::at(Path::new(path))
 }
 
 /// The limits of runs on a cluster.

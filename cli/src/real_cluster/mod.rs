@@ -9,7 +9,7 @@ mod provision;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use jobcheck_cluster::{Cluster, Controllers, Log, Version, log_file};
+use jobcheck_cluster::{Cluster, Controllers, Log, Programs, Version, log_file};
 use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
 use jobcheck_live::{AccessError, Error, Manager, Outcome, Plan, TestCluster, unsupported};
@@ -17,7 +17,7 @@ use jobcheck_scenario::Scenario;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
-pub use self::args::{ConnectionArgs, HEADING, LimitArgs};
+pub use self::args::{ConnectionArgs, HEADING, LimitArgs, OwnArgs, own};
 use self::provision::{Provisioned, provision};
 use crate::cluster::Progress;
 use crate::output;
@@ -60,6 +60,8 @@ pub struct Request<'a> {
     pub controllers: Controllers,
     /// The cluster; without one, a control plane is started.
     pub connection: &'a ConnectionArgs,
+    /// Programs of the user in that control plane.
+    pub own: &'a OwnArgs,
     /// The version of Kubernetes that is started.
     pub version: Version,
     /// The limits of the runs.
@@ -126,7 +128,8 @@ fn plan(request: &Request<'_>, cluster: &Provisioned) -> Result<Plan, Error> {
     let (manager, managed_by) = match request.target {
         // Without a kube-controller-manager for all runs, each run starts its own.
         Target::BuiltIn => {
-            (Manager::BuiltIn { program: cluster.program.clone().filter(|_| has_no_controllers) }, None)
+            let program = cluster.programs.as_ref().filter(|_| has_no_controllers);
+            (Manager::BuiltIn { program: program.map(Programs::controller_manager) }, None)
         }
         Target::External => (Manager::External, given),
         Target::Live | Target::Model | Target::Sim => {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use jobcheck_cluster::down::sweep;
 use jobcheck_cluster::status::{self, Health};
-use jobcheck_cluster::{Cluster, Controllers, Home, Kind, Name, Plane, Spec, Up, audit_log, program, up};
+use jobcheck_cluster::{
+    Cluster, Controllers, Home, Kind, Name, Plane, Programs, Spec, Up, audit_log, program, up,
+};
 use jobcheck_live::{Access, AccessError, Error};
 
 use super::Request;
@@ -24,8 +26,8 @@ pub struct Provisioned {
     pub audit_log: Option<PathBuf>,
     /// The control plane that was started for the runs. It ends when this value is dropped.
     pub own: Option<Cluster>,
-    /// The program of that control plane.
-    pub program: Option<PathBuf>,
+    /// The programs of that control plane.
+    pub programs: Option<Programs>,
     /// True if no built-in Job and TTL controllers run there.
     pub has_no_controllers: bool,
 }
@@ -43,7 +45,7 @@ pub async fn provision(request: &Request<'_>, progress: &Progress) -> Result<Pro
             access,
             audit_log: None,
             own: None,
-            program: None,
+            programs: None,
             has_no_controllers: false,
         });
     }
@@ -72,7 +74,7 @@ async fn named(target: Target, name: &Name) -> Result<Provisioned, Error> {
     let access = Access { kubeconfig: Some(status.kubeconfig), context: None };
     let audit_log = Some(audit_log(&status.folder)).filter(|file| file.is_file());
     let has_no_controllers = state.kind != Kind::BuiltIn;
-    Ok(Provisioned { access, audit_log, own: None, program: None, has_no_controllers })
+    Ok(Provisioned { access, audit_log, own: None, programs: None, has_no_controllers })
 }
 
 /// A control plane that ends with the runs.
@@ -82,7 +84,8 @@ async fn started(request: &Request<'_>, progress: &Progress) -> Result<Provision
     for name in sweep(&home)? {
         output::note(format!("cluster {name} was removed: the process that started it has ended"));
     }
-    let program = program::built(&home.builds(), version, &mut |message| progress.note(message)).await?;
+    let built = program::built(&home.builds(), version, &mut |message| progress.note(message)).await?;
+    let programs = request.own.beside(built);
     progress.show(&format!("{}: starting a control plane", target.name()));
     let is_alone = target == Target::BuiltIn && controllers == Controllers::Collectors;
     let suffix = if is_alone { "-alone" } else { "" };
@@ -90,7 +93,7 @@ async fn started(request: &Request<'_>, progress: &Progress) -> Result<Provision
     let name = name.parse().map_err(|_| Error::Internal(format!("the name {name}")))?;
     let spec = Spec {
         name,
-        plane: Plane::Real { program: program.clone(), controllers },
+        plane: Plane::Real { programs: programs.clone(), controllers },
         version,
         port: None,
         timeout: READY,
@@ -101,5 +104,5 @@ async fn started(request: &Request<'_>, progress: &Progress) -> Result<Provision
     let access = Access { kubeconfig: Some(cluster.kubeconfig()), context: None };
     let audit_log = Some(audit_log(cluster.folder()));
     let has_no_controllers = controllers == Controllers::Collectors;
-    Ok(Provisioned { access, audit_log, own: Some(cluster), program: Some(program), has_no_controllers })
+    Ok(Provisioned { access, audit_log, own: Some(cluster), programs: Some(programs), has_no_controllers })
 }

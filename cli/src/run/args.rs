@@ -12,7 +12,7 @@ use crate::format::Format;
 use crate::global::defaults;
 use crate::parse::{defect, size};
 #[cfg(feature = "cluster")]
-use crate::real_cluster::{ConnectionArgs, LimitArgs};
+use crate::real_cluster::{ConnectionArgs, LimitArgs, OwnArgs};
 use crate::verify::VerifyArgs;
 use jobcheck_traces::parse_duration;
 
@@ -83,6 +83,10 @@ pub struct RunArgs {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     pub connection: ConnectionArgs,
+    /// Programs of the user in a cluster that is started.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub own: OwnArgs,
     /// The limits of runs on it.
     #[cfg(feature = "cluster")]
     #[command(flatten)]
@@ -140,6 +144,9 @@ impl RunArgs {
         } else if self.kubernetes.is_some() && is_given {
             let flags = "--cluster, --kubeconfig and --context";
             Some(format!("--kubernetes is for clusters that the run starts; {flags} name an existing one"))
+        } else if self.own.is_given() && (is_given || !has_real) {
+            let flags = "--kube-apiserver and --kube-controller-manager";
+            Some(format!("{flags} are for clusters that the targets live and builtin start"))
         } else if !has_real && (is_given || managed_by.is_some()) {
             let flags = "--cluster, --kubeconfig, --context and --managed-by";
             Some(format!("{flags} are for the targets live, builtin and external: give --target"))

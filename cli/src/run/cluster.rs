@@ -98,6 +98,7 @@ impl Part<'_> {
             target: self.target,
             controllers: self.controllers,
             connection: &args.connection,
+            own: &args.own,
             limits: &args.limits,
             version: args.kubernetes.unwrap_or_default(),
             at_once: args.seed,

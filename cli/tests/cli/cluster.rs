@@ -384,3 +384,82 @@ fn wrong_usage_of_clusters_exits_with_2() {
         assert_eq!(run.code, 2, "{wrong:?}: {run:?}");
     }
 }
+
+#[test]
+fn a_paused_component_answers_again_once_it_is_resumed() {
+    let clusters = Clusters::new();
+    clusters.ok(&["up", "--embedded"]);
+    let component = clusters.one("default")["components"][0]["name"].as_str().unwrap().to_owned();
+    for _ in 0..2 {
+        let run = clusters.ok(&["pause", &component]);
+        assert!(
+            run.out.starts_with(&format!("{component} of cluster default is paused (process ")),
+            "{run:?}"
+        );
+    }
+    assert_eq!(clusters.one("default")["health"], "not ready");
+    clusters.ok(&["resume", &component]);
+    clusters.until("default", |it| it["health"] == "ready");
+    let run = clusters.run(&["pause", "etcd"]);
+    let known = format!("cluster default has no component etcd; it has {component}");
+    assert!(run.code == 2 && run.err.contains(&known), "{run:?}");
+    let run = clusters.run(&["pause", "etcd", "--name", "other"]);
+    assert!(run.code == 4 && run.err.contains("there is no cluster other"), "{run:?}");
+    clusters.ok(&["pause", &component]);
+    let all = processes(&clusters.one("default"));
+    clusters.ok(&["down"]);
+    clusters.assert_gone(&all);
+}
+
+#[test]
+fn each_shell_gets_its_own_words() {
+    let clusters = Clusters::new();
+    clusters.ok(&["up", "--embedded"]);
+    let kubeconfig = clusters.one("default")["kubeconfig"].as_str().unwrap().to_owned();
+    for (shell, expected) in [
+        ("bash", format!("export KUBECONFIG={kubeconfig}\n")),
+        ("fish", format!("set -gx KUBECONFIG '{kubeconfig}'\n")),
+        ("powershell", format!("$env:KUBECONFIG = '{kubeconfig}'\n")),
+    ] {
+        assert_eq!(clusters.ok(&["env", "--shell", shell]).out, expected);
+    }
+}
+
+/// A program is looked at before anything is started or built.
+#[test]
+fn a_program_that_is_none_is_wrong_usage_with_what_to_do() {
+    use std::os::unix::fs::PermissionsExt;
+    let clusters = Clusters::new();
+    let program = |text: &str, mode| {
+        let path = clusters.home().join("mine");
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let good = program("echo Kubernetes v1.36.3-mine", 0o755);
+    let without_with = clusters.run(&["up", "--kube-controller-manager", &good]);
+    assert!(without_with.code == 2 && without_with.err.contains("--with"), "{without_with:?}");
+    let embedded = clusters.run(&["up", "--embedded", "--kube-apiserver", &good]);
+    assert_eq!(embedded.code, 2, "{embedded:?}");
+    let no_cluster = jobcheck(["run", "--target", "sim", "--kube-controller-manager", &good]);
+    assert!(no_cluster.code == 2 && no_cluster.err.contains("live and builtin start"), "{no_cluster:?}");
+    let no_cluster = jobcheck(["fuzz", "--kube-controller-manager", &good]);
+    assert!(no_cluster.code == 2 && no_cluster.err.contains("live and builtin only"), "{no_cluster:?}");
+    for (text, mode, why) in [
+        ("echo Kubernetes v1.36.3", 0o644, "chmod +x"),
+        ("echo hello", 0o755, "prints no version"),
+        ("exit 1", 0o755, "it fails"),
+    ] {
+        let path = program(text, mode);
+        for words in [
+            &["cluster", "up", "--with", "built-in"][..],
+            &["run", "--target", "builtin"],
+            &["fuzz", "--target", "builtin"],
+        ] {
+            let run = jobcheck(words.iter().copied().chain(["--kube-controller-manager", &path]));
+            assert!(run.code == 2 && run.err.contains(why), "{words:?}: {run:?}");
+        }
+    }
+    let missing = clusters.run(&["up", "--kube-apiserver", "/nowhere/mine"]);
+    assert!(missing.code == 2 && missing.err.contains("No such file"), "{missing:?}");
+}

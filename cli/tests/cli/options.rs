@@ -37,6 +37,8 @@ pub const COMMANDS: &[&str] = &[
     "cluster up",
     "cluster down",
     "cluster env",
+    "cluster pause",
+    "cluster resume",
     "cluster status",
     "report show",
     "report verify",

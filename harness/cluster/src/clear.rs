@@ -25,6 +25,8 @@ pub(crate) fn clear(folder: &Path) -> Result<(), Error> {
     }
     let asked = asked(folder);
     asked.iter().for_each(|it| it.signal(Signal::TERM));
+    // A paused process gets its signal once it is resumed.
+    asked.iter().for_each(|it| it.signal(Signal::CONT));
     let _ = wait(asked, ASKED);
     // A process that was found only now was started by one that is dead. Two rounds are enough, because
     // components start no further processes.

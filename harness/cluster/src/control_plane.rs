@@ -10,9 +10,10 @@ use crate::health::TOKEN;
 use crate::kubeconfig::{self, Kubeconfig};
 use crate::launch::Launch;
 use crate::name::Name;
+use crate::own::Own;
 use crate::secrets;
 use crate::state::Endpoint;
-use crate::up::Controllers;
+use crate::up::{Controllers, Programs};
 
 /// The garbage collectors and the namespace controller.
 const COLLECTORS: &str = "garbage-collector-controller,namespace-controller,pod-garbage-collector-controller";
@@ -40,8 +41,8 @@ const CERTIFICATES: &str = "certificates/apiserver.crt";
 
 /// The settings of a control plane.
 pub(crate) struct ControlPlane<'a> {
-    /// The program that contains all three components.
-    pub program: &'a Path,
+    /// The programs.
+    pub programs: &'a Programs,
     /// The name of the cluster.
     pub name: &'a Name,
     /// The port of kube-apiserver. `None`: a free port.
@@ -52,7 +53,7 @@ pub(crate) struct ControlPlane<'a> {
 
 impl ControlPlane<'_> {
     /// Starts all components, and waits until they are ready.
-    pub(crate) async fn start(&self, launch: &mut Launch<'_>) -> Result<(), Error> {
+    pub(crate) async fn start_all(&self, launch: &mut Launch<'_>) -> Result<(), Error> {
         self.etcd(launch)?;
         let server = self.api_server(launch).await?;
         match self.controllers {
@@ -62,6 +63,18 @@ impl ControlPlane<'_> {
                 self.controller_manager(launch, &server, &format!("{OF_JOBS},{COLLECTORS}")).await
             }
         }
+    }
+
+    /// Starts a component: a program of someone else, or ours, which has the components as commands.
+    fn start(
+        &self,
+        launch: &mut Launch<'_>,
+        name: &str,
+        own: &Option<Own>,
+        flags: &[OsString],
+    ) -> Result<(), Error> {
+        let (program, arguments) = self.programs.command(name, own, flags);
+        launch.start(name, program, &arguments)
     }
 
     /// The name of the cluster in kubeconfigs.
@@ -82,14 +95,13 @@ impl ControlPlane<'_> {
             flag("initial-advertise-peer-urls", ETCD_PEER),
             flag("initial-cluster", &format!("default={ETCD_PEER}")),
         ];
-        launch.start("etcd", self.program, &flags)
+        launch.start("etcd", &self.programs.built, &flags)
     }
 
     async fn api_server(&self, launch: &mut Launch<'_>) -> Result<String, Error> {
         let admin = credentials(launch.folder)?;
         let port = self.port.map_or_else(free_port, Ok)?;
         let flags = [
-            "kube-apiserver".into(),
             flag("etcd-servers", ETCD),
             flag("bind-address", "127.0.0.1"),
             flag("secure-port", &port.to_string()),
@@ -110,7 +122,7 @@ impl ControlPlane<'_> {
             // inconclusive.
             flag("audit-log-maxsize", "100000"),
         ];
-        launch.start("kube-apiserver", self.program, &flags)?;
+        self.start(launch, "kube-apiserver", &self.programs.api_server, &flags)?;
         let server = format!("https://127.0.0.1:{port}");
         self.api_server_ready(launch, &server, &admin).await?;
         Ok(server)
@@ -153,7 +165,6 @@ impl ControlPlane<'_> {
             .write(&file, &launch.state.kubernetes)?;
         let port = free_port()?;
         let flags = [
-            "kube-controller-manager".into(),
             flag("kubeconfig", "controller-manager.kubeconfig"),
             flag("controllers", controllers),
             flag("leader-elect", "false"),
@@ -165,7 +176,7 @@ impl ControlPlane<'_> {
             // Without a token, as on a cluster of one machine that others cannot reach.
             flag("authorization-always-allow-paths", "/healthz,/livez,/metrics"),
         ];
-        launch.start("kube-controller-manager", self.program, &flags)?;
+        self.start(launch, "kube-controller-manager", &self.programs.controller_manager, &flags)?;
         let certificates = "controller-manager-certificates/kube-controller-manager.crt";
         launch.file(&launch.folder.join(certificates)).await?;
         let server = format!("https://127.0.0.1:{port}");

@@ -90,6 +90,22 @@ pub enum Error {
         /// The settings of the running cluster.
         found: String,
     },
+    /// There is no cluster of this name.
+    #[error("there is no cluster {0}: start it with jobcheck cluster up --name {0}")]
+    NoCluster(String),
+    /// A cluster has no such component.
+    #[error("cluster {name} has no component {component}; it has {known}")]
+    NoComponent {
+        /// The cluster.
+        name: String,
+        /// The component.
+        component: String,
+        /// Its components.
+        known: String,
+    },
+    /// A component does not run.
+    #[error("{0} does not run")]
+    NotRunning(String),
     /// A process does not end.
     #[error("process {0} does not end")]
     Survives(u32),

@@ -11,7 +11,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let (home, version) = (Home::find()?, Version::default());
 //! let program = program::built(&home.builds(), version, &mut |message| eprintln!("{message}")).await?;
-//! let plane = Plane::Real { program, controllers: Controllers::BuiltIn };
+//! let plane = Plane::Real { programs: program.into(), controllers: Controllers::BuiltIn };
 //! let timeout = Duration::from_secs(120);
 //! let spec = Spec { name: "example".parse()?, plane, version, port: None, timeout };
 //! if let Up::Started(cluster) = up(&home, &spec).await? {
@@ -25,7 +25,8 @@
 //! | part | item |
 //! | --- | --- |
 //! | starting a cluster, and the handle that stops it | [`up()`], [`Cluster`] |
-//! | restarting a component | [`Cluster::restart`] |
+//! | restarting a component; pausing and resuming one | [`Cluster::restart`], [`set_work`] |
+//! | programs of others in the place of ours | [`Own`] |
 //! | stopping clusters, and removing those of dead owners | [`mod@down`] |
 //! | the clusters of this machine, and their health | [`mod@status`] |
 //! | the folder of all clusters | [`home`] |
@@ -56,6 +57,8 @@ mod kubeconfig;
 mod launch;
 mod lock;
 mod name;
+mod own;
+mod pause;
 pub mod process;
 pub mod program;
 mod restart;
@@ -72,8 +75,10 @@ pub use home::Home;
 pub use kubeconfig::Kubeconfig;
 pub use launch::log as log_file;
 pub use name::Name;
+pub use own::Own;
+pub use pause::{Work, set_work};
 pub use restart::Ended;
 pub use secrets::token;
 pub use state::{Component, Kind, State};
-pub use up::{Cluster, Controllers, Plane, Spec, Up, audit_log, up};
+pub use up::{Cluster, Controllers, Plane, Programs, Spec, Up, audit_log, up};
 pub use usage::Usage;

@@ -22,6 +22,9 @@ pub struct State {
     pub kind: Kind,
     /// The version of Kubernetes that it runs or emulates.
     pub kubernetes: String,
+    /// The programs of others that it runs, each with its component, its version, and its path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<String>,
     /// The URL of its API server, once it is known.
     pub server: Option<String>,
     /// The time of its start.
@@ -93,6 +96,7 @@ impl State {
         Ok(State {
             kind,
             kubernetes: kubernetes.to_owned(),
+            own: Vec::new(),
             server: None,
             created: Timestamp::now(),
             owner: Some(Process::this()?),

@@ -17,6 +17,7 @@ use crate::kubeconfig;
 use crate::launch::{Launch, Started};
 use crate::lock::Lock;
 use crate::name::Name;
+use crate::own::Own;
 use crate::process::Process;
 use crate::state::{Kind, State};
 use crate::status::{self, Health};
@@ -40,11 +41,58 @@ pub enum Plane {
     },
     /// A real control plane.
     Real {
-        /// The program of the control plane ([`crate::program::built`], for the same version).
-        program: PathBuf,
+        /// The programs.
+        programs: Programs,
         /// The controllers of kube-controller-manager to start.
         controllers: Controllers,
     },
+}
+
+/// The programs of a control plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Programs {
+    /// The program of all components ([`crate::program::built`], for the same version).
+    pub built: PathBuf,
+    /// Another kube-apiserver.
+    pub api_server: Option<Own>,
+    /// Another kube-controller-manager.
+    pub controller_manager: Option<Own>,
+}
+
+impl From<PathBuf> for Programs {
+    fn from(built: PathBuf) -> Programs {
+        Programs { built, api_server: None, controller_manager: None }
+    }
+}
+
+impl Programs {
+    /// The programs of others, as a cluster's state names them.
+    fn own(&self) -> Vec<String> {
+        let own =
+            [("kube-apiserver", &self.api_server), ("kube-controller-manager", &self.controller_manager)];
+        let own = own.into_iter().filter_map(|(name, own)| Some((name, own.as_ref()?)));
+        own.map(|(name, own)| format!("{name} {} {}", own.version, own.path.display())).collect()
+    }
+
+    /// The words that start kube-controller-manager, to which flags are appended.
+    #[must_use]
+    pub fn controller_manager(&self) -> Vec<OsString> {
+        let (program, arguments) = self.command("kube-controller-manager", &self.controller_manager, &[]);
+        std::iter::once(program.into()).chain(arguments).collect()
+    }
+
+    /// The program and the arguments of a component.
+    pub(crate) fn command<'a>(
+        &'a self,
+        name: &str,
+        own: &'a Option<Own>,
+        flags: &[OsString],
+    ) -> (&'a Path, Vec<OsString>) {
+        match own {
+            Some(own) => (&own.path, flags.to_vec()),
+            None => (&self.built, [&[name.into()], flags].concat()),
+        }
+    }
 }
 
 /// A selection of the controllers of kube-controller-manager.
@@ -96,6 +144,14 @@ pub struct Cluster {
 }
 
 impl Spec {
+    /// The programs of others that the cluster runs.
+    fn own(&self) -> Vec<String> {
+        match &self.plane {
+            Plane::Embedded { .. } => Vec::new(),
+            Plane::Real { programs, .. } => programs.own(),
+        }
+    }
+
     /// The kind of cluster.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -156,8 +212,9 @@ async fn found(home: &Home, spec: &Spec) -> Found {
 }
 
 fn differs(state: State, spec: &Spec) -> Error {
-    let State { kind, kubernetes, server, .. } = state;
-    let found = format!("{kind}, Kubernetes {kubernetes}, {}", server.unwrap_or_default());
+    let State { kind, kubernetes, server, own, .. } = state;
+    let own: String = own.iter().map(|it| format!(", {it}")).collect();
+    let found = format!("{kind}, Kubernetes {kubernetes}, {}{own}", server.unwrap_or_default());
     Error::Differs { name: spec.name.to_string(), found }
 }
 
@@ -170,7 +227,8 @@ async fn start(home: &Home, spec: &Spec, lock: Lock, end: Instant) -> Result<Up,
     let folder = home.cluster(&spec.name);
     let has_replaced = folder.exists();
     clear(&folder)?;
-    let state = State::new(spec.kind(), spec.version.release())?;
+    let mut state = State::new(spec.kind(), spec.version.release())?;
+    state.own = spec.own();
     let mut cluster =
         Cluster { folder, state, children: Vec::new(), has_replaced, is_detached: false, _lock: lock };
     cluster.start(spec, end).await?;
@@ -179,7 +237,8 @@ async fn start(home: &Home, spec: &Spec, lock: Lock, end: Instant) -> Result<Up,
 
 fn is_like(state: &State, spec: &Spec) -> bool {
     let is_there = |port: u16| state.server.as_ref().is_some_and(|it| it.ends_with(&format!(":{port}")));
-    let is_same = state.kind == spec.kind() && state.kubernetes == spec.version.release();
+    let is_same =
+        state.kind == spec.kind() && state.kubernetes == spec.version.release() && state.own == spec.own();
     is_same && spec.port.is_none_or(is_there)
 }
 
@@ -264,10 +323,10 @@ impl Cluster {
             Plane::Embedded { command, with_token } => {
                 embedded::start(&mut launch, spec, command, *with_token).await
             }
-            Plane::Real { program, controllers } => {
+            Plane::Real { programs, controllers } => {
                 let (name, port, controllers) = (&spec.name, spec.port, *controllers);
-                let plane = ControlPlane { program, name, port, controllers };
-                plane.start(&mut launch).await
+                let plane = ControlPlane { programs, name, port, controllers };
+                plane.start_all(&mut launch).await
             }
         }
     }
@@ -322,6 +381,23 @@ mod tests {
                 timeout,
             },
         )
+    }
+
+    #[test]
+    fn a_program_of_someone_else_gets_the_flags_alone() {
+        let own = Own { path: "/mine".into(), version: "v1.36.3".to_owned() };
+        let programs = Programs { controller_manager: Some(own), ..Programs::from(PathBuf::from("/built")) };
+        let flags = ["--a".into()];
+        let of = |own| programs.command("kube-controller-manager", own, &flags);
+        assert_eq!(of(&programs.controller_manager), (Path::new("/mine"), vec!["--a".into()]));
+        let ours = vec!["kube-controller-manager".into(), "--a".into()];
+        assert_eq!(of(&programs.api_server), (Path::new("/built"), ours));
+        assert_eq!(programs.controller_manager(), ["/mine"]);
+        assert_eq!(
+            Programs::from(PathBuf::from("/b")).controller_manager(),
+            ["/b", "kube-controller-manager"]
+        );
+        assert_eq!(programs.own(), ["kube-controller-manager v1.36.3 /mine"]);
     }
 
     fn assert_nothing_is_left(home: &Home, spec: &Spec) {

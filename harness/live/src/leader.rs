@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 
 use jobcheck_faultproxy::{Decider, Decision, FaultProxy, Handle, Handling, RequestInfo, Verb};
@@ -142,8 +142,8 @@ impl ControllerSetup<'_> {
 
 /// The command of kube-controller-manager, with upstream's defaults. It listens on no port, so that many can run side
 /// by side.
-fn built_in(program: &Path, access: &Access) -> Vec<OsString> {
-    let mut command: Vec<OsString> = vec![program.into(), "kube-controller-manager".into()];
+fn built_in(program: &[OsString], access: &Access) -> Vec<OsString> {
+    let mut command = program.to_vec();
     let kubeconfig = access.kubeconfig.iter().map(|file| {
         let mut flag = OsString::from("--kubeconfig=");
         flag.push(file);

@@ -67,7 +67,6 @@ mod test_cluster;
 mod unsupported;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,9 +96,9 @@ pub enum Manager {
     },
     /// kube-controller-manager.
     BuiltIn {
-        /// The program of the control plane, if each run starts its own kube-controller-manager behind a
-        /// fault proxy. `None`: one kube-controller-manager runs already for all runs.
-        program: Option<PathBuf>,
+        /// The words that start kube-controller-manager, if each run starts its own behind a fault proxy. `None`: one
+        /// kube-controller-manager runs already for all runs.
+        program: Option<Vec<OsString>>,
     },
     /// A controller that was not started by the run.
     External,

@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_step_on_a_process_of_the_run_is_possible() {
-        let own = Manager::BuiltIn { program: Some("controlplane".into()) };
+        let own = Manager::BuiltIn { program: Some(vec!["controlplane".into()]) };
         for step in ["hold: {watch: pods}", "crash: {}", "secondLeader: {}", DURING] {
             assert_eq!((why(&steps(step), ours()), why(&steps(step), own.clone())), Default::default());
         }

@@ -50,7 +50,7 @@ impl Bench {
         let program =
             program::built(&home.builds(), Version::default(), &mut |what| eprintln!("{what}")).await?;
         let name = format!("side-by-side-{}", std::process::id()).parse()?;
-        let plane = Plane::Real { program: program.clone(), controllers: cluster::Controllers::None };
+        let plane = Plane::Real { programs: program.clone().into(), controllers: cluster::Controllers::None };
         let spec = Spec { name, plane, version: Version::default(), port: None, timeout: READY };
         let Up::Started(cluster) = up(&home, &spec).await? else {
             return Err("a cluster of this name runs already".into());

@@ -67,6 +67,7 @@ impl Search<'_> {
             target: args.target,
             controllers: if is_shared { Controllers::BuiltIn } else { Controllers::Collectors },
             connection: &ConnectionArgs::default(),
+            own: &args.own,
             limits: &args.limits,
             version: args.version(),
             at_once: 0,
