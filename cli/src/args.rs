@@ -10,6 +10,8 @@ use crate::check::CheckArgs;
 use crate::cluster::ClusterArgs;
 use crate::completions::CompletionsArgs;
 #[cfg(feature = "cluster")]
+use crate::conform::ConformArgs;
+#[cfg(feature = "cluster")]
 use crate::controller::ControllerArgs;
 #[cfg(feature = "explore")]
 use crate::explore::ExploreArgs;
@@ -77,6 +79,9 @@ pub enum Command {
     Run(RunArgs),
     /// Run random scenarios, and shorten those that fail.
     Fuzz(FuzzArgs),
+    /// Check a controller that runs somewhere against a profile, and write its results.
+    #[cfg(feature = "cluster")]
+    Conform(Box<ConformArgs>),
     /// Run the shipped Job and TTL-after-finished controllers on a cluster.
     #[cfg(feature = "cluster")]
     Controller(Box<ControllerArgs>),

@@ -21,6 +21,7 @@
 //! | `watch_audit` | `watch-audit`: `jobcheck_watch` |
 //! | `controller` | `controller`: `jobcheck_controller` |
 //! | `cluster` | `cluster`: `jobcheck_cluster` |
+//! | `conform` | `conform`: `jobcheck_conform`, `jobcheck_live` |
 //! | [`redact`] | `redact`: `jobcheck_traces` |
 //! | [`report`] | `report`: `jobcheck_report` |
 //! | [`completions`], [`kubectl`], [`man`] | `completions`, completion for kubectl, `man` |
@@ -40,7 +41,7 @@
 //! # Features
 //!
 //! All are on by default. `cluster` compiles everything that needs a Kubernetes client, TLS and tokio: `record`,
-//! `watch-audit`, `controller`, `cluster`, and the targets live, builtin and external. `explore` compiles the HTTP server
+//! `watch-audit`, `controller`, `cluster`, `conform`, and the targets live, builtin and external. `explore` compiles the HTTP server
 //! of `explore`, and `stateright` a second search for `check`. `verify` needs none of them.
 
 /// The end of the help of a build without all commands.
@@ -54,7 +55,7 @@ macro_rules! left_out {
 macro_rules! left_out {
     () => {
         "\n\nThis build lacks some commands and targets. Build it with the features cluster\n\
-         (record, watch-audit, controller, cluster; the targets live, builtin, external) and explore."
+         (record, watch-audit, controller, cluster, conform; the targets live, builtin, external) and explore."
     };
 }
 
@@ -63,6 +64,8 @@ mod check;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod completions;
+#[cfg(feature = "cluster")]
+mod conform;
 #[cfg(feature = "cluster")]
 mod controller;
 #[cfg(feature = "explore")]
@@ -158,6 +161,8 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         Command::Controller(args) => controller::run(&args, &cli.global),
         #[cfg(feature = "cluster")]
         Command::Cluster(args) => cluster::run(&args, &cli.global),
+        #[cfg(feature = "cluster")]
+        Command::Conform(args) => conform::run(&args, &cli.global),
         Command::Completions(args) => completions::run(&args, arguments),
         Command::Man(args) => man::run(&args, arguments),
         Command::Kubectl(args) => kubectl::run(&args),

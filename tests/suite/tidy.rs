@@ -106,6 +106,8 @@ const FENCES: &[(&str, &[&str])] = &[
     ),
     ("jobcheck-cluster", &["jobcheck-explorer", "jobcheck-judge", "jobcheck-controller"]),
     ("jobcheck-record", &["jobcheck-explorer", "jobcheck-controller", "jobcheck-live"]),
+    // The suite is for controllers of somebody else.
+    ("jobcheck-conform", &["jobcheck-explorer", "jobcheck-controller", "jobcheck-scenario"]),
     // The target `live` starts the shipped controllers as a process, like any other controller.
     ("jobcheck-live", &["jobcheck-controller", "jobcheck-adapter"]),
     ("jobcheck-controller", &["jobcheck-spec", "jobcheck-explorer", "jobcheck-apiserver", "jobcheck-judge"]),

@@ -27,7 +27,11 @@ use jobcheck_scenario::{Scenario, model};
 use jobcheck_traces::format_duration;
 
 pub use self::args::RunArgs;
-use self::report::{Execution, InputProblem, Report, Run, SimFailure, SimRun};
+#[cfg(feature = "cluster")]
+pub use self::report::{Execution, Run};
+#[cfg(not(feature = "cluster"))]
+use self::report::{Execution, Run};
+use self::report::{InputProblem, Report, SimFailure, SimRun};
 pub use self::target::Target;
 use crate::format::Format;
 use crate::global::Global;
@@ -119,8 +123,14 @@ pub fn on_sim(args: &RunArgs, directory: &Path, interrupt: &Interrupt) -> OnSim 
     }
 }
 
+/// Runs scenarios on the target external, without a report.
+#[cfg(feature = "cluster")]
+pub fn on_external(args: &RunArgs, global: &Global) -> Vec<Run> {
+    run_all(args, global, None).runs
+}
+
 /// Writes counterexamples and recordings as native traces. Returns whether that succeeded.
-fn save(directory: &Path, redacts: bool, runs: &[Run]) -> bool {
+pub fn save(directory: &Path, redacts: bool, runs: &[Run]) -> bool {
     let counterexamples = runs.iter().filter_map(|run| {
         let model = run.on_model()?;
         let found = model.found()?;

@@ -32,6 +32,7 @@ pub const COMMANDS: &[&str] = &[
     "status",
     "run",
     "fuzz",
+    "conform",
     "controller",
     "cluster",
     "cluster up",

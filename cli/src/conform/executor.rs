@@ -1,0 +1,131 @@
+//! The profiles executor and ttl: the library of scenarios on the target external.
+
+use std::path::PathBuf;
+
+use jobcheck_judge::report::Exit;
+use jobcheck_report::folder::TRACES;
+use jobcheck_report::types::{Evidence, FoundBy, JudgingOptions, Outcome, Stage};
+use jobcheck_report::{ConformanceReport, Folder, Scenario};
+use jobcheck_scenario::read;
+
+use super::args::{ConformArgs, ProfileName};
+use super::results::{self, RULE_SET};
+use super::{Failure, text};
+use crate::global::{Global, defaults};
+use crate::library::{self, Entry};
+use crate::parse::{find, similar};
+use crate::real_cluster::{ConnectionArgs, LimitArgs};
+use crate::run::{self, Execution, Run, RunArgs, Target};
+use crate::{output, runtime};
+
+/// Runs the scenarios. `None`: there was nothing to run.
+pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceReport>, Failure> {
+    let names = chosen(args).map_err(|why| (why, Exit::Unreadable))?;
+    if args.list {
+        output::print_text(&text::list_library(&names), Exit::Conforms);
+        return Ok(None);
+    }
+    let args_of_run = args_of_run(args, names.iter().map(|(name, _)| PathBuf::from(name)).collect())?;
+    if let Some(why) = args_of_run.objection() {
+        return Err((why, Exit::Unreadable));
+    }
+    if args.dry_run {
+        output::print_text(&text::list_library(&names), Exit::Conforms);
+        return Ok(None);
+    }
+    let (folder, begun) = (results::folder(args)?, results::now());
+    let runs = run::on_external(&args_of_run, global);
+    if !run::save(&folder.path(TRACES), false, &runs) {
+        return Err(("the traces cannot be written".to_owned(), Exit::Environment));
+    }
+    let scenarios = runs.iter().map(|run| reported(args.profile, run, &folder)).collect();
+    let judging = JudgingOptions { rule_set: RULE_SET.to_owned(), ..JudgingOptions::default() };
+    results::write(&folder, results::run_of(args, begun, judging), scenarios).map(Some)
+}
+
+/// The cluster of `run` is a local one, or a context.
+fn args_of_run(args: &ConformArgs, scenarios: Vec<PathBuf>) -> Result<RunArgs, Failure> {
+    let [named] = &args.clusters[..] else {
+        return Err(("there is no cluster".to_owned(), Exit::Unreadable));
+    };
+    let runtime = runtime::start().map_err(|exit| ("the suite cannot start".to_owned(), exit))?;
+    let (access, _) = runtime.block_on(super::access(named, args))?;
+    let is_local = access.context.is_none();
+    let connection = ConnectionArgs {
+        cluster: named.name.parse().ok().filter(|_| is_local),
+        kubeconfig: access.kubeconfig.filter(|_| !is_local),
+        context: access.context,
+        managed_by: args.managed_by.clone(),
+    };
+    let limits = LimitArgs { parallel: args.parallel, patience: args.patience, allow_known: false };
+    let targets = vec![Target::External];
+    Ok(RunArgs { scenarios, targets, seed: args.seed, connection, limits, ..defaults() })
+}
+
+/// The scenarios of the profile that the arguments choose, with a sentence about each.
+fn chosen(args: &ConformArgs) -> Result<Vec<(String, String)>, String> {
+    let mut all = Vec::new();
+    for entry in library::scenarios() {
+        // Each file of the library was read by a test.
+        let Ok(scenario) = read(&entry.text()) else { continue };
+        let ids: Vec<&str> = scenario.requirements.iter().map(|id| id.0.id()).collect();
+        let is_ttl = ids.iter().any(|id| id.starts_with("TT-"));
+        let is_for_others = !scenario.targets.is_empty()
+            && !scenario.targets.iter().any(|target| target.name() == Target::External.name());
+        if is_ttl == (args.profile == ProfileName::Ttl) && !is_for_others && !entry.name().contains('/') {
+            let ids = ids.into_iter().map(str::to_owned).collect::<Vec<_>>();
+            all.push((entry.name().to_owned(), scenario.about.clone(), ids));
+        }
+    }
+    let prefix = format!("{}/", args.profile.name());
+    let is_named = |(name, _, ids): &(String, String, Vec<String>), id: &str| {
+        let short = id.strip_prefix(&prefix).unwrap_or(id);
+        name == short || find(short).is_ok_and(|req| ids.iter().any(|id| id == req.id()))
+    };
+    for id in &args.ids {
+        if !all.iter().any(|it| is_named(it, id)) {
+            let hint = similar(id, all.iter().map(|(name, ..)| &**name));
+            return Err(format!("no scenario has the id {id:?} or aims at it{hint}; --list lists all"));
+        }
+    }
+    all.retain(|it| args.ids.is_empty() || args.ids.iter().any(|id| is_named(it, id)));
+    Ok(all.into_iter().map(|(name, about, _)| (name, about)).collect())
+}
+
+/// The outcome of a run.
+fn reported(profile: ProfileName, run: &Run, folder: &Folder) -> Scenario {
+    let name = &run.scenario.name;
+    let text = library::scenario(&run.file).map(Entry::text).unwrap_or_default();
+    let reason = run.why().unwrap_or_default();
+    // Scenarios that need a stopped clock, or several servers, cannot be run on a cluster of somebody else.
+    let stage = if matches!(run.execution, Execution::NotRun(_)) { Stage::Extended } else { Stage::Core };
+    let mut scenario = Scenario::not_run(format!("{}/{name}", profile.name()), stage, &text, reason.clone());
+    scenario.requirements = run.scenario.requirements.iter().map(|id| id.0.id().to_owned()).collect();
+    scenario.outcome = match &run.execution {
+        Execution::NotRun(_) => Outcome::Skip,
+        Execution::Failed { .. } => Outcome::Error,
+        _ => match run.exit() {
+            Exit::Conforms => Outcome::Pass,
+            Exit::Violates => Outcome::Fail,
+            Exit::Inconclusive => Outcome::Inconclusive,
+            Exit::Unreadable | Exit::Environment | Exit::Internal => Outcome::Error,
+        },
+    };
+    let file = format!("{TRACES}/{name}-{}.jsonl", run.target.name());
+    if run.on_cluster().is_some() {
+        scenario.traces = folder.seal(&file, "manager").into_iter().collect();
+    }
+    let line = run.on_cluster().and_then(|it| it.found.as_ref()?.line);
+    scenario.evidence = run
+        .requirement()
+        .into_iter()
+        .map(|req| Evidence {
+            requirement: req.id().to_owned(),
+            found_by: FoundBy::Judge,
+            trace: Some(file.clone()),
+            lines: line.into_iter().collect(),
+            sentence: reason.clone(),
+        })
+        .collect();
+    scenario
+}

@@ -1,0 +1,191 @@
+//! The profile mirror: several clusters, several scenarios at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jobcheck_conform::{Cluster, Error, Scenario, Settings, mirror, not_run};
+use jobcheck_controller::runtime::signals;
+use jobcheck_judge::replay::rules;
+use jobcheck_judge::report::Exit;
+use jobcheck_report::types::{Cluster as Reported, JudgingOptions, Outcome};
+use jobcheck_report::{ConformanceReport, Scenario as Ran};
+use jobcheck_spec::Req;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::args::{ConformArgs, ProfileName, Role};
+use super::results::{self, RULE_SET};
+use super::setup::Setup;
+use super::{Failure, access, text};
+use crate::cluster::Progress;
+use crate::global::Global;
+use crate::parse::{self, similar};
+use crate::{output, runtime};
+
+/// The longest wait of a step, unless the user says otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs the scenarios. `None`: there was nothing to run.
+pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceReport>, Failure> {
+    let chosen = chosen(&args.ids).map_err(|why| (why, Exit::Unreadable))?;
+    if args.list {
+        output::print_text(&text::list(&chosen), Exit::Conforms);
+        return Ok(None);
+    }
+    let setup = args.setup.as_deref().map(Setup::read).transpose();
+    let setup = setup.map_err(|why| (why, Exit::Unreadable))?.unwrap_or_default();
+    let settings = Settings {
+        managed_by: args.managed_by.clone(),
+        objects: setup.objects,
+        labels: setup.labels,
+        annotations: setup.annotations,
+        hooks: args.hooks.iter().cloned().collect(),
+        patience: args.patience.unwrap_or(PATIENCE),
+        out: args.out.clone(),
+        keeps_failed: args.keep.is_some(),
+        strict: args.strict,
+    };
+    let runtime = runtime::start().map_err(|exit| ("the suite cannot start".to_owned(), exit))?;
+    runtime.block_on(on_clusters(args, global, &chosen, &Arc::new(settings)))
+}
+
+async fn on_clusters(
+    args: &ConformArgs,
+    global: &Global,
+    chosen: &[&'static Scenario],
+    settings: &Arc<Settings>,
+) -> Result<Option<ConformanceReport>, Failure> {
+    let failed = |why: String| (why, Exit::Environment);
+    let stop = signals::listen().map_err(|error| failed(format!("cannot listen to signals: {error}")))?;
+    let progress = Progress::new(!global.quiet);
+    let clusters = tokio::select! {
+        biased;
+        () = stop.cancelled() => return Err(failed("interrupted: nothing was run".to_owned())),
+        clusters = connect(args) => clusters?,
+    };
+    if args.dry_run {
+        output::print_text(&text::dry_run(chosen, &clusters, settings), Exit::Conforms);
+        return Ok(None);
+    }
+    let (folder, begun, halt) = (results::folder(args)?, results::now(), stop.child_token());
+    let many = Many { args, settings, clusters: clusters.clone(), halt, progress: &progress };
+    let scenarios = many.run(chosen).await;
+    let run = results::run_of(args, begun, judging(args, &clusters));
+    let of_run = |it: &Arc<Cluster>| Reported { name: it.name.clone(), kubernetes: it.kubernetes.clone() };
+    let run = jobcheck_report::Run { clusters: clusters.iter().map(of_run).collect(), ..run };
+    results::write(&folder, run, scenarios).map(Some)
+}
+
+/// The options of the judge, for the report.
+fn judging(args: &ConformArgs, clusters: &[Arc<Cluster>]) -> JudgingOptions {
+    let of_manager = clusters.first().map(|it| &*it.kubernetes).filter(|it| rules(it).is_ok());
+    JudgingOptions {
+        rule_set: of_manager.unwrap_or(RULE_SET).to_owned(),
+        strict: args.strict,
+        profile: args.managed_by.is_none().then(|| ProfileName::Mirror.name().to_owned()),
+        ..JudgingOptions::default()
+    }
+}
+
+/// Connects to the manager's cluster, and then to the workers. Checks what is permitted there.
+async fn connect(args: &ConformArgs) -> Result<Vec<Arc<Cluster>>, Failure> {
+    let failed = |error: Error| (error.to_string(), Exit::Environment);
+    let mut clusters = Vec::new();
+    for role in [Role::Manager, Role::Worker] {
+        let of_role = args.clusters.iter().enumerate().filter(|(_, it)| it.role == role);
+        for (number, (position, named)) in of_role.enumerate() {
+            let (access, log) = access(named, args).await?;
+            let log = args.audit_logs.get(position).cloned().or(log);
+            let name = match role {
+                Role::Manager => "manager".to_owned(),
+                Role::Worker => format!("worker-{}", number + 1),
+            };
+            let cluster = Cluster::connect(&name, &access, log).await.map_err(failed)?;
+            cluster.check_permissions(role == Role::Worker).await.map_err(failed)?;
+            clusters.push(Arc::new(cluster));
+        }
+    }
+    Ok(clusters)
+}
+
+/// Runs that go on at a time.
+struct Many<'a> {
+    args: &'a ConformArgs,
+    settings: &'a Arc<Settings>,
+    clusters: Vec<Arc<Cluster>>,
+    halt: CancellationToken,
+    progress: &'a Progress,
+}
+
+impl Many<'_> {
+    /// The results in the order of the scenarios.
+    async fn run(&self, chosen: &[&'static Scenario]) -> Vec<Ran> {
+        let permits = Arc::new(Semaphore::new(usize::try_from(self.args.parallel).unwrap_or(1)));
+        let mut running = JoinSet::new();
+        for (number, scenario) in chosen.iter().copied().enumerate() {
+            let (clusters, settings) = (self.clusters.clone(), Arc::clone(self.settings));
+            let (halt, permits) = (self.halt.clone(), Arc::clone(&permits));
+            running.spawn(async move {
+                let _permit = permits.acquire_owned().await;
+                if halt.is_cancelled() {
+                    return (number, not_run(scenario, "the run was ended before"));
+                }
+                (number, jobcheck_conform::run(scenario, &clusters, &settings, &halt).await)
+            });
+        }
+        let mut done: Vec<(usize, Ran)> = Vec::new();
+        while let Some(ran) = running.join_next().await {
+            done.extend(ran.ok());
+            self.progress.show(&format!("{} of {} scenarios", done.len(), chosen.len()));
+            let has_failed = done.iter().any(|(_, ran)| ran.outcome == Outcome::Fail);
+            if self.args.fail_fast && has_failed {
+                self.halt.cancel();
+            }
+        }
+        done.sort_by_key(|(number, _)| *number);
+        done.into_iter().map(|(_, ran)| ran).collect()
+    }
+}
+
+/// The scenarios that the arguments name, by their ids or by a requirement at which they aim.
+fn chosen(ids: &[String]) -> Result<Vec<&'static Scenario>, String> {
+    let all = mirror::SCENARIOS.iter();
+    if ids.is_empty() {
+        return Ok(all.collect());
+    }
+    for id in ids {
+        if !all.clone().any(|scenario| is_named(scenario, id)) {
+            let hint = similar(id, mirror::SCENARIOS.iter().map(|scenario| scenario.id));
+            return Err(format!("no scenario has the id {id:?} or aims at it{hint}; --list lists all"));
+        }
+    }
+    Ok(all.filter(|scenario| ids.iter().any(|id| is_named(scenario, id))).collect())
+}
+
+fn is_named(scenario: &Scenario, id: &str) -> bool {
+    let short = id.strip_prefix("mirror/").unwrap_or(id);
+    let aims = |req: Req| scenario.requirements.contains(&req);
+    scenario.id == id
+        || scenario.id.strip_prefix("mirror/") == Some(short)
+        || parse::find(short).is_ok_and(aims)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_are_chosen_by_id_or_by_requirement() {
+        let ids = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|id| (*id).to_owned()).collect();
+            chosen(&given).map(|them| them.iter().map(|it| it.id).collect::<Vec<_>>())
+        };
+        assert_eq!(ids(&["mirror/success"]), Ok(vec!["mirror/success"]));
+        let of_rest = ids(&["mirror/MR-10"]).unwrap();
+        assert_eq!(of_rest, ["mirror/rest"]);
+        assert_eq!(ids(&[]).unwrap().len(), mirror::SCENARIOS.len());
+        assert!(ids(&["mirror/sucess"]).unwrap_err().contains("mirror/success"));
+        assert!(ids(&["FT-02"]).is_err());
+    }
+}

@@ -1,0 +1,46 @@
+//! The file of `--setup`: what a manager needs in each namespace.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::text::of_path;
+
+/// What a manager needs in each namespace.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Setup {
+    /// The objects that are created in the namespace on the manager's cluster.
+    #[serde(default)]
+    pub objects: Vec<Value>,
+    /// The labels of every Job.
+    #[serde(default)]
+    pub labels: Map<String, Value>,
+    /// The annotations of every Job.
+    #[serde(default)]
+    pub annotations: Map<String, Value>,
+}
+
+impl Setup {
+    /// Reads the file.
+    pub fn read(file: &Path) -> Result<Setup, String> {
+        let text = std::fs::read_to_string(file).map_err(|why| format!("{}: {why}", of_path(file)))?;
+        serde_saphyr::from_str(&text).map_err(|why| format!("{}: {why}", of_path(file)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setup_has_objects_and_the_labels_of_jobs() {
+        let text =
+            "labels: {kueue.x-k8s.io/queue-name: main}\nobjects:\n- {apiVersion: v1, kind: ConfigMap}\n";
+        let setup: Setup = serde_saphyr::from_str(text).unwrap();
+        assert_eq!(setup.labels["kueue.x-k8s.io/queue-name"], "main");
+        assert_eq!(setup.objects[0]["kind"], "ConfigMap");
+        assert!(serde_saphyr::from_str::<Setup>("lables: {}").is_err());
+    }
+}

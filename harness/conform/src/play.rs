@@ -1,0 +1,473 @@
+//! The steps of a run: users, somebody on the workers, and waits.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jobcheck_record::watch::text;
+use jobcheck_spec::Req;
+use serde_json::{Value, json};
+use tokio::sync::watch::Receiver;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::board::{Board, MANAGER, STRANGER, has, has_ended, is_copy, is_deleting};
+use crate::cluster::{Cluster, Played, jobs};
+use crate::error::Error;
+use crate::kubelet;
+use crate::scenario::{Awaited, Scenario, Shape, Step};
+use crate::settings::{Hook, Settings};
+
+/// The name of the Job.
+const NAME: &str = "conform";
+/// The name of a Job of somebody else.
+const OTHER: &str = "stranger";
+/// The value of `managedBy` of a Job of somebody else.
+const OTHER_MANAGER: &str = "jobcheck.dev/nobody";
+/// The number of conflicts after which a condition is not added any longer.
+const CONFLICTS: u32 = 20;
+/// The exit code of a pod that fails.
+const FAILS: i32 = 1;
+
+/// A run in progress.
+pub(crate) struct Play<'a> {
+    pub scenario: &'a Scenario,
+    pub settings: &'a Settings,
+    /// The manager's cluster, and the workers.
+    pub clusters: &'a [Arc<Cluster>],
+    pub namespace: &'a str,
+    pub board: Receiver<Board>,
+    /// The kubelets let every pod succeed.
+    pub all_succeed: Arc<AtomicBool>,
+    pub stop: &'a CancellationToken,
+    /// What the run has met so far.
+    pub met: Met,
+}
+
+/// What a run has met so far.
+#[derive(Debug, Default)]
+pub(crate) struct Met {
+    /// The UIDs of the Job: of each incarnation.
+    uids: Vec<String>,
+    /// The UIDs of the copies that a step has found.
+    copies: BTreeSet<String>,
+    /// The newest copy that a step has found: its worker, name and UID.
+    copy: Option<(usize, String, String)>,
+    /// The pods that a step has ended.
+    pods: BTreeSet<String>,
+    /// The Jobs of others as they were created, each with its cluster.
+    strangers: Vec<(usize, Value)>,
+}
+
+/// A wait that took too long.
+#[derive(Clone, Debug)]
+pub(crate) struct Unmet {
+    /// What did not happen.
+    pub why: String,
+    /// The requirement that is broken by this alone.
+    pub broken: Option<Req>,
+}
+
+impl Play<'_> {
+    /// Performs the steps. Returns the wait that took too long.
+    pub(crate) async fn steps(&mut self) -> Result<Option<Unmet>, Error> {
+        let scenario = self.scenario;
+        for (number, step) in scenario.steps.iter().enumerate() {
+            if let Some(unmet) = self.step(step).await? {
+                let of_all = format!("step {} of {}", number + 1, scenario.steps.len());
+                return Ok(Some(Unmet { why: format!("{of_all}: {}", unmet.why), ..unmet }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Performs one step.
+    pub(crate) async fn once(&mut self, step: Step) -> Result<Option<Unmet>, Error> {
+        self.step(&step).await
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<Option<Unmet>, Error> {
+        match step {
+            Step::CreateJob => self.create().await?,
+            Step::PodSucceeds => return self.end_pod(0).await,
+            Step::PodFails => return self.end_pod(FAILS).await,
+            Step::AllSucceed => {
+                self.all_succeed.store(true, Ordering::Relaxed);
+                // The kubelets look at the pods with the next change, and find those that run already here.
+                self.end_running_pods().await?;
+            }
+            Step::Suspend => self.edit(json!({"suspend": true})).await?,
+            Step::Resume => self.edit(json!({"suspend": false})).await?,
+            Step::Scale(parallelism) => self.edit(json!({"parallelism": parallelism})).await?,
+            Step::DeleteJob => {
+                let path = jobs(self.namespace, NAME);
+                self.delete(MANAGER, Played::User, &path, "Background").await?;
+            }
+            Step::DeleteCopy => {
+                if let Some((worker, name, _)) = self.met.copy.clone() {
+                    let path = jobs(self.namespace, &name);
+                    self.delete(worker, Played::Somebody, &path, "Foreground").await?;
+                }
+            }
+            Step::Strangers => {
+                self.stranger(MANAGER, OTHER).await?;
+                self.on_workers(OTHER).await?;
+            }
+            Step::TakeName => self.on_workers(NAME).await?,
+            Step::AddCondition => self.add_condition().await?,
+            Step::Hook(name) => self.hook(name).await?,
+            Step::Await(awaited) => return self.wait(*awaited).await,
+        }
+        Ok(None)
+    }
+
+    async fn on_workers(&mut self, name: &str) -> Result<(), Error> {
+        for worker in 1..self.clusters.len() {
+            self.stranger(worker, name).await?;
+        }
+        Ok(())
+    }
+
+    async fn create(&mut self) -> Result<(), Error> {
+        let mut spec = spec(self.scenario.job);
+        if let Some(value) = &self.settings.managed_by {
+            spec["managedBy"] = json!(value);
+        }
+        let (labels, annotations) = (&self.settings.labels, &self.settings.annotations);
+        let job = json!({
+            "apiVersion": "batch/v1", "kind": "Job", "spec": spec,
+            "metadata": {"name": NAME, "labels": labels, "annotations": annotations},
+        });
+        let created = self.post(MANAGER, Played::User, &job).await?;
+        self.met.uids.push(text(&created, "uid").to_owned());
+        Ok(())
+    }
+
+    /// Creates a Job of somebody else. It is suspended, so that it needs no pod.
+    async fn stranger(&mut self, cluster: usize, name: &str) -> Result<(), Error> {
+        let mut spec = spec(Shape { suspend: true, ..Shape::default() });
+        if cluster == MANAGER {
+            spec["managedBy"] = json!(OTHER_MANAGER);
+        }
+        let job = json!({
+            "apiVersion": "batch/v1", "kind": "Job", "spec": spec,
+            "metadata": {"name": name, "labels": {STRANGER: "true"}},
+        });
+        let created = self.post(cluster, Played::Somebody, &job).await?;
+        self.met.strangers.push((cluster, created));
+        Ok(())
+    }
+
+    async fn post(&self, cluster: usize, played: Played, job: &Value) -> Result<Value, Error> {
+        let here = &self.clusters[cluster];
+        let created = here.send(played, "POST", &jobs(self.namespace, ""), job).await?;
+        created.ok_or_else(|| Error::Cluster {
+            cluster: here.name.clone(),
+            why: format!("the Job {} exists already", text(job, "name")),
+        })
+    }
+
+    async fn edit(&self, spec: Value) -> Result<(), Error> {
+        let (path, patch) = (jobs(self.namespace, NAME), json!({"spec": spec}));
+        self.clusters[MANAGER].send(Played::User, "PATCH", &path, &patch).await.map(drop)
+    }
+
+    /// Adds a condition that no Job controller knows. A conflict with the manager is tried again.
+    async fn add_condition(&self) -> Result<(), Error> {
+        let path = format!("{}/status", jobs(self.namespace, NAME));
+        let condition = json!({
+            "type": "jobcheck.dev/Seen", "status": "True", "reason": "Seen", "message": "",
+            "lastProbeTime": kubelet::now(), "lastTransitionTime": kubelet::now(),
+        });
+        let add = |board: &Board| {
+            let job = local(board, &self.met)?;
+            let mut all = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            all.push(condition.clone());
+            let metadata = json!({"resourceVersion": job["metadata"]["resourceVersion"]});
+            Some(json!({"metadata": metadata, "status": {"conditions": all}}))
+        };
+        for _ in 0..CONFLICTS {
+            let Some(patch) = self.until(add).await? else { break };
+            if self.clusters[MANAGER].send(Played::Somebody, "PATCH", &path, &patch).await?.is_some() {
+                return Ok(());
+            }
+        }
+        let why = "a condition cannot be added: the status is changed again and again".to_owned();
+        Err(Error::Cluster { cluster: self.clusters[MANAGER].name.clone(), why })
+    }
+
+    async fn delete(&self, cluster: usize, by: Played, path: &str, propagation: &str) -> Result<(), Error> {
+        let options = json!({"propagationPolicy": propagation});
+        self.clusters[cluster].send(by, "DELETE", path, &options).await.map(drop)
+    }
+
+    async fn hook(&self, name: &str) -> Result<(), Error> {
+        let failed = |why: String| Error::Hook { hook: name.to_owned(), why };
+        let Some(Hook { command }) = self.settings.hooks.get(name) else {
+            return Err(failed("there is no command".to_owned()));
+        };
+        let (program, arguments) = command.split_first().ok_or_else(|| failed("it is empty".to_owned()))?;
+        let mut child = tokio::process::Command::new(program)
+            .args(arguments)
+            .env("JOBCHECK_NAMESPACE", self.namespace)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| failed(error.to_string()))?;
+        let ended = tokio::select! {
+            () = self.stop.cancelled() => return Err(Error::Interrupted),
+            ended = tokio::time::timeout(self.settings.patience, child.wait()) => ended,
+        };
+        match ended {
+            Err(_) => Err(failed(format!("it did not end in {:?}", self.settings.patience))),
+            Ok(Err(error)) => Err(failed(error.to_string())),
+            Ok(Ok(status)) if status.success() => Ok(()),
+            Ok(Ok(status)) => Err(failed(status.to_string())),
+        }
+    }
+
+    /// Ends the oldest running pod of the copy.
+    async fn end_pod(&mut self, code: i32) -> Result<Option<Unmet>, Error> {
+        let Some((worker, _, copy)) = self.met.copy.clone() else {
+            return Ok(Some(unmet("no copy was found before".to_owned(), None)));
+        };
+        let done = self.met.pods.clone();
+        let first = move |board: &Board| {
+            let pods = board.clusters[worker].pods.values();
+            let mut running: Vec<&Value> = pods
+                .filter(|pod| is_running(pod) && is_owned(pod, &copy))
+                .filter(|pod| !done.contains(text(pod, "uid")))
+                .collect();
+            running.sort_by_key(|pod| (text(pod, "creationTimestamp"), text(pod, "name")));
+            running.first().map(|pod| (text(pod, "uid").to_owned(), text(pod, "name").to_owned()))
+        };
+        let Some((uid, name)) = self.until(first).await? else {
+            let why = "no pod of the copy runs; does a Job controller run on the worker?";
+            return Ok(Some(unmet(why.to_owned(), None)));
+        };
+        self.met.pods.insert(uid);
+        kubelet::end(&self.clusters[worker], self.namespace, &name, code).await?;
+        Ok(None)
+    }
+
+    async fn end_running_pods(&mut self) -> Result<(), Error> {
+        for worker in 1..self.clusters.len() {
+            let running: Vec<String> = {
+                let board = self.board.borrow();
+                let pods = board.clusters[worker].pods.values().filter(|pod| is_running(pod));
+                pods.map(|pod| text(pod, "name").to_owned()).collect()
+            };
+            for name in running {
+                kubelet::end(&self.clusters[worker], self.namespace, &name, 0).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn wait(&mut self, awaited: Awaited) -> Result<Option<Unmet>, Error> {
+        let found = match awaited {
+            Awaited::Copy => self.find_copy().await?,
+            Awaited::Rest(seconds) => self.rest(Duration::from_secs(seconds)).await?,
+            _ => {
+                let (name, met) = (NAME, &self.met);
+                self.until(|board| is_met(awaited, board, met, name).then_some(())).await?.is_some()
+            }
+        };
+        Ok((!found).then(|| {
+            let board = self.board.borrow();
+            let (broken, more) = consequence(awaited, &board, &self.met);
+            let waited = self.settings.patience;
+            unmet(format!("{} was not there after {waited:?}{more}", awaited.sentence()), broken)
+        }))
+    }
+
+    async fn find_copy(&mut self) -> Result<bool, Error> {
+        let (uids, known) = (self.met.uids.clone(), self.met.copies.clone());
+        let newest = move |board: &Board| {
+            let workers = board.clusters.iter().enumerate().skip(1);
+            let all = workers.flat_map(|(at, it)| it.jobs.values().map(move |job| (at, job)));
+            let mut new = all.filter(|(_, job)| is_copy(job, NAME, &uids) && !is_deleting(job));
+            let (at, copy) = new.find(|(_, job)| !known.contains(text(job, "uid")))?;
+            Some((at, text(copy, "name").to_owned(), text(copy, "uid").to_owned()))
+        };
+        let found = self.until(newest).await?;
+        if let Some(copy) = &found {
+            self.met.copies.insert(copy.2.clone());
+            self.met.copy = found.clone();
+        }
+        Ok(found.is_some())
+    }
+
+    /// Waits until nothing was written for this time.
+    async fn rest(&self, quiet: Duration) -> Result<bool, Error> {
+        let end = Instant::now() + self.settings.patience.max(quiet * 2);
+        loop {
+            let until = self.board.borrow().changed.max(Instant::now() - quiet) + quiet;
+            if until > end {
+                return Ok(false);
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => return Err(Error::Interrupted),
+                () = sleep_until(until) => {}
+            }
+            if self.board.borrow().changed + quiet <= Instant::now() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Waits until a function of the board has a value. `None`: it had none in time.
+    async fn until<T>(&self, mut what: impl FnMut(&Board) -> Option<T>) -> Result<Option<T>, Error> {
+        let (mut board, end) = (self.board.clone(), Instant::now() + self.settings.patience);
+        loop {
+            if let Some(found) = what(&board.borrow_and_update()) {
+                return Ok(Some(found));
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => return Err(Error::Interrupted),
+                changed = timeout_at(end, board.changed()) => match changed {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) | Err(_) => return Ok(None),
+                },
+            }
+        }
+    }
+}
+
+fn unmet(why: String, broken: Option<Req>) -> Unmet {
+    Unmet { why, broken }
+}
+
+/// Returns whether something awaited is there.
+fn is_met(awaited: Awaited, board: &Board, met: &Met, name: &str) -> bool {
+    let local = local(board, met);
+    let status = |field: &str| local.map_or(0, |job| job["status"][field].as_i64().unwrap_or(0));
+    match awaited {
+        Awaited::CopyEnd => copies(board, met).any(|copy| is_newest(copy, met) && has_ended(copy)),
+        Awaited::CopyGone => board.clusters.iter().skip(1).all(|worker| {
+            let mut copies = worker.jobs.values().filter(|job| is_copy(job, name, &met.uids));
+            copies.next().is_none()
+        }),
+        Awaited::Active(count) => status("active") == i64::from(count),
+        Awaited::Succeeded(count) => status("succeeded") >= i64::from(count),
+        Awaited::Failed(count) => status("failed") >= i64::from(count),
+        Awaited::Suspended => local.is_some_and(|job| has(job, "Suspended")) && status("active") == 0,
+        Awaited::Complete => local.is_some_and(|job| has(job, "Complete")),
+        Awaited::FailedEnd => local.is_some_and(|job| has(job, "Failed")),
+        Awaited::JobGone => !board.clusters[MANAGER].jobs.contains_key(name),
+        Awaited::StrangersUntouched => touched(board, met).is_none(),
+        Awaited::Copy | Awaited::Rest(_) => false,
+    }
+}
+
+/// The requirement that a wait breaks by taking too long, if what was awaited is all that the manager had left to do. Also
+/// a part of the sentence that says so.
+fn consequence(awaited: Awaited, board: &Board, met: &Met) -> (Option<Req>, String) {
+    let copy_shows = |field: &str, count: i32| {
+        let shows = |copy: &Value| copy["status"][field].as_i64().unwrap_or(0) >= i64::from(count);
+        copies(board, met).any(|copy| is_newest(copy, met) && shows(copy))
+    };
+    let reported = |field: &str, count: i32| match copy_shows(field, count) {
+        true => (Some(Req::MR20), ", but the copy shows it".to_owned()),
+        false => (None, ", neither does the copy show it".to_owned()),
+    };
+    match awaited {
+        Awaited::Complete | Awaited::FailedEnd => match copies(board, met).find(|copy| has_ended(copy)) {
+            Some(_) => (Some(Req::MR21), ", but the copy has ended".to_owned()),
+            None => (None, ", and no copy has ended".to_owned()),
+        },
+        Awaited::Active(count) => reported("active", count),
+        Awaited::Succeeded(count) => reported("succeeded", count),
+        Awaited::Failed(count) => reported("failed", count),
+        Awaited::Suspended => (Some(Req::MR13), String::new()),
+        Awaited::CopyGone => (Some(Req::MR25), String::new()),
+        Awaited::StrangersUntouched => match touched(board, met) {
+            Some((MANAGER, what)) => (Some(Req::MR15), format!(": {what}")),
+            Some((_, what)) => (Some(Req::MR25), format!(": {what}")),
+            None => (None, String::new()),
+        },
+        Awaited::Copy | Awaited::CopyEnd | Awaited::JobGone | Awaited::Rest(_) => (None, String::new()),
+    }
+}
+
+/// The newest incarnation of the Job, also if it was removed meanwhile.
+fn local<'a>(board: &'a Board, met: &Met) -> Option<&'a Value> {
+    let uid = met.uids.last()?;
+    board.clusters[MANAGER].all_jobs().find(|job| text(job, "uid") == uid)
+}
+
+/// The copies of the newest incarnation that steps have found, in their last versions.
+fn copies<'a>(board: &'a Board, met: &'a Met) -> impl Iterator<Item = &'a Value> {
+    let workers = board.clusters.iter().skip(1);
+    workers.flat_map(|worker| worker.all_jobs()).filter(|job| met.copies.contains(text(job, "uid")))
+}
+
+fn is_newest(copy: &Value, met: &Met) -> bool {
+    met.copy.as_ref().is_some_and(|(_, _, uid)| text(copy, "uid") == uid)
+}
+
+/// The first Job of somebody else that was changed, with its cluster.
+fn touched(board: &Board, met: &Met) -> Option<(usize, String)> {
+    met.strangers.iter().find_map(|(cluster, created)| {
+        let (name, uid) = (text(created, "name"), text(created, "uid"));
+        let found = board.clusters[*cluster].jobs.get(name).filter(|job| text(job, "uid") == uid);
+        let what = match found {
+            None => "it was removed",
+            Some(job) if is_deleting(job) => "it is being deleted",
+            Some(job) if job["spec"] != created["spec"] => "its specification was changed",
+            Some(job)
+                if ["labels", "annotations", "finalizers"].iter().any(|it| differs(job, created, it)) =>
+            {
+                "its metadata was changed"
+            }
+            // On a worker, the Job controller writes the status.
+            Some(job) if *cluster == MANAGER && job["status"] != created["status"] => {
+                "its status was written"
+            }
+            Some(_) => return None,
+        };
+        Some((*cluster, format!("the Job {name} of somebody else: {what}")))
+    })
+}
+
+fn differs(job: &Value, created: &Value, field: &str) -> bool {
+    job["metadata"][field] != created["metadata"][field]
+}
+
+fn is_running(pod: &Value) -> bool {
+    pod["status"]["phase"] == "Running" && !is_deleting(pod)
+}
+
+fn is_owned(pod: &Value, uid: &str) -> bool {
+    let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    owners.into_iter().any(|owner| owner["uid"] == uid)
+}
+
+/// The specification of a Job. No scheduler has the name of its pods, and they satisfy the strictest Pod Security Standard.
+fn spec(shape: Shape) -> Value {
+    let container = json!({
+        "name": "main", "image": "none",
+        "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+    });
+    let mut spec = json!({
+        "completions": shape.completions.max(1),
+        "parallelism": shape.parallelism.max(1),
+        "backoffLimit": shape.backoff_limit,
+        "suspend": shape.suspend,
+        "template": {"spec": {
+            "restartPolicy": "Never", "schedulerName": "jobcheck", "containers": [container],
+            "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+        }},
+    });
+    if shape.indexed {
+        spec["completionMode"] = json!("Indexed");
+    }
+    if let Some(seconds) = shape.ttl {
+        spec["ttlSecondsAfterFinished"] = json!(seconds);
+    }
+    spec
+}

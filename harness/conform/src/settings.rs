@@ -1,0 +1,37 @@
+//! What all runs share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// A command that only the author of the manager knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+}
+
+/// What all runs share.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `spec.managedBy` of every Job. Without it, the profile says who manages the Jobs.
+    pub managed_by: Option<String>,
+    /// Objects that are created in the namespace on the cluster of the manager, before the Job.
+    pub objects: Vec<Value>,
+    /// Labels of every Job.
+    pub labels: Map<String, Value>,
+    /// Annotations of every Job.
+    pub annotations: Map<String, Value>,
+    /// The hooks by name.
+    pub hooks: BTreeMap<String, Hook>,
+    /// The longest wait of a step.
+    pub patience: Duration,
+    /// The folder for the traces.
+    pub out: PathBuf,
+    /// Keeps the namespace of a run that does not pass.
+    pub keeps_failed: bool,
+    /// Counts broken recommendations as violations.
+    pub strict: bool,
+}
