@@ -6,6 +6,7 @@ mod access;
 mod browser;
 mod check;
 mod cluster;
+mod conform;
 mod dispatched;
 mod explore;
 mod fuzz;

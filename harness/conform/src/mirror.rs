@@ -9,8 +9,8 @@ use crate::scenario::Awaited::{
     Succeeded, Suspended,
 };
 use crate::scenario::Step::{
-    AddCondition, AllSucceed, Await, CreateJob, DeleteCopy, DeleteJob, Hook, PodFails, PodSucceeds, Resume,
-    Scale, Strangers, Suspend, TakeName,
+    AddCondition, AllSucceed, Await, CreateJob, DeleteCopy, DeleteJob, Hook, PodFails, PodSucceeds,
+    RemoveStrangers, Resume, Scale, Strangers, Suspend, TakeName,
 };
 use crate::scenario::{Scenario, Shape};
 
@@ -193,7 +193,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         id: "mirror/name-taken",
-        about: "Somebody else has a Job of this name on each worker, and the Job is deleted.",
+        about: "Somebody else has a Job of this name on each worker. Once the name is free, the Job runs.",
         requirements: &[Req::MR23, Req::MR25],
         stage: Stage::Core,
         job: ONE,
@@ -205,6 +205,12 @@ pub const SCENARIOS: &[Scenario] = &[
             Await(JobGone),
             Await(Rest(2)),
             Await(StrangersUntouched),
+            // Only a Job with a copy can be compared.
+            RemoveStrangers,
+            CreateJob,
+            Await(Copy),
+            AllSucceed,
+            Await(Complete),
         ],
     },
     Scenario {

@@ -116,6 +116,12 @@ impl Play<'_> {
                 self.on_workers(OTHER).await?;
             }
             Step::TakeName => self.on_workers(NAME).await?,
+            Step::RemoveStrangers => {
+                for (cluster, created) in std::mem::take(&mut self.met.strangers) {
+                    let path = jobs(self.namespace, text(&created, "name"));
+                    self.delete(cluster, Played::Somebody, &path, "Background").await?;
+                }
+            }
             Step::AddCondition => self.add_condition().await?,
             Step::Hook(name) => self.hook(name).await?,
             Step::Await(awaited) => return self.wait(*awaited).await,

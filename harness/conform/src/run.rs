@@ -184,11 +184,12 @@ fn conclude(ran: &mut Ran, unmet: Option<&Unmet>, report: &ReplayReport) {
         }
     }
     let doubts = || on_manager.iter().flat_map(|job| &job.doubts).chain(&trace.doubts).cloned();
-    let is_open = on_manager.iter().any(|job| job.verdict == Verdict::Inconclusive);
+    // The trace as a whole is open if no Job could be compared with a copy.
+    let is_open = trace.verdict == Verdict::Inconclusive || report.verdict == Verdict::Inconclusive;
     ran.reported.outcome = match () {
         () if !ran.reported.evidence.is_empty() => Outcome::Fail,
         () if unmet.is_some() => Outcome::Inconclusive,
-        () if is_open || on_manager.is_empty() || !report.doubts.is_empty() => {
+        () if is_open || on_manager.is_empty() => {
             ran.reasons.extend(doubts().chain(report.doubts.iter().cloned()));
             Outcome::Inconclusive
         }

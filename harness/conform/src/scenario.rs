@@ -72,6 +72,8 @@ pub enum Step {
     Strangers,
     /// Somebody creates a Job on each worker that has the name of the Job.
     TakeName,
+    /// They delete their Jobs again.
+    RemoveStrangers,
     /// Somebody adds a condition of their own to the status of the Job.
     AddCondition,
     /// The command of this hook is run.
