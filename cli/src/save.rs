@@ -1,8 +1,9 @@
-//! Counterexamples in files: as native traces for `jobcheck replay`, and as scenarios for `jobcheck run`.
+//! Counterexamples in files: as native traces for `jobcheck replay`, as pages, and as scenarios for `jobcheck run`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::RandomState;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use jobcheck_explorer::check::Bounds;
@@ -18,6 +19,7 @@ use jobcheck_traces::{Expected, ExpectedVerdict, Input, Redactor, files};
 
 use crate::output;
 use crate::text::of_path;
+use crate::view::{self, Traces};
 
 /// A path through a scope, and the reason why it is saved.
 pub struct Saved<'a> {
@@ -31,6 +33,47 @@ pub struct Saved<'a> {
     pub requirement: Option<Req>,
     /// The reason in words.
     pub why: &'a str,
+}
+
+/// The directory of saved traces, and what is done with each.
+#[derive(Clone, Copy, Debug)]
+pub struct Folder<'a> {
+    /// The directory; it is made with the first file.
+    pub directory: &'a Path,
+    /// What may be secret is replaced.
+    pub redacts: bool,
+    /// Each trace gets the page of `jobcheck view` beside it.
+    pub pages: bool,
+}
+
+impl Folder<'_> {
+    /// Writes a trace, and its page. Returns the file of the trace.
+    pub fn write(&self, name: &str, trace: &[u8]) -> anyhow::Result<PathBuf> {
+        let file = self.directory.join(format!("{name}.jsonl"));
+        let written = std::fs::create_dir_all(self.directory)
+            .and_then(|()| if self.redacts { redacted(trace) } else { Ok(trace.into()) })
+            .and_then(|trace| files::write(&file, &trace).map(|()| trace));
+        let trace = written.with_context(|| format!("cannot write {}", of_path(&file)))?;
+        if self.pages {
+            let page = file.with_extension("html");
+            files::write(&page, page_of(&file, &trace)?.as_bytes())
+                .with_context(|| format!("cannot write {}", of_path(&page)))?;
+            output::note(format!("{} is written; open it in a browser", of_path(&page)));
+        }
+        Ok(file)
+    }
+}
+
+/// The page of one trace.
+fn page_of(file: &Path, trace: &[u8]) -> anyhow::Result<String> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let inputs = vec![vec![Input::Bytes(name, trace.to_vec())]];
+    let report = judge(&inputs, &Judging::default(), &mut |_, _| {});
+    Traces::unrelated(inputs).page(&report, view::STEPS)
+}
+
+fn redacted(trace: &[u8]) -> std::io::Result<Cow<'_, [u8]>> {
+    Redactor::new(RandomState::new()).trace(trace).map(Cow::Owned)
 }
 
 /// Returns whether a file can be written; if not, the reason is printed. Asked before a search, which may be long.
@@ -90,17 +133,16 @@ impl Names {
 }
 
 /// Writes each path as a native trace, and prints the verdict of `jobcheck replay`. Returns whether that succeeded.
-pub fn save<'a>(directory: &Path, all: impl IntoIterator<Item = Saved<'a>>) -> bool {
+pub fn save<'a>(folder: Folder<'_>, all: impl IntoIterator<Item = Saved<'a>>) -> bool {
     let mut names = Names::default();
     for one in all {
-        let file = directory.join(format!("{}.jsonl", names.distinct(one.name)));
-        if let Err(error) = write(directory, &file, &one) {
+        if let Err(error) = write(folder, &names.distinct(one.name), &one) {
             output::error(format!("{error:#}"));
             return false;
         }
     }
     if names.0.is_empty() {
-        output::note(format!("no counterexample; nothing is written to {}", of_path(directory)));
+        output::note(format!("no counterexample; nothing is written to {}", of_path(folder.directory)));
     }
     true
 }
@@ -142,32 +184,19 @@ pub fn scenario(
 }
 
 /// Writes native traces, each to the file of its name. Returns whether that succeeded.
-pub fn save_traces<'a>(
-    directory: &Path,
-    redacts: bool,
-    all: impl IntoIterator<Item = (String, &'a [u8])>,
-) -> bool {
+pub fn save_traces<'a>(folder: Folder<'_>, all: impl IntoIterator<Item = (String, &'a [u8])>) -> bool {
     let mut names = Names::default();
     all.into_iter().all(|(name, trace)| {
-        let file = directory.join(format!("{}.jsonl", names.distinct(&name)));
-        let written = std::fs::create_dir_all(directory).and_then(|()| write_trace(&file, trace, redacts));
+        let written = folder.write(&names.distinct(&name), trace);
         match &written {
-            Ok(()) => output::note(format!("{} is written", of_path(&file))),
-            Err(error) => output::error(format!("cannot write {}: {error}", of_path(&file))),
+            Ok(file) => output::note(format!("{} is written", of_path(file))),
+            Err(error) => output::error(format!("{error:#}")),
         }
         written.is_ok()
     })
 }
 
-/// Writes a recorded trace, without what may be secret if `redacts` is true.
-pub fn write_trace(file: &Path, trace: &[u8], redacts: bool) -> std::io::Result<()> {
-    if !redacts {
-        return files::write(file, trace);
-    }
-    files::write(file, &Redactor::new(RandomState::new()).trace(trace)?)
-}
-
-fn write(directory: &Path, file: &Path, one: &Saved<'_>) -> anyhow::Result<()> {
+fn write(folder: Folder<'_>, name: &str, one: &Saved<'_>) -> anyhow::Result<()> {
     let requirement = one.requirement.filter(|req| req.entry().judged.by_trace());
     let expected = requirement.map(|req| Expected {
         verdict: ExpectedVerdict::Violates,
@@ -176,21 +205,19 @@ fn write(directory: &Path, file: &Path, one: &Saved<'_>) -> anyhow::Result<()> {
         note: Some(one.why.to_owned()),
     });
     let mut trace = native(one.scope, one.path, expected.as_ref())?;
-    let mut report = replayed(file, &trace);
+    let mut report = replayed(&trace);
     if requirement.is_some_and(|req| !shows(&report, req)) {
         // The trace must not demand a verdict that it does not show.
         trace = native(one.scope, one.path, None)?;
-        report = replayed(file, &trace);
+        report = replayed(&trace);
     }
-    std::fs::create_dir_all(directory)
-        .and_then(|()| files::write(file, &trace))
-        .with_context(|| format!("cannot write {}", of_path(file)))?;
-    output::note(format!("{} is written; replay: {}", of_path(file), verdict(&report, one.requirement)));
+    let file = folder.write(name, &trace)?;
+    output::note(format!("{} is written; replay: {}", of_path(&file), verdict(&report, one.requirement)));
     Ok(())
 }
 
-fn replayed(file: &Path, trace: &[u8]) -> ReplayReport {
-    let inputs = vec![Input::Bytes(file.to_string_lossy().into_owned(), trace.to_vec())];
+fn replayed(trace: &[u8]) -> ReplayReport {
+    let inputs = vec![Input::Bytes("trace".to_owned(), trace.to_vec())];
     judge(&[inputs], &Judging::default(), &mut |_, _| {})
 }
 
@@ -232,22 +259,25 @@ mod tests {
     #[test]
     fn a_saved_trace_is_redacted_if_that_is_asked_for() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("trace.jsonl");
         let pod =
             r#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"p","annotations":{"a":"SECRET"}},
             "spec":{"containers":[{"name":"c","args":["SECRET"],"env":[{"name":"E","value":"SECRET"}]}]}}}"#
                 .replace('\n', "");
         for (redacts, secrets) in [(false, 3), (true, 0)] {
-            write_trace(&file, format!("{pod}\n{pod}\n").as_bytes(), redacts).unwrap();
+            let folder = Folder { directory: folder.path(), redacts, pages: true };
+            let file = folder.write("trace", format!("{pod}\n{pod}\n").as_bytes()).unwrap();
             let written = std::fs::read_to_string(&file).unwrap();
             assert_eq!(
                 (written.matches("SECRET").count(), written.lines().count()),
                 (2 * secrets, 2),
                 "{written}"
             );
+            let page = std::fs::read_to_string(file.with_extension("html")).unwrap();
+            assert!(page.contains("trace.jsonl") && page.contains("SECRET") != redacts, "{page}");
         }
-        // A trace that cannot be redacted is not written.
-        std::fs::remove_file(&file).unwrap();
-        assert!(write_trace(&file, b"SECRET\n", true).is_err() && !file.exists());
+        // A trace that cannot be redacted is not written, and has no page.
+        let other = Folder { directory: &folder.path().join("other"), redacts: true, pages: true };
+        assert!(other.write("trace", b"SECRET\n").is_err());
+        assert_eq!(std::fs::read_dir(other.directory).unwrap().count(), 0);
     }
 }

@@ -11,6 +11,7 @@ use super::subject::Subject;
 use crate::format::Format;
 use crate::global::defaults;
 use crate::parse::{defect, guarded, processors, size, threads};
+use crate::save::Folder;
 use crate::shard::{Shard, shard};
 use jobcheck_traces::parse_duration;
 
@@ -89,6 +90,9 @@ pub struct CheckArgs {
     /// Write every counterexample to this directory, as a native trace for `jobcheck replay`.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// With --save: write the page of `jobcheck view` beside each trace.
+    #[arg(long, requires = "save")]
+    pub html: bool,
     /// Write the first counterexample of the reference algorithm to this file, as a scenario for `jobcheck run`.
     #[arg(long, value_name = "FILE", conflicts_with = "walks")]
     pub scenario: Option<PathBuf>,
@@ -175,6 +179,12 @@ Exit codes:
   5  internal error: please report it";
 
 impl CheckArgs {
+    /// Where traces are saved, and how.
+    pub fn folder(&self) -> Option<Folder<'_>> {
+        let folder = |directory| Folder { directory, redacts: false, pages: self.html };
+        self.save.as_deref().map(folder)
+    }
+
     /// The arguments for the quick scopes of a subject.
     pub fn quick(subject: Subject, threads: Option<usize>) -> CheckArgs {
         CheckArgs { size: Size::Quick, subject, threads, ..defaults() }

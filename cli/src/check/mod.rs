@@ -53,7 +53,7 @@ use crate::format::Format;
 use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::output;
-use crate::save::Saved;
+use crate::save::{Folder, Saved};
 use crate::text::of_path;
 
 /// Explores the chosen scopes, and prints the report. Returns the exit code.
@@ -178,7 +178,8 @@ pub fn quick(
         problems.push(format!("interrupted: {} scopes were not explored", report.not_run.len()));
     }
     if broken().next().is_some() {
-        crate::save::save(directory, broken().map(|(scope, found)| counterexample(scope, found)));
+        let folder = Folder { directory, redacts: false, pages: true };
+        crate::save::save(folder, broken().map(|(scope, found)| counterexample(scope, found)));
     }
     Quick {
         exit: report.exit(),
@@ -233,7 +234,7 @@ fn write_files(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> bool
     };
     let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report, args.mutant));
     let found = report.runs.iter().filter_map(|run| Some(counterexample(&run.scope, run.found()?)));
-    let traces = args.save.as_ref().is_none_or(|directory| crate::save::save(directory, found));
+    let traces = args.folder().is_none_or(|folder| crate::save::save(folder, found));
     trace && graph && scenario && traces
 }
 

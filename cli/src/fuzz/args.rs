@@ -15,6 +15,7 @@ use crate::parse::{defect, processors, size, threads};
 #[cfg(feature = "cluster")]
 use crate::real_cluster::{HEADING, LimitArgs, OwnArgs};
 use crate::run::Target;
+use crate::save::Folder;
 use crate::shard::{Shard, shard};
 
 /// The time of a search without `--budget` and `--runs`.
@@ -72,6 +73,9 @@ pub struct FuzzArgs {
     /// run that shows each known deviation.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// With --save: write the page of `jobcheck view` beside each trace.
+    #[arg(long, requires = "save")]
+    pub html: bool,
     /// With --save: replace what may be secret in the traces, as record --redact does.
     #[arg(long, requires = "save")]
     pub redact: bool,
@@ -143,6 +147,12 @@ impl Component {
 }
 
 impl FuzzArgs {
+    /// Where traces are saved, and how.
+    pub fn folder(&self) -> Option<Folder<'_>> {
+        let folder = |directory| Folder { directory, redacts: self.redact, pages: self.html };
+        self.save.as_deref().map(folder)
+    }
+
     /// The time of the search.
     pub fn budget(&self) -> Duration {
         let is_bounded = self.runs.is_some() || self.steps.is_some();

@@ -20,7 +20,7 @@ use jobcheck_judge::report::Exit;
 pub use self::args::FuzzArgs;
 use crate::global::Global;
 use crate::parse::first_seed;
-use crate::save::write_trace;
+use crate::save::Folder;
 use crate::text::of_path;
 use crate::{check, output};
 
@@ -42,16 +42,16 @@ pub fn run(args: &FuzzArgs, global: &Global) -> Exit {
 }
 
 /// Writes the scenario and the trace of a run.
-fn write(directory: &Path, redacts: bool, seed: u64, scenario: &str, trace: &[u8]) -> anyhow::Result<()> {
-    let written = |file: &Path, done: std::io::Result<()>| {
-        done.with_context(|| format!("cannot write {}", of_path(file)))?;
-        output::note(format!("{} is written", of_path(file)));
-        anyhow::Ok(())
-    };
+fn write(folder: Folder<'_>, seed: u64, scenario: &str, trace: &[u8]) -> anyhow::Result<()> {
+    let directory = folder.directory;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", of_path(directory)))?;
     let file = directory.join(format!("fuzz-{seed}.yaml"));
-    written(&file, jobcheck_traces::files::write(&file, scenario.as_bytes()))?;
-    let file = directory.join(format!("fuzz-{seed}.jsonl"));
-    written(&file, write_trace(&file, trace, redacts))
+    jobcheck_traces::files::write(&file, scenario.as_bytes())
+        .with_context(|| format!("cannot write {}", of_path(&file)))?;
+    let trace = folder.write(&format!("fuzz-{seed}"), trace)?;
+    for file in [file, trace] {
+        output::note(format!("{} is written", of_path(&file)));
+    }
+    Ok(())
 }

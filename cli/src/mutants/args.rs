@@ -8,6 +8,7 @@ use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::scope::Scope;
 
 use crate::format::Format;
+use crate::save::Folder;
 
 /// Arguments of `jobcheck mutants`.
 #[derive(Debug, Args)]
@@ -25,6 +26,9 @@ pub struct MutantsArgs {
     /// Write the counterexample of each defect to this directory, as a native trace for `jobcheck replay`.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// With --save: write the page of `jobcheck view` beside each trace.
+    #[arg(long, requires = "save")]
+    pub html: bool,
     /// Write the counterexample of a defect to this file, as a scenario that only `jobcheck run --mutant ID` breaks.
     ///
     /// A directory, or a path without an extension, gets a scenario for each defect.
@@ -72,6 +76,12 @@ impl Subject {
 }
 
 impl MutantsArgs {
+    /// Where traces are saved, and how.
+    pub fn folder(&self) -> Option<Folder<'_>> {
+        let folder = |directory| Folder { directory, redacts: false, pages: self.html };
+        self.save.as_deref().map(folder)
+    }
+
     /// Returns whether scenarios go to a directory, a file for each defect.
     pub fn scenarios_are_many(&self) -> bool {
         let is_directory = |path: &Path| path.is_dir() || (path.extension().is_none() && !path.exists());

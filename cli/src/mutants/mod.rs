@@ -19,7 +19,7 @@ use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
-use crate::save::{Saved, can_make_directory, can_write};
+use crate::save::{Folder, Saved, can_make_directory, can_write};
 use crate::text::of_path;
 
 /// The search for one defect.
@@ -112,7 +112,7 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
     let rendered =
         args.output.render(|| report::text(&report, with_counterexamples, global), || report::whole(&report));
     let exit = output::print_report(rendered, args.output, report.exit());
-    let saved = args.save.as_ref().is_none_or(|directory| save(directory, &report.runs));
+    let saved = args.folder().is_none_or(|folder| save(folder, &report.runs));
     if saved && write_scenarios(args, &report.runs) { exit } else { Exit::Environment }
 }
 
@@ -197,7 +197,7 @@ fn write_scenario(file: &Path, run: &Run) -> bool {
 }
 
 /// Writes the counterexamples as native traces. Returns whether that succeeded.
-fn save(directory: &Path, runs: &[Run]) -> bool {
+fn save(folder: Folder<'_>, runs: &[Run]) -> bool {
     let scopes: Vec<_> = runs.iter().map(Run::scope).collect();
     let found = runs.iter().zip(&scopes).filter_map(|(run, scope)| Some((run, scope, run.hunt.found()?)));
     let counterexamples = found.map(|(run, scope, found)| Saved {
@@ -207,5 +207,5 @@ fn save(directory: &Path, runs: &[Run]) -> bool {
         requirement: Some(run.mutant.requirement()),
         why: run.mutant.title,
     });
-    crate::save::save(directory, counterexamples)
+    crate::save::save(folder, counterexamples)
 }

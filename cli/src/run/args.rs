@@ -13,6 +13,7 @@ use crate::global::defaults;
 use crate::parse::{defect, size};
 #[cfg(feature = "cluster")]
 use crate::real_cluster::{ConnectionArgs, LimitArgs, OwnArgs};
+use crate::save::Folder;
 use crate::verify::VerifyArgs;
 use jobcheck_traces::parse_duration;
 
@@ -68,6 +69,9 @@ pub struct RunArgs {
     /// recording is.
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
+    /// With --save: write the page of `jobcheck view` beside each trace.
+    #[arg(long, requires = "save")]
+    pub html: bool,
     /// With --save: replace what may be secret in the traces, as record --redact does.
     #[arg(long, requires = "save")]
     pub redact: bool,
@@ -94,6 +98,12 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// Where traces are saved, and how.
+    pub fn folder(&self) -> Option<Folder<'_>> {
+        let folder = |directory| Folder { directory, redacts: self.redact, pages: self.html };
+        self.save.as_deref().map(folder)
+    }
+
     /// The arguments for the scenarios of `verify`, on sim.
     pub fn of_verify(args: &VerifyArgs) -> RunArgs {
         let scenarios = args.scenarios.iter().cloned().collect();

@@ -38,7 +38,7 @@ use crate::global::Global;
 use crate::interrupt::Interrupt;
 #[cfg(feature = "cluster")]
 use crate::real_cluster::Session;
-use crate::save::Saved;
+use crate::save::{Folder, Saved};
 use crate::text::{Text, clean};
 use crate::{check, memory, output};
 
@@ -64,8 +64,8 @@ pub fn run(args: &RunArgs, global: &Global) -> Exit {
         other => other.render(|| text::render(&report, args, global), || report::whole(&report, args)),
     };
     let exit = output::print_report(rendered, args.output, report.exit());
-    match &args.save {
-        Some(directory) if !save(directory, args.redact, &report.runs) => Exit::Environment,
+    match args.folder() {
+        Some(folder) if !save(folder, &report.runs) => Exit::Environment,
         Some(_) | None => exit,
     }
 }
@@ -111,7 +111,7 @@ pub fn on_sim(args: &RunArgs, directory: &Path, interrupt: &Interrupt) -> OnSim 
     let unreadable = report.problems.iter().map(InputProblem::message);
     let problems: Vec<String> = report.runs.iter().filter_map(problem).chain(unreadable).collect();
     if !problems.is_empty() && !interrupt.is_set() {
-        save(directory, args.redact, &report.runs);
+        save(Folder { directory, redacts: args.redact, pages: true }, &report.runs);
     }
     OnSim {
         scenarios: report.runs.len() + report.problems.len(),
@@ -130,7 +130,7 @@ pub fn on_external(args: &RunArgs, global: &Global) -> Vec<Run> {
 }
 
 /// Writes counterexamples and recordings as native traces. Returns whether that succeeded.
-pub fn save(directory: &Path, redacts: bool, runs: &[Run]) -> bool {
+pub fn save(folder: Folder<'_>, runs: &[Run]) -> bool {
     let counterexamples = runs.iter().filter_map(|run| {
         let model = run.on_model()?;
         let found = model.found()?;
@@ -155,10 +155,10 @@ pub fn save(directory: &Path, redacts: bool, runs: &[Run]) -> bool {
     });
     let traces: Vec<_> = traces.collect();
     if traces.is_empty() {
-        return crate::save::save(directory, counterexamples);
+        return crate::save::save(folder, counterexamples);
     }
-    crate::save::save_traces(directory, redacts, traces)
-        && (!runs.iter().any(|run| run.on_model().is_some()) || crate::save::save(directory, counterexamples))
+    crate::save::save_traces(folder, traces)
+        && (!runs.iter().any(|run| run.on_model().is_some()) || crate::save::save(folder, counterexamples))
 }
 
 /// Runs the scenarios on each target. Without an `interrupt`, the function listens to signals itself.

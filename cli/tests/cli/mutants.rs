@@ -96,7 +96,7 @@ fn the_report_fits_its_schema() {
 #[test]
 fn a_counterexample_is_saved_as_a_trace_that_replay_judges_the_same() {
     let directory = std::env::temp_dir().join(format!("jobcheck-save-{}", std::process::id()));
-    let run = jobcheck(["mutants", "B39", "B03", "--save", directory.to_str().unwrap()]);
+    let run = jobcheck(["mutants", "B39", "B03", "--html", "--save", directory.to_str().unwrap()]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.err.contains("replay: violates TC-01"), "{}", run.err);
     for (defect, requirement) in [("B39", "TC-01"), ("B03", "FT-02")] {
@@ -105,6 +105,8 @@ fn a_counterexample_is_saved_as_a_trace_that_replay_judges_the_same() {
         assert_eq!(judged.code, 1, "{judged:?}");
         let report: Value = serde_json::from_str(&judged.out).unwrap();
         assert_eq!(report["jobs"][0]["violations"][0]["requirement"], requirement, "{report:#}");
+        let page = std::fs::read_to_string(file.with_extension("html")).unwrap();
+        assert!(page.starts_with("<!doctype html>") && page.contains(requirement), "{defect}");
     }
     std::fs::remove_dir_all(&directory).unwrap();
 }

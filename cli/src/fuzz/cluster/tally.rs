@@ -122,8 +122,8 @@ impl Tally {
 
     /// Writes a run to files, at once, so that nothing is lost if the process is killed.
     fn save(&mut self, ran: &Ran, args: &FuzzArgs) {
-        let Some(directory) = &args.save else { return };
-        if let Err(error) = write(directory, args.redact, ran.seed, &ran.scenario(args.target), &ran.trace) {
+        let Some(folder) = args.folder() else { return };
+        if let Err(error) = write(folder, ran.seed, &ran.scenario(args.target), &ran.trace) {
             output::error(format!("{error:#}"));
             self.errors.push((format!("{error:#}"), Exit::Environment));
         }

@@ -17,7 +17,7 @@ use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::parse::unknown_scope;
 use crate::progress::Progress;
-use crate::save::{Saved, save};
+use crate::save::{Folder, Saved, save};
 use crate::{memory, output};
 
 /// The assumed number of steps per second and thread before any was measured.
@@ -78,8 +78,8 @@ pub fn run(args: &FuzzArgs, names: &[String], seed: u64, global: &Global) -> Exi
         .output
         .render(|| report::text(&tally, args.mutant, global), || report::whole(&tally, args.mutant));
     let exit = output::print_report(rendered, args.output, tally.exit());
-    match &args.save {
-        Some(directory) if !write(directory, &tally) => Exit::Environment,
+    match args.folder() {
+        Some(folder) if !write(folder, &tally) => Exit::Environment,
         Some(_) | None => exit,
     }
 }
@@ -159,11 +159,11 @@ impl Pace {
 }
 
 /// Writes the path of each difference as a native trace. Returns whether that succeeded.
-fn write(directory: &Path, tally: &Tally) -> bool {
+fn write(folder: Folder<'_>, tally: &Tally) -> bool {
     let found = tally.runs.iter().filter_map(|run| {
         let difference = run.walked.difference.as_ref()?;
         let (scope, path, why) = (&run.scope, &difference.path[..], &difference.why[..]);
         Some(Saved { name: scope.name, scope, path, requirement: None, why })
     });
-    save(directory, found)
+    save(folder, found)
 }

@@ -141,12 +141,12 @@ pub fn run(args: &FuzzArgs, seed: u64, global: &Global) -> Exit {
     let tally = search(args, seed, global);
     let rendered = args.output.render(|| report::text(&tally, args), || report::whole(&tally, args));
     let exit = output::print_report(rendered, args.output, tally.exit());
-    let Some(directory) = &args.save else { return exit };
+    let Some(folder) = args.folder() else { return exit };
     let failures = tally.failures.iter().map(|it| (it.seed, it.scenario(), &it.trace));
     let unjudged = tally.unjudged.iter().map(|it| (it.seed, it.scenario(), &it.trace));
     let written = failures
         .chain(unjudged)
-        .try_for_each(|(seed, scenario, trace)| super::write(directory, args.redact, seed, &scenario, trace));
+        .try_for_each(|(seed, scenario, trace)| super::write(folder, seed, &scenario, trace));
     match written {
         Ok(()) => exit,
         Err(error) => {
