@@ -40,7 +40,7 @@ pub fn run(scopes: &[Scope], walks: u64, args: &CheckArgs, global: &Global) -> E
     let exit = output::print_report(rendered, args.output, exit);
     let found = runs.iter().filter_map(|run| Some((run.scope, run.walked.found.as_deref()?)));
     let found = found.map(|(scope, found)| super::counterexample(scope, found));
-    if args.save.as_deref().is_some_and(|directory| !crate::save::save(directory, found)) {
+    if args.folder().is_some_and(|folder| !crate::save::save(folder, found)) {
         return Exit::Environment;
     }
     let first = runs.iter().find(|run| run.walked.found.is_some()).or(runs.first());

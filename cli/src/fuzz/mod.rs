@@ -12,8 +12,6 @@ mod cluster;
 mod generated;
 mod sim;
 
-use std::path::Path;
-
 use anyhow::Context;
 use jobcheck_judge::report::Exit;
 
