@@ -55,7 +55,7 @@
 //! A check that can show nothing fails. That is so if a bound cuts the search. It is so, too, if the reference algorithm
 //! meets the premise of a requirement in a scope, and your controller never does.
 //!
-//! Dependencies are not optimised in a test build. Checks are ten times faster with this in your `Cargo.toml`:
+//! Dependencies are not optimised in a test build. Checks are much faster with this in your `Cargo.toml`:
 //!
 //! ```toml
 //! [profile.dev.package."*"]
