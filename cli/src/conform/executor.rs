@@ -16,6 +16,7 @@ use crate::library::{self, Entry};
 use crate::parse::{find, similar};
 use crate::real_cluster::{ConnectionArgs, LimitArgs};
 use crate::run::{self, Execution, Run, RunArgs, Target};
+use crate::save::Folder;
 use crate::{output, runtime};
 
 /// Runs the scenarios. `None`: there was nothing to run.
@@ -35,7 +36,8 @@ pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceRepo
     }
     let (folder, begun) = (results::folder(args)?, results::now());
     let runs = run::on_external(&args_of_run, global);
-    if !run::save(&folder.path(TRACES), false, &runs) {
+    let saved = Folder { directory: &folder.path(TRACES), redacts: false, pages: false };
+    if !run::save(saved, &runs) {
         return Err(("the traces cannot be written".to_owned(), Exit::Environment));
     }
     let scenarios = runs.iter().map(|run| reported(args.profile, run, &folder)).collect();
