@@ -143,6 +143,16 @@ impl Trace {
         self
     }
 
+    /// The same every 40 s, by this user.
+    fn works_on(&mut self, user: &str, from: i64, until: i64) -> &mut Trace {
+        for at in (from..until).step_by(40) {
+            let last = self.lines.len();
+            self.works(at);
+            self.lines[last]["request"]["user"] = json!(user);
+        }
+        self
+    }
+
     fn input(&self, name: &str) -> Vec<Input> {
         let header = json!({"format": "jobcheck.dev/trace", "version": "1.0"});
         vec![input(name, &std::iter::once(header).chain(self.lines.iter().cloned()).collect::<Vec<_>>())]
@@ -234,6 +244,36 @@ fn a_status_that_differs_from_that_of_the_copy_for_long_is_wrong() {
     assert_eq!(rules(&manager, &worker), ["MR-20"]);
     worker.status(135, BUILT_IN, COPY, running(0, 0));
     assert_eq!(rules(&manager, &worker), [""; 0]);
+}
+
+#[test]
+fn a_difference_that_is_gone_by_the_end_counts_if_the_manager_had_time() {
+    let cases: [(fn(&mut Trace, i64), &[&str]); 3] = [
+        (|manager, at| _ = manager.status(at, MANAGER, LOCAL, running(1, 0)), &["MR-20"]),
+        (|manager, at| _ = manager.status(at, MANAGER, LOCAL, ended("Complete")), &["MR-20", "MR-21"]),
+        (|_, _| {}, &["MR-25"]),
+    ];
+    for (case, (react, expected)) in cases.into_iter().enumerate() {
+        for (works_there, until, is_late) in [(true, 210, true), (false, 210, false), (true, 130, false)] {
+            let [mut manager, mut worker] = [Trace::default(), Trace::default()];
+            manager.create(0, "user", LOCAL).status(2, MANAGER, LOCAL, running(0, 0));
+            worker.create(1, REMOTE, COPY);
+            let copied = [running(1, 0), ended("Complete"), running(0, 0)][case].clone();
+            worker.status(4, BUILT_IN, COPY, copied);
+            if case == 2 {
+                manager.delete(5, "user", LOCAL);
+            }
+            manager.works_on(MANAGER, 6, until);
+            worker.works_on(if works_there { REMOTE } else { "somebody" }, 6, until);
+            react(&mut manager, until);
+            if case == 2 {
+                worker.delete(until, REMOTE, COPY);
+            }
+            let found = rules(&manager, &worker);
+            let expected = if is_late { expected } else { &[] };
+            assert_eq!(found, expected, "{case} {works_there} {until}");
+        }
+    }
 }
 
 #[test]

@@ -42,6 +42,9 @@ fn broken_by(req: Req, traces: &[(String, String)]) -> Option<String> {
 /// The traces that break a requirement which no single trace breaks, or the reason of the catalogue why no trace does.
 fn unseen(req: Req) -> String {
     match req.entry().judged {
+        Judged::Clusters if req >= Req::MR30 => {
+            "sums of members in [traces/corpus/sums](../../tests/edits/tests/sums.md)".to_owned()
+        }
         Judged::Clusters => {
             "a pair of traces in [tests/suite](../../tests/suite/judge_clusters.rs)".to_owned()
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use jobcheck_judge::replay::{Assumption, Grouping, Judging, rules};
+use jobcheck_judge::replay::{Assumption, FailsWhen, Grouping, Judging, rules};
 use jobcheck_judge::report::{ReplayReport, Since};
 use jobcheck_judge::validate::{Profile, Role, Wanted, is_named};
 use jobcheck_spec::Req;
@@ -34,7 +34,7 @@ pub struct ReplayArgs {
     pub files: Vec<OsString>,
     /// Judge a manager that writes status alone beside the workers that have the copies of its Jobs (MR-20 to MR-27).
     ///
-    /// The role of each file is manager or worker. Audit logs and native traces have the times that this needs. Files of
+    /// The role of each file is manager or worker. With --profile aggregate, workers are members (MR-30 to MR-33). Audit logs and native traces have the times that this needs. Files of
     /// workers that show no common Job are different workers.
     #[arg(long, value_name = "ROLE=FILE", value_parser = cluster_file, conflicts_with_all = ["files", "group"])]
     pub cluster: Vec<ClusterFile>,
@@ -92,6 +92,9 @@ pub struct ReplayArgs {
     /// By default they are the built-in controller's. With executor, the managers of Jobs with spec.managedBy create pods.
     #[arg(long, value_name = "PROFILE", value_enum)]
     pub profile: Option<ManagerProfile>,
+    /// With --profile aggregate: the members whose failure fails the Job.
+    #[arg(long, value_name = "RULE", value_enum, requires = "profile", default_value_t = FailureRule::Any)]
+    pub fails_when: FailureRule,
     /// Grant this difference between the clocks of two clusters, such as 30s. By default 5s.
     #[arg(long, value_name = "DURATION", value_parser = skew)]
     pub skew: Option<i64>,
@@ -129,6 +132,25 @@ impl ManagerProfile {
             ManagerProfile::Mirror => Profile::Mirror,
             ManagerProfile::Aggregate => Profile::Aggregate,
             ManagerProfile::Executor => Profile::Executor,
+        }
+    }
+}
+
+/// The value of `--fails-when`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailureRule {
+    /// One member that has failed.
+    Any,
+    /// All members.
+    All,
+}
+
+impl FailureRule {
+    /// The rule of the judge.
+    pub fn rule(self) -> FailsWhen {
+        match self {
+            FailureRule::Any => FailsWhen::Any,
+            FailureRule::All => FailsWhen::All,
         }
     }
 }
@@ -202,6 +224,8 @@ Examples:
   jobcheck replay -o junit audit.log > junit.xml
   jobcheck replay --cluster manager=audit.log --cluster worker=worker.log
                                            the copies of dispatched Jobs, too
+  jobcheck replay --profile aggregate --cluster manager=m.log --cluster member=a.log
+                                           a status that sums up members
 
 How to record:
   kubectl get jobs -A -w --output-watch-events -o json > jobs.jsonl
@@ -293,6 +317,7 @@ impl ReplayArgs {
             since: self.since,
             restarted: self.restarted.clone(),
             profile: self.profile.map(ManagerProfile::profile),
+            fails_when: self.fails_when.rule(),
             skew: self.skew,
             keeps_story: self.explain.is_some() || self.output != Format::Text || self.html.is_some(),
             strict: self.strict,

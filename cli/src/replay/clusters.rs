@@ -1,10 +1,11 @@
-//! The traces of several clusters: `--cluster manager=FILE --cluster worker=FILE`.
+//! The traces of several clusters: `--cluster manager=FILE --cluster worker=FILE`. The workers of an aggregator are
+//! `member=FILE`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use jobcheck_judge::replay::{Clusters, Grouping, ShowProgress, group_until};
+use jobcheck_judge::replay::{Clusters, Grouping, Judging, ShowProgress, group_until};
+use jobcheck_judge::validate::Profile;
 use jobcheck_traces::Input;
 
 use crate::text::of_path;
@@ -21,6 +22,8 @@ pub struct ClusterFile {
 enum ClusterRole {
     Manager,
     Worker,
+    /// A worker whose Jobs are members of a sum.
+    Member,
 }
 
 /// Parses `ROLE=FILE`.
@@ -29,7 +32,8 @@ pub fn cluster_file(text: &str) -> Result<ClusterFile, String> {
     let role = match role {
         "manager" => ClusterRole::Manager,
         "worker" => ClusterRole::Worker,
-        _ => return Err("expected manager=FILE or worker=FILE".to_owned()),
+        "member" => ClusterRole::Member,
+        _ => return Err("expected manager=FILE, worker=FILE or member=FILE".to_owned()),
     };
     match path {
         "" => Err("expected a file behind the =, such as manager=audit.log".to_owned()),
@@ -41,15 +45,20 @@ pub fn cluster_file(text: &str) -> Result<ClusterFile, String> {
 /// The traces in these files. Files of workers that show the same Jobs are parts of one trace.
 pub fn clusters(
     files: &[ClusterFile],
-    stop: &AtomicBool,
+    judging: &Judging,
     show: ShowProgress<'_>,
 ) -> Result<Clusters, String> {
-    let of = |role: ClusterRole| {
-        files.iter().filter(move |file| file.role == role).map(|file| Input::Path(file.path.clone()))
+    let is_aggregate = judging.profile == Some(Profile::Aggregate);
+    if files.iter().any(|file| file.role == ClusterRole::Member) && !is_aggregate {
+        return Err("--cluster: the Jobs of a member are summed up; add --profile aggregate".to_owned());
+    }
+    let of = |is_manager: bool| {
+        let files = files.iter().filter(move |file| (file.role == ClusterRole::Manager) == is_manager);
+        files.map(|file| Input::Path(file.path.clone()))
     };
-    let (manager, workers): (Vec<Input>, Vec<Input>) =
-        (of(ClusterRole::Manager).collect(), of(ClusterRole::Worker).collect());
-    for (inputs, role) in [(&manager, "manager"), (&workers, "worker")] {
+    let (manager, workers): (Vec<Input>, Vec<Input>) = (of(true).collect(), of(false).collect());
+    let worker = if is_aggregate { "member" } else { "worker" };
+    for (inputs, role) in [(&manager, "manager"), (&workers, worker)] {
         if inputs.is_empty() {
             return Err(format!("--cluster: the trace of a {role} is missing; add --cluster {role}=FILE"));
         }
@@ -62,7 +71,7 @@ pub fn clusters(
         let file = of_path(&file.path);
         return Err(format!("--cluster: {file} is a pipe, and is read twice; write it to a file"));
     }
-    Ok(Clusters { manager, workers: group_until(workers, Grouping::Auto, stop, show) })
+    Ok(Clusters { manager, workers: group_until(workers, Grouping::Auto, &judging.stop, show) })
 }
 
 /// A file that is also named before.

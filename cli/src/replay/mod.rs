@@ -46,7 +46,7 @@ fn judged(
         let report = judge(&traces, &judging, show);
         return Ok((Traces::unrelated(traces), report));
     }
-    let clusters = clusters(&args.cluster, &judging.stop, show)?;
+    let clusters = clusters(&args.cluster, &judging, show)?;
     let report = judge_clusters(&clusters, &judging, show);
     Ok((Traces::of_clusters(&clusters), report))
 }

@@ -356,9 +356,9 @@ impl Text {
             ));
         }
         let aggregates = report.jobs.iter().filter(|job| job.profile.starts_with("aggregate")).count();
-        if aggregates > 0 {
+        if aggregates > 0 && !self.style.has_workers {
             self.line(&format!(
-                "{:<12}  {}: judged as mirrors; MR-30 to MR-33 need the clusters of the members, and are not judged",
+                "{:<12}  {}: MR-30 to MR-33 need the traces of the members: --cluster manager=FILE --cluster member=FILE",
                 "aggregates",
                 count(aggregates, "Job")
             ));

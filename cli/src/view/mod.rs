@@ -112,7 +112,7 @@ fn judged(args: &ViewArgs, limit: &mut Limit, progress: &Progress) -> Result<(Tr
         limit.look(read, total);
     };
     if !args.cluster.is_empty() {
-        let clusters = clusters(&args.cluster, &judging.stop, show)?;
+        let clusters = clusters(&args.cluster, &judging, show)?;
         let report = judge_clusters(&clusters, &judging, show);
         return Ok((Traces::of_clusters(&clusters), report));
     }

@@ -41,7 +41,10 @@ fn wrong_usage_names_what_is_missing() {
     };
     usage(&ALL[..1], &[], "the trace of a worker is missing; add --cluster worker=FILE");
     usage(&ALL[1..], &[], "the trace of a manager is missing; add --cluster manager=FILE");
-    usage(&[("master", "manager")], &[], "expected manager=FILE or worker=FILE");
+    usage(&[("master", "manager")], &[], "expected manager=FILE, worker=FILE or member=FILE");
+    usage(&[ALL[0], ("member", "mk-a")], &[], "add --profile aggregate");
+    usage(&ALL[..1], &["--profile", "aggregate"], "add --cluster member=FILE");
+    usage(&ALL, &["--fails-when", "all"], "--profile");
     usage(&ALL, &["more.log"], "cannot be used with");
     usage(&[ALL[0], ALL[1], ALL[1]], &[], "is named twice");
     usage(&[ALL[0], ("worker", "manager")], &[], "is named twice");
@@ -62,4 +65,32 @@ fn a_rule_of_two_clusters_asks_for_both() {
     assert!(run.code == 3 && run.out.contains("MR-22 needs the traces of"), "{run:?}");
     let never_met = on(&ALL, &["--requirement", "MR-26", "--job", "success-032857"]);
     assert!(!never_met.out.contains("needs the traces"), "{never_met:?}");
+}
+
+/// A case of `traces/corpus/sums` with two members.
+fn sum(name: &str, role: &str, flags: &[&str]) -> Run {
+    let file = |part: &str| format!("{FOLDER}/../sums/{name}/{part}.jsonl");
+    let files = [("manager", file("manager")), (role, file("member-1")), (role, file("member-2"))];
+    let files = files.each_ref().map(|(role, file)| (*role, file.as_str()));
+    on(&files, &[&["--profile", "aggregate"], flags].concat())
+}
+
+/// MR-30, MR-31.
+#[test]
+fn a_sum_is_judged_beside_its_members() {
+    let right = "right/right--as-it-is--both-complete-0";
+    for role in ["member", "worker"] {
+        let run = sum(right, role, &[]);
+        assert!(run.code == 0 && !run.out.contains("need the traces"), "{run:?}");
+    }
+    let again = sum(
+        "wrong/MR-30--a-success-is-counted-again--both-complete-3",
+        "member",
+        &["--requirement", "MR-30"],
+    );
+    assert!(again.code == 1 && again.out.contains("violates MR-30: "), "{again:?}");
+    let failed = "right/right--as-it-is--one-failed-0";
+    assert_eq!(sum(failed, "member", &["--fails-when", "any"]).code, 0);
+    let all = sum(failed, "member", &["--fails-when", "all"]);
+    assert!(all.code == 1 && all.out.contains("MR-31"), "{all:?}");
 }

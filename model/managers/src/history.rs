@@ -165,6 +165,8 @@ pub fn judge_two_clusters(world: &World, scope: &Scope, at_quiescence: bool, fin
             expired: record.expired.map(|early| if early { arrived - SECOND } else { arrived + SECOND }),
             seen_until: if at_quiescence { LATE } else { 0 },
             is_suspended: *suspended,
+            versions: Vec::new(),
+            work: Vec::new(),
         }
     });
     let copies = copies.collect();
@@ -179,6 +181,8 @@ pub fn judge_two_clusters(world: &World, scope: &Scope, at_quiescence: bool, fin
         suspend_changed: history.suspend_changed.then_some(0),
         has_ttl: scope.ttl,
         worked: at_quiescence.then_some(LATE),
+        versions: Vec::new(),
+        work: Vec::new(),
         refused,
         copies,
         foreign_times: times_of(history.foreign),

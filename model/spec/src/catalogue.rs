@@ -236,10 +236,10 @@ catalogue! {
     MR25 = "MR-25" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "The deletion of the local Job removes exactly its copy.";
     MR26 = "MR-26" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue; KEP-592 Proposal", "With a TTL on both sides, the end of a copy arrives before the copy is deleted.";
     MR27 = "MR-27" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "Suspension and resumption pass in both directions without a refused write.";
-    MR30 = "MR-30" [Manager] Must, Judged::Not("it concerns sums of several copies, which this version does not judge"), "KEP-4368 Use for MultiKueue", "The sum of several copies counts each pod once, even if a copy leaves, returns, or is replaced.";
-    MR31 = "MR-31" [Manager] Must, Judged::Not("it concerns sums of several copies, which this version does not judge"), "KEP-4368 Use for MultiKueue", "The sum fails by the declared rule only, with FailureTarget first, and ends only when no copy has active or terminating pods.";
-    MR32 = "MR-32" [Manager] Must, Judged::Not("it concerns sums of several copies, which this version does not judge"), "KEP-4368 Use for MultiKueue", "A copy of an older Kubernetes makes no illegal sum.";
-    MR33 = "MR-33" [Manager] Must, Judged::Not("it concerns sums of several copies, which this version does not judge"), "KEP-4368 Use for MultiKueue", "The order in which copies report does not matter, and an empty list of copies is no end.";
+    MR30 = "MR-30" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "The sum of several copies counts each pod once, even if a copy leaves, returns, or is replaced.";
+    MR31 = "MR-31" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "The sum fails by the declared rule only, with FailureTarget first, and ends only when no copy has active or terminating pods.";
+    MR32 = "MR-32" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "A copy of an older Kubernetes makes no illegal sum.";
+    MR33 = "MR-33" [Manager] Must, Judged::Clusters, "KEP-4368 Use for MultiKueue", "The order in which copies report does not matter, and an empty list of copies is no end.";
     SS01 = "SS-01" [Api] Must, Judged::Truth, "KEP-4368 Job status validation; validation.go", "active, ready, terminating, succeeded and failed are not negative.";
     SS02 = "SS-02" [Api] Must, Judged::Truth, "KEP-2307 API changes; validation.go", "Every UID in uncountedTerminatedPods is non-empty and occurs once across both lists.";
     SS03 = "SS-03" [Api] Must, Judged::Truth, "KEP-4368 Job status validation; validation.go", "SuccessCriteriaMet True and Failed True exclude each other.";

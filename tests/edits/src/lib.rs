@@ -10,6 +10,7 @@
 //! | [`class`] | classes and the oracle's answers |
 //! | [`classes`] | the classes |
 //! | [`mirrors`] | managers that write status alone: right traces, and classes for family MR |
+//! | [`sums`] | managers that sum up members: right traces of all clusters, and classes for MR-30 to MR-33 |
 //! | [`forms`] | the same edit as a native trace and at lower audit levels |
 //! | [`run`] | judges every class at every line of every recording |
 //! | [`table`] | counts the verdicts and checks the aims |
@@ -24,5 +25,6 @@ pub mod forms;
 pub mod mirrors;
 pub mod recording;
 pub mod run;
+pub mod sums;
 pub mod table;
 pub mod time;

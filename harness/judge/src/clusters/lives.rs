@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::replay::{PROGRESS_EVERY, ShowProgress};
-use crate::validate::{Contents, JobEvent, ObjectBody};
+use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody};
 
 /// The HTTP statuses with which validation refuses a write.
 const INVALID: [u16; 2] = [400, 422];
@@ -26,14 +26,46 @@ pub(super) struct Lives {
     positions: FxHashMap<Uid, usize>,
     /// The current Job with each name.
     named: FxHashMap<(Text, Text), Uid>,
-    /// The last request of each user.
-    pub(super) worked: FxHashMap<String, Micros>,
+    /// The requests of each user.
+    pub(super) worked: FxHashMap<String, Stretches>,
     /// Each record has a time.
     pub(super) has_times: bool,
     /// A mark shows that records may be missing.
     pub(super) has_gap: bool,
     /// The first and the last time in the trace.
     pub(super) span: Option<(Micros, Micros)>,
+}
+
+/// The times at which a user works: stretches of requests without an absence between them.
+#[derive(Debug, Default)]
+pub(super) struct Stretches {
+    list: Vec<(Micros, Micros)>,
+}
+
+impl Stretches {
+    /// Adds a request. Requests come almost in the order of time.
+    fn at(&mut self, at: Micros) {
+        match self.list.last_mut() {
+            Some((first, last)) if at <= last.saturating_add(AT_WORK) => {
+                (*first, *last) = (at.min(*first), at.max(*last));
+            }
+            _ => self.list.push((at, at)),
+        }
+    }
+
+    /// The stretches of several users, without overlaps.
+    pub(super) fn union<'a>(all: impl Iterator<Item = &'a Stretches>) -> Vec<(Micros, Micros)> {
+        let mut list: Vec<_> = all.flat_map(|it| it.list.iter().copied()).collect();
+        list.sort_unstable();
+        list.dedup_by(|later, earlier| {
+            let overlaps = later.0 <= earlier.1;
+            if overlaps {
+                earlier.1 = earlier.1.max(later.1);
+            }
+            overlaps
+        });
+        list
+    }
 }
 
 /// A Job.
@@ -148,8 +180,7 @@ impl Lives {
         };
         self.reaches(at);
         if let Some(request) = request {
-            let worked = self.worked.entry(request.actor.user.to_owned()).or_insert(at);
-            *worked = at.max(*worked);
+            self.worked.entry(request.actor.user.to_owned()).or_default().at(at);
         }
         match contents.of(record) {
             Ok(Some(ObjectBody::Job(event))) => self.job(record, &event, at, request),

@@ -1,4 +1,4 @@
-//! Judges a manager that writes status alone by the traces of its own cluster and of the workers (MR-20 to MR-27,
+//! Judges a manager that writes status alone by the traces of its own cluster and of the workers (MR-20 to MR-33,
 //! `docs/reference/managers.md`).
 //!
 //! | module | task |
@@ -6,7 +6,7 @@
 //! | [`lives`] | the Jobs of one cluster, with their statuses, their ends, and their refused status writes |
 //! | [`pairs`] | finds the copies of each Job |
 //!
-//! The guards are in [`jobcheck_spec::guards::copies`]. Each cluster is judged on its own as well.
+//! The guards are in [`jobcheck_spec::guards::copies`] and [`jobcheck_spec::guards::sums`]. Each cluster is judged on its own as well.
 
 mod lives;
 mod pairs;
@@ -14,21 +14,23 @@ mod pairs;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use jobcheck_spec::guards::copies::{Grants, judge_copies};
+use jobcheck_spec::guards::copies::{Grants, judge_copies, judge_members};
+use jobcheck_spec::guards::sums::{judge_counters, judge_sums};
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Broken, Findings, Req, Uid};
 use jobcheck_traces::{Input, Place};
 
 use crate::replay::{Judging, ShowProgress};
-use crate::validate::{Outcome, PATIENCE, Summary, Violation};
+use crate::validate::{Outcome, PATIENCE, Profile, Summary, Violation};
 use lives::Lives;
+use pairs::Known;
 
 /// The traces of the clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Clusters {
     /// The inputs of the cluster of the manager.
     pub manager: Vec<Input>,
-    /// The inputs of each worker.
+    /// The inputs of each worker, or of each member's cluster.
     pub workers: Vec<Vec<Input>>,
 }
 
@@ -105,13 +107,23 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
     }
     let skew = judging.skew.unwrap_or(CLOCK_SKEW);
     let grants = Grants { patience: PATIENCE, skew: skew.saturating_mul(1_000_000) };
-    let pairs = pairs::find(&manager, &workers, judging.profile.is_some(), grants.skew);
+    let is_aggregate = judging.profile == Some(Profile::Aggregate);
+    let known = Known { is_declared: judging.profile.is_some(), is_aggregate, skew: grants.skew };
+    let pairs = pairs::find(&manager, &workers, known);
     if pairs.iter().all(|pair| pair.copies.is_empty()) {
         compared.doubts.push("no Job of the workers is the copy of a Job of the manager".to_owned());
     }
     for pair in &pairs {
         let mut findings = Findings::new();
-        judge_copies(&pair.facts(), grants, &mut findings);
+        if is_aggregate {
+            judge_members(&pair.facts(), grants, &mut findings);
+            judge_sums(&pair.sum(judging.fails_when), grants, &mut findings);
+        } else {
+            judge_copies(&pair.facts(), grants, &mut findings);
+            if pair.has_any_copy() {
+                judge_counters(&pair.sum(judging.fails_when), grants, &mut findings);
+            }
+        }
         for req in findings.premises() {
             *compared.premises.entry(req).or_default() += 1;
         }

@@ -1,19 +1,20 @@
 //! Finds the copies of each Job: by the UID that a copy stores, or by name and order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use jobcheck_spec::guards::copies::{Copy, Local, Micros};
+use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version};
+use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
 use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
 
-use super::lives::{Life, Lives, is_ttl_controller};
+use super::lives::{Life, Lives, Stretches, is_ttl_controller};
 
 /// A Job of the manager with its copies.
 #[derive(Debug)]
 pub(super) struct Pair<'a> {
     pub(super) local: &'a Life,
-    /// The last request of its manager.
-    worked: Option<Micros>,
+    /// The requests of its manager.
+    work: Vec<(Micros, Micros)>,
     /// The copies with their workers, in the order of their creation.
     pub(super) copies: Vec<(Worker<'a>, &'a Life)>,
     /// Jobs of workers with this name that are copies of no Job.
@@ -25,34 +26,42 @@ pub(super) struct Pair<'a> {
 /// A worker: its number and its Jobs.
 type Worker<'a> = (usize, &'a Lives);
 
-/// The Jobs of the manager that it does not execute itself, with their copies. `skew`: the difference between clocks.
-pub(super) fn find<'a>(
-    manager: &'a Lives,
-    workers: &'a [Lives],
-    is_declared: bool,
-    skew: Micros,
-) -> Vec<Pair<'a>> {
+/// Facts about the managers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// Jobs without `spec.managedBy` have such a manager, too.
+    pub(super) is_declared: bool,
+    /// It sums up members. Its account may differ between their clusters.
+    pub(super) is_aggregate: bool,
+    /// The difference between clocks.
+    pub(super) skew: Micros,
+}
+
+/// The Jobs of the manager that it does not execute itself, with their copies.
+pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -> Vec<Pair<'a>> {
+    let Known { is_declared, skew, .. } = known;
     let managed_by = |life: &Life| life.last().and_then(|job| job.spec.managed_by.clone());
     let is_mirrored = |life: &&Life| managed_by(life).map_or(is_declared, |manager| &*manager != BUILT_IN);
     let locals: Vec<&Life> = manager.jobs.iter().filter(is_mirrored).collect();
     // A manager that has not written the status of a Job has written that of others.
     let worked = |local: &Life| {
         let same = locals.iter().filter(|other| managed_by(other) == managed_by(local));
-        same.flat_map(|other| &other.writers).filter_map(|user| manager.worked.get(user)).max().copied()
+        let writers: BTreeSet<&String> = same.flat_map(|other| &other.writers).collect();
+        Stretches::union(writers.into_iter().filter_map(|user| manager.worked.get(user)))
     };
     let new = |local: &&'a Life| Pair {
         local,
-        worked: worked(local),
+        work: worked(local),
         copies: Vec::new(),
         strangers: Vec::new(),
         foreign: Vec::new(),
     };
     let mut pairs: Vec<Pair<'_>> = locals.iter().map(new).collect();
     let (first, last) = manager.span.unwrap_or_default();
-    let owners = Owners::of(&locals, workers, last.saturating_add(skew));
+    let owners = Owners::of(&locals, workers, last.saturating_add(skew), known.is_aggregate);
     for (at, worker) in workers.iter().enumerate() {
         for other in &worker.jobs {
-            let owner = owners.owner(other);
+            let owner = owners.owner(at, other);
             for (position, pair) in pairs.iter_mut().enumerate() {
                 match owner {
                     Some(owner) if owner == position => pair.copies.push(((at, worker), other)),
@@ -77,36 +86,44 @@ struct Owners<'a> {
     locals: &'a [&'a Life],
     /// The manager stores UIDs, so that a name alone makes no copy.
     stores_uids: bool,
-    /// The users who create copies.
-    creators: Vec<&'a str>,
+    /// The users who create copies on each worker.
+    creators: Vec<Vec<&'a str>>,
     /// The end of the trace of the manager. It says nothing about copies that were created later.
     until: Micros,
 }
 
 impl<'a> Owners<'a> {
-    fn of(locals: &'a [&'a Life], workers: &'a [Lives], until: Micros) -> Owners<'a> {
+    fn of(locals: &'a [&'a Life], workers: &'a [Lives], until: Micros, is_aggregate: bool) -> Owners<'a> {
         let others = || workers.iter().flat_map(|worker| &worker.jobs);
         let stores = |other: &Life| locals.iter().any(|local| other.stores.contains(&local.uid));
         let stores_uids = others().any(stores);
         let mut owners = Owners { locals, stores_uids, creators: Vec::new(), until };
-        // Somebody may create Jobs of these names on a worker. The manager creates most of them.
+        let one = |worker: &'a Lives| owners.creators_of(worker.jobs.iter());
+        owners.creators = match is_aggregate {
+            true => workers.iter().map(one).collect(),
+            false => vec![owners.creators_of(others()); workers.len()],
+        };
+        owners
+    }
+
+    /// The users who create most Jobs of the names of local Jobs. Somebody else may create some on a worker.
+    fn creators_of(&self, others: impl Iterator<Item = &'a Life>) -> Vec<&'a str> {
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-        let by_name = others().filter(|other| owners.by_name(other).is_some());
+        let by_name = others.filter(|other| self.by_name(other).is_some());
         for creator in by_name.filter_map(|other| other.creator.as_deref()) {
             *numbers.entry(creator).or_default() += 1;
         }
         let most = numbers.values().max().copied().unwrap_or(0);
-        owners.creators =
-            numbers.into_iter().filter(|(_, number)| *number == most).map(|(user, _)| user).collect();
-        owners
+        numbers.into_iter().filter(|(_, number)| *number == most).map(|(user, _)| user).collect()
     }
 
     /// The position of the Job that a Job of a worker is a copy of.
-    fn owner(&self, other: &Life) -> Option<usize> {
+    fn owner(&self, worker: usize, other: &Life) -> Option<usize> {
         if self.stores_uids {
             return self.locals.iter().position(|local| other.stores.contains(&local.uid));
         }
-        let is_creators = other.creator.as_deref().is_none_or(|creator| self.creators.contains(&creator));
+        let is_creators =
+            other.creator.as_deref().is_none_or(|creator| self.creators[worker].contains(&creator));
         self.by_name(other).filter(|_| is_creators)
     }
 
@@ -141,12 +158,38 @@ impl Pair<'_> {
             is_suspended: job.is_some_and(|job| job.spec.is_suspended()),
             suspend_changed: local.last_change(|job| job.spec.is_suspended()),
             has_ttl: job.is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some()),
-            worked: self.worked,
+            worked: self.worked(),
+            versions: versions(local),
+            work: self.work.clone(),
             refused: local.refused.clone(),
             copies: self.copies.iter().map(|(worker, copy)| facts(*worker, copy)).collect(),
             foreign_times: self.foreign.iter().flat_map(|copy| copy.times()).collect(),
             own_times: self.copies.iter().flat_map(|(_, copy)| copy.times()).collect(),
             deletes_foreign: self.strangers.iter().any(|stranger| self.is_deleted_by_creator(stranger)),
+        }
+    }
+
+    /// The last request of its manager.
+    fn worked(&self) -> Option<Micros> {
+        self.work.iter().map(|(_, last)| *last).max()
+    }
+
+    /// Returns `true` if the traces show a copy of this Job, or of another one with this name.
+    pub(super) fn has_any_copy(&self) -> bool {
+        !self.copies.is_empty() || !self.foreign.is_empty()
+    }
+
+    /// The facts that the guards about sums compare.
+    pub(super) fn sum(&self, fails_when: FailsWhen) -> Sum<'_> {
+        let local = self.local;
+        Sum {
+            statuses: statuses(local),
+            gone: local.gone.as_ref().map(|(at, _)| *at),
+            completions: local.last().and_then(|job| job.spec.completions),
+            worked: self.worked(),
+            refused: &local.refused,
+            members: self.copies.iter().map(|(worker, copy)| member(*worker, copy)).collect(),
+            fails_when,
         }
     }
 
@@ -170,7 +213,29 @@ fn facts<'a>((worker, lives): Worker<'_>, copy: &'a Life) -> Copy<'a> {
         expired: copy.removed.filter(|_| copy.gone.as_ref().is_some_and(|(_, user)| is_expiry(user))),
         seen_until: lives.span.map_or(copy.created, |(_, last)| last),
         is_suspended: copy.last().is_some_and(|job| job.spec.is_suspended()),
+        versions: versions(copy),
+        work: Stretches::union(copy.creator.iter().filter_map(|user| lives.worked.get(user))),
     }
+}
+
+fn member<'a>((_, lives): Worker<'a>, copy: &'a Life) -> Member<'a> {
+    Member {
+        created: copy.created,
+        statuses: statuses(copy),
+        gone: copy.gone.as_ref().map(|(at, _)| *at),
+        seen_until: lives.span.map_or(copy.created, |(_, last)| last),
+    }
+}
+
+fn versions(life: &Life) -> Vec<Version<'_>> {
+    life.versions
+        .iter()
+        .map(|(_, at, job)| Version { at: *at, status: &job.status, is_suspended: job.spec.is_suspended() })
+        .collect()
+}
+
+fn statuses(life: &Life) -> Vec<Stored<'_>> {
+    life.versions.iter().map(|(_, at, job)| Stored { at: *at, status: &job.status }).collect()
 }
 
 fn is_finished(job: &Job) -> bool {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::guards::sums::FailsWhen;
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Req, Uid};
 use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Record, Resource};
@@ -38,6 +39,8 @@ pub struct Judging {
     pub restarted: Vec<i64>,
     /// The kind of the managers of Jobs without `spec.managedBy`. If unset, they are the built-in controller.
     pub profile: Option<Profile>,
+    /// The rule by which the members of an aggregator fail a Job.
+    pub fails_when: FailsWhen,
     /// Seconds by which the clocks of two clusters may differ; 5 if unset.
     pub skew: Option<i64>,
     /// Adds the preceding lines of the trace to each violation.
@@ -62,15 +65,15 @@ pub struct Judging {
 ///
 /// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is known.
 pub fn judge(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
-    report(judge_all(traces, judging, progress), judging, false)
+    report(judge_all(traces, &OfEach::same(judging), progress), judging, false)
 }
 
 /// Judges a manager beside its workers.
 ///
 /// The trace of each cluster is judged as [`judge`] does. The Jobs of the manager are then compared with their copies
-/// (MR-20 to MR-27).
+/// (MR-20 to MR-27), or with the sum of their members (MR-30 to MR-33).
 pub fn judge_clusters(clusters: &Clusters, judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
-    let mut judged = judge_all(&clusters.traces(), judging, progress);
+    let mut judged = judge_all(&clusters.traces(), &OfEach::beside_workers(judging), progress);
     let compared = compare(clusters, judging, progress);
     if let Some(manager) = judged.first_mut() {
         compared.add_to(&mut manager.summary);
@@ -83,12 +86,35 @@ fn report(judged: Vec<JudgedTrace>, judging: &Judging, has_workers: bool) -> Rep
     build(judged, &Selection { only, wanted, since, strict, allow_known, has_workers })
 }
 
-fn judge_all(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_>) -> Vec<JudgedTrace> {
+/// The options for each trace.
+struct OfEach<'a> {
+    first: &'a Judging,
+    others: Judging,
+}
+
+impl<'a> OfEach<'a> {
+    fn same(judging: &'a Judging) -> OfEach<'a> {
+        OfEach { first: judging, others: judging.clone() }
+    }
+
+    /// A profile of managers that write status alone concerns the cluster of the manager.
+    fn beside_workers(judging: &'a Judging) -> OfEach<'a> {
+        let profile = judging.profile.filter(|profile| *profile == Profile::Executor);
+        OfEach { first: judging, others: Judging { profile, ..judging.clone() } }
+    }
+
+    fn at(&self, position: usize) -> &Judging {
+        if position == 0 { self.first } else { &self.others }
+    }
+}
+
+fn judge_all(traces: &[Vec<Input>], of_each: &OfEach<'_>, progress: ShowProgress<'_>) -> Vec<JudgedTrace> {
+    let judging = of_each.first;
     let threads = judging.threads.map_or(1, NonZeroUsize::get);
     let for_each = threads / threads.min(traces.len()).max(1);
     let shared = Mutex::new(Progress { show: progress, traces: vec![(0, Some(0)); traces.len()] });
     on_threads(threads, traces.iter().collect(), &|position, inputs: &Vec<Input>| {
-        judge_one(inputs, judging, for_each, &mut |read, total| {
+        judge_one(inputs, of_each.at(position), for_each, &mut |read, total| {
             shared.lock().unwrap_or_else(PoisonError::into_inner).at(position, (read, total));
             !judging.stop.load(Ordering::Relaxed)
         })

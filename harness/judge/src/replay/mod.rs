@@ -16,6 +16,7 @@ mod stages;
 pub use crate::clusters::Clusters;
 pub use assume::{Assumption, Subject, consistent, milliseconds, rules};
 pub use group::{Grouping, group, group_until};
+pub use jobcheck_spec::guards::sums::FailsWhen;
 pub use judging::{Judging, ShowProgress, judge, judge_clusters};
 
 /// Number of records between two calls of a progress function.

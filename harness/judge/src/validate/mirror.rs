@@ -26,7 +26,7 @@ use super::settings::Settings;
 use super::track::Track;
 
 /// Maximum time between two requests during which a manager works, in microseconds. An absent manager does not work.
-const AT_WORK: i64 = 60_000_000;
+pub const AT_WORK: i64 = 60_000_000;
 /// Number of refused contents that are recognised if they are sent again.
 const CONTENTS_KEPT: usize = 8;
 
@@ -173,9 +173,11 @@ impl Track {
         }
     }
 
-    /// Notes that the user names the manager of the Job. `spec.managedBy` takes precedence.
+    /// Notes that the user names the manager of the Job. `spec.managedBy` takes precedence, and does not say whether it sums
+    /// up members.
     pub fn declare_manager(&mut self, profile: Profile) {
-        if self.id.managed_by.is_none() {
+        let is_aggregate = profile == Profile::Aggregate && !self.is_built_in();
+        if self.id.managed_by.is_none() || is_aggregate {
             self.manager.mirror.declared = Some(profile);
         }
     }

@@ -95,6 +95,7 @@ pub use actor::Role;
 pub use contents::{Content, Contents};
 pub(crate) use event::{Body as ObjectBody, JobEvent};
 pub use life::{Life, PodLife};
+pub(crate) use mirror::AT_WORK;
 pub use mirror::Profile;
 pub(crate) use names::replaced;
 pub(crate) use owed::PATIENCE;

@@ -80,6 +80,10 @@ pub const REDUNDANT: &[(Req, Because)] = &[
     (Req::MR25, ONE_CLUSTER),
     (Req::MR26, ONE_CLUSTER),
     (Req::MR27, ONE_CLUSTER),
+    (Req::MR30, ONE_CLUSTER),
+    (Req::MR31, ONE_CLUSTER),
+    (Req::MR32, ONE_CLUSTER),
+    (Req::MR33, ONE_CLUSTER),
     // Names of special cases.
     (Req::BI11, NoSuchCase("a backoffLimit beside backoffLimitPerIndex", &[Req::TC14])),
     (Req::BO04, NoSuchCase("an ignored failure before a delay", &[Req::BO01])),

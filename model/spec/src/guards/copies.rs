@@ -3,7 +3,7 @@
 //!
 //! | requirement | compared | decided by |
 //! | --- | --- | --- |
-//! | MR-20 | the last statuses, where neither has changed for a while | [`judge_copies`] |
+//! | MR-20 | statuses, where neither has changed for a while | [`judge_copies`] |
 //! | MR-21 | the end of a copy and the end of the Job | the same |
 //! | MR-22 | the end of a copy and the creation of the next one | the same |
 //! | MR-23 | the times in the status and those of copies of another Job with this name | the same |
@@ -12,8 +12,10 @@
 //! | MR-26 | the removal of a copy by its TTL and the end of the Job | the same |
 //!
 //! Clocks of two clusters differ, so times are compared with the skew that the user grants. An end, a difference or a
-//! removal counts only if the manager was seen to work afterwards for as long as it may take.
+//! removal counts only if the manager was seen to work afterwards for as long as it may take. `copies_before` compares what
+//! was gone by the end of the traces.
 
+use super::copies_before::{judge_earlier_equality, judge_late_end, judge_late_removal};
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, JobStatus};
 use crate::requirement::Findings;
@@ -29,6 +31,17 @@ pub struct Grants {
     pub patience: Micros,
     /// The difference between the clocks of two clusters.
     pub skew: Micros,
+}
+
+/// A version of a Job, and the time from which on it was stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Version<'a> {
+    /// When the server had stored it.
+    pub at: Micros,
+    /// Its status.
+    pub status: &'a JobStatus,
+    /// `spec.suspend` is true.
+    pub is_suspended: bool,
 }
 
 /// A copy of a Job on a worker.
@@ -52,6 +65,10 @@ pub struct Copy<'a> {
     pub seen_until: Micros,
     /// `spec.suspend` is true.
     pub is_suspended: bool,
+    /// Its versions, in order. Without them, only the end of the trace is compared.
+    pub versions: Vec<Version<'a>>,
+    /// The stretches of time in which the creator of the copies worked on its worker.
+    pub work: Vec<(Micros, Micros)>,
 }
 
 /// A Job whose manager writes status alone.
@@ -73,6 +90,10 @@ pub struct Local<'a> {
     pub has_ttl: bool,
     /// The last request of its manager, for any Job.
     pub worked: Option<Micros>,
+    /// Its versions, in order. Without them, only the end of the trace is compared.
+    pub versions: Vec<Version<'a>>,
+    /// The stretches of time in which its manager worked on its cluster.
+    pub work: Vec<(Micros, Micros)>,
     /// Status writes that validation refused, without an accepted one after them.
     pub refused: Vec<Micros>,
     /// The copies, in the order of their creation.
@@ -108,11 +129,26 @@ impl Local<'_> {
 pub fn judge_copies(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     if !local.copies.is_empty() {
         judge_equality(local, grants, findings);
+        if !findings.broken.iter().any(|broken| broken.req == Req::MR20) {
+            judge_earlier_equality(local, grants, findings);
+        }
         judge_end(local, grants, findings);
+        judge_late_end(local, grants, findings);
         judge_repetition(local, grants, findings);
         judge_refusals(local, findings);
         judge_removal(local, grants, findings);
+        judge_late_removal(local, grants, findings);
         judge_expiry(local, grants, findings);
+    }
+    judge_identity(local, findings);
+}
+
+/// Judges a Job beside its members, except for the sum of their statuses ([`super::sums`]).
+pub fn judge_members(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    if !local.copies.is_empty() {
+        judge_refusals(local, findings);
+        judge_removal(local, grants, findings);
+        judge_late_removal(local, grants, findings);
     }
     judge_identity(local, findings);
 }
@@ -136,7 +172,7 @@ fn judge_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
 }
 
 /// The first field that differs: its name, its value here, and its value in the copy.
-fn difference(
+pub(super) fn difference(
     here: &JobStatus,
     copy: &JobStatus,
     is_only_copy: bool,

@@ -1,0 +1,95 @@
+//! The same comparison as in [`copies`](super::copies), for the time before the end of the traces.
+//!
+//! A difference that was gone by the end counts if it lasted for longer than the manager may take. Both clusters must show
+//! that the manager worked during that time. A manager that is absent, or that does not reach the worker, has no duty. The
+//! time up to the first request after an absence does not count.
+
+use super::copies::{Copy, Grants, Local, Micros, Version, difference};
+use crate::catalogue::Req;
+use crate::requirement::Findings;
+use crate::time::Time;
+
+/// The time in a span during which a manager worked, by the stretches of its work.
+fn worked(work: &[(Micros, Micros)], since: Micros, until: Micros) -> Micros {
+    work.iter().map(|(first, last)| (until.min(*last) - since.max(*first)).max(0)).sum()
+}
+
+/// Returns `true` if the manager had time to react here and on the worker.
+fn had_time(local: &Local<'_>, copy: &Copy<'_>, (since, until): (Micros, Micros), grants: Grants) -> bool {
+    let (since, until) = (since.saturating_add(grants.skew), until.saturating_sub(grants.skew));
+    let both = [&local.work, &copy.work];
+    both.iter().all(|work| worked(work, since, until) >= grants.patience)
+}
+
+/// The version that is stored at a time.
+fn at<'a, 'b>(versions: &'b [Version<'a>], time: Micros) -> Option<&'b Version<'a>> {
+    versions[..versions.partition_point(|version| version.at <= time)].last()
+}
+
+/// MR-20: the first span in which the status differed from that of the copy.
+pub(super) fn judge_earlier_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let mut changes: Vec<Micros> = local.versions.iter().map(|version| version.at).collect();
+    changes.extend(local.gone);
+    for copy in &local.copies {
+        changes.extend(copy.versions.iter().map(|version| version.at).chain([copy.created]).chain(copy.gone));
+    }
+    changes.sort_unstable();
+    changes.dedup();
+    for span in changes.windows(2) {
+        let (since, until) = (span[0], span[1]);
+        let here = at(&local.versions, since).filter(|_| local.gone.is_none_or(|gone| gone > since));
+        let created = local.copies.iter().filter(|copy| copy.created <= since);
+        let copy = created.clone().last().filter(|copy| copy.gone.is_none_or(|gone| gone > since));
+        let (Some(here), Some(copy)) = (here, copy) else { continue };
+        let Some(there) = at(&copy.versions, since) else { continue };
+        if here.is_suspended != there.is_suspended || !had_time(local, copy, (since, until), grants) {
+            continue;
+        }
+        let found = difference(here.status, there.status, created.count() == 1, here.is_suspended);
+        if let Some((what, found, copied)) = found {
+            findings.require(Req::MR20, false, what, copied, during(&found, since, until));
+            return;
+        }
+    }
+}
+
+/// MR-21: the end of a copy arrives in time.
+pub(super) fn judge_late_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let Some(ended) = local.ended else { return };
+    let late = local.copies.iter().find_map(|copy| {
+        let first = copy.ended.filter(|first| had_time(local, copy, (*first, ended), grants));
+        first.map(|first| during("none", first, ended))
+    });
+    if let Some(found) = late {
+        findings.require(Req::MR21, false, "terminal condition of the Job", "that of its copy", found);
+    }
+}
+
+/// MR-25: the removal of a Job removes its copies in time.
+pub(super) fn judge_late_removal(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let Some(gone) = local.gone else { return };
+    let late = local.copies.iter().filter_map(|copy| Some((copy, copy.gone?)));
+    let late = late.filter(|(copy, removed)| had_time(local, copy, (gone, *removed), grants));
+    if let Some((_, removed)) = late.min_by_key(|(_, removed)| *removed) {
+        let found = during("one", gone, removed);
+        findings.require(Req::MR25, false, "copies of the removed Job", "none", found);
+    }
+}
+
+fn during(found: &str, since: Micros, until: Micros) -> String {
+    let seconds = (until - since) / 1_000_000;
+    let since = Time(since.div_euclid(1_000_000));
+    format!("{found} for {seconds} s from {since} on, while the manager was active on both clusters")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_time_between_requests_is_work() {
+        let work = [(0, 100), (500, 560), (700, 700)];
+        assert_eq!(worked(&work, 50, 530), 80);
+        assert_eq!(worked(&work, 200, 400), 0);
+    }
+}
