@@ -248,7 +248,8 @@ fn a_status_that_differs_from_that_of_the_copy_for_long_is_wrong() {
 
 #[test]
 fn a_difference_that_is_gone_by_the_end_counts_if_the_manager_had_time() {
-    let cases: [(fn(&mut Trace, i64), &[&str]); 3] = [
+    type Case = (fn(&mut Trace, i64), &'static [&'static str]);
+    let cases: [Case; 3] = [
         (|manager, at| _ = manager.status(at, MANAGER, LOCAL, running(1, 0)), &["MR-20"]),
         (|manager, at| _ = manager.status(at, MANAGER, LOCAL, ended("Complete")), &["MR-20", "MR-21"]),
         (|_, _| {}, &["MR-25"]),

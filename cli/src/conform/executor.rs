@@ -16,8 +16,7 @@ use crate::library::{self, Entry};
 use crate::parse::{find, similar};
 use crate::real_cluster::{ConnectionArgs, LimitArgs};
 use crate::run::{self, Execution, Run, RunArgs, Target};
-use crate::save::Folder;
-use crate::{output, runtime};
+use crate::{output, runtime, save};
 
 /// Runs the scenarios. `None`: there was nothing to run.
 pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceReport>, Failure> {
@@ -36,7 +35,7 @@ pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceRepo
     }
     let (folder, begun) = (results::folder(args)?, results::now());
     let runs = run::on_external(&args_of_run, global);
-    let saved = Folder { directory: &folder.path(TRACES), redacts: false, pages: false };
+    let saved = save::Folder { directory: &folder.path(TRACES), redacts: false, pages: false };
     if !run::save(saved, &runs) {
         return Err(("the traces cannot be written".to_owned(), Exit::Environment));
     }

@@ -39,7 +39,7 @@ pub(super) fn judge_earlier_equality(local: &Local<'_>, grants: Grants, findings
         let (since, until) = (span[0], span[1]);
         let here = at(&local.versions, since).filter(|_| local.gone.is_none_or(|gone| gone > since));
         let created = local.copies.iter().filter(|copy| copy.created <= since);
-        let copy = created.clone().last().filter(|copy| copy.gone.is_none_or(|gone| gone > since));
+        let copy = created.clone().next_back().filter(|copy| copy.gone.is_none_or(|gone| gone > since));
         let (Some(here), Some(copy)) = (here, copy) else { continue };
         let Some(there) = at(&copy.versions, since) else { continue };
         if here.is_suspended != there.is_suspended || !had_time(local, copy, (since, until), grants) {

@@ -226,7 +226,7 @@ fn end_of_removed(fleet: &mut Fleet, at: usize) -> Option<()> {
         |(_, events): &(usize, Vec<Event>)| events.iter().any(|it| it.at < second && decides(it));
     let fits = is_open(fleet, at) && second > 50 && !fleet.members.iter().any(is_decided);
     for (_, events) in &mut fleet.members {
-        events.retain(|event| event.at <= second - 1 && event.act != Act::Remove);
+        events.retain(|event| event.at < second && event.act != Act::Remove);
         if let Some(last) = events.last() {
             let at = last.at.max(second - 10);
             events.push(Event { at, act: Act::Remove });
