@@ -1,4 +1,4 @@
-//! What a copy carries (`docs/guide/mirror-protocol.md`, *What the copy carries*).
+//! The metadata of a copy (`docs/guide/mirror-protocol.md`, *What the copy carries*).
 
 use jobcheck_managers::protocol::{Base, CopyView};
 use jobcheck_projection::Projector;

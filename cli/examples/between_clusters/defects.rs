@@ -44,6 +44,11 @@ impl Defect {
         matches!(self, Defect::HotLoop | Defect::Restless | Defect::ReportsLate)
     }
 
+    /// Returns true if it writes before its cache shows the previous write.
+    pub fn writes_blindly(self) -> bool {
+        self.repeats() || self == Defect::CopiesWholesale
+    }
+
     /// Returns true if a copy has no finalizer.
     pub fn has_no_finalizer(self) -> bool {
         matches!(self, Defect::CopiesWholesale | Defect::ReportsLate)

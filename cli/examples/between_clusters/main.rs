@@ -91,7 +91,7 @@ async fn client(kubeconfig: &Path) -> anyhow::Result<Client> {
 /// The namespace and the name of a Job.
 type Key = (String, String);
 
-/// A cache that a watch fills. Each change is told.
+/// A cache that a watch fills. Each change is reported.
 fn cache(client: &Client, changed: &UnboundedSender<Key>) -> Store<Job> {
     let (reader, writer) = reflector::store();
     let watch = watcher(Api::<Job>::all(client.clone()), watcher::Config::default()).default_backoff();
@@ -156,7 +156,7 @@ impl Mirror {
                 self.awaited.insert(key.clone());
             }
             match self.send(&request, local.as_ref(), copy.as_ref(), &key).await {
-                Ok(()) if self.defect.is_some_and(Defect::repeats) && !on_worker => {}
+                Ok(()) if self.defect.is_some_and(Defect::writes_blindly) && !on_worker => {}
                 Ok(()) => drop(self.sent.insert((on_worker, key.clone()), version)),
                 // The next change leads to a new decision.
                 Err(_) => drop(self.awaited.remove(&key)),

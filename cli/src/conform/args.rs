@@ -17,7 +17,7 @@ pub struct ConformArgs {
     /// Run these only: scenarios, such as mirror/success, or requirements, such as MR-21.
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// What the controller promises.
+    /// The promise of the controller.
     #[arg(long, value_enum, value_name = "PROFILE")]
     pub profile: ProfileName,
     /// The value of spec.managedBy that the controller manages. A mirror may have none.
@@ -74,7 +74,7 @@ pub struct ConformArgs {
     pub out: PathBuf,
 }
 
-/// What a controller promises.
+/// The promise of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileName {
     /// It copies the status of one Job elsewhere.

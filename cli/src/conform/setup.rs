@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::text::of_path;
 
-/// What a manager needs in each namespace.
+/// The objects that a manager needs in each namespace.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Setup {

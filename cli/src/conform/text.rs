@@ -37,7 +37,7 @@ pub fn list_library(scenarios: &[(String, String)]) -> String {
     out.finish()
 }
 
-/// What would be run, and where.
+/// The scenarios that would be run, and the clusters.
 pub fn dry_run(scenarios: &[&'static Listed], clusters: &[Arc<Cluster>], settings: &Settings) -> String {
     let mut out = Text::default();
     for cluster in clusters {

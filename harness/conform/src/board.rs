@@ -137,7 +137,7 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string()
 }
 
-/// Returns true if a Job of a worker is a copy: it has the name of the Job, or its UID in a label or an annotation.
+/// Returns true if a Job of a worker is a copy. A copy has the name of the Job, or its UID in a label or an annotation.
 pub(crate) fn is_copy(other: &Value, name: &str, uids: &[String]) -> bool {
     let metadata = &other["metadata"];
     if metadata["labels"].get(STRANGER).is_some() {

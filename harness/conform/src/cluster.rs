@@ -25,7 +25,7 @@ const ON_WORKER: [permission::Need; 4] = [
     ("", "pods/status", &["patch"]),
 ];
 
-/// Who sends a request, for the audit log. The account is that of the kubeconfig.
+/// The sender of a request, for the audit log. The account is that of the kubeconfig.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Played {
     /// The suite itself: namespaces, and the removal of everything.

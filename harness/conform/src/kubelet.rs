@@ -15,7 +15,7 @@ use crate::cluster::{Cluster, Played, pods};
 /// The end of a pod that is deleted while it runs: SIGKILL.
 const KILLED: i32 = 137;
 
-/// What the kubelet does next with a pod.
+/// The next action of the kubelet on a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Duty {
     Run,

@@ -16,8 +16,8 @@
 //!
 //! # Guarantees
 //!
-//! - A run fails only if the judge finds a violation in the traces, or if a wait of the scenario names the requirement that
-//!   is broken by its end. Every other wait that takes too long makes the run inconclusive.
+//! - A run fails only for a requirement. The judge finds it broken in the traces, or a wait that took too long breaks it.
+//!   Every other wait that takes too long makes the run inconclusive.
 //! - The traces are on disk before anything is removed, also after an interruption.
 //!
 //! # Caveats

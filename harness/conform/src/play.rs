@@ -42,11 +42,11 @@ pub(crate) struct Play<'a> {
     /// The kubelets let every pod succeed.
     pub all_succeed: Arc<AtomicBool>,
     pub stop: &'a CancellationToken,
-    /// What the run has met so far.
+    /// The objects that the run has met so far.
     pub met: Met,
 }
 
-/// What a run has met so far.
+/// The objects that a run has met so far.
 #[derive(Debug, Default)]
 pub(crate) struct Met {
     /// The UIDs of the Job: of each incarnation.
@@ -64,7 +64,7 @@ pub(crate) struct Met {
 /// A wait that took too long.
 #[derive(Clone, Debug)]
 pub(crate) struct Unmet {
-    /// What did not happen.
+    /// The step that did not happen.
     pub why: String,
     /// The requirement that is broken by this alone.
     pub broken: Option<Req>,

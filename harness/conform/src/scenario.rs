@@ -12,11 +12,11 @@ pub struct Scenario {
     pub about: &'static str,
     /// The requirements at which it aims.
     pub requirements: &'static [Req],
-    /// How much it counts.
+    /// Its weight.
     pub stage: Stage,
     /// The Job.
     pub job: Shape,
-    /// What happens, in this order.
+    /// Its steps, in this order.
     pub steps: &'static [Step],
 }
 
@@ -82,7 +82,7 @@ pub enum Step {
     Await(Awaited),
 }
 
-/// What the suite waits for.
+/// The state for which the suite waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// A copy on a worker that no earlier step has found.

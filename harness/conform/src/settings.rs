@@ -1,4 +1,4 @@
-//! What all runs share.
+//! The settings that all runs share.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub struct Hook {
     pub command: Vec<String>,
 }
 
-/// What all runs share.
+/// The settings that all runs share.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// `spec.managedBy` of every Job. Without it, the profile says who manages the Jobs.
