@@ -40,7 +40,7 @@ pub struct Saved<'a> {
 pub struct Folder<'a> {
     /// The directory; it is made with the first file.
     pub directory: &'a Path,
-    /// What may be secret is replaced.
+    /// Replace what may be secret, as `record --redact` does.
     pub redacts: bool,
     /// Each trace gets the page of `jobcheck view` beside it.
     pub pages: bool,

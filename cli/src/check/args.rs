@@ -179,7 +179,7 @@ Exit codes:
   5  internal error: please report it";
 
 impl CheckArgs {
-    /// Where traces are saved, and how.
+    /// The directory of saved traces.
     pub fn folder(&self) -> Option<Folder<'_>> {
         let folder = |directory| Folder { directory, redacts: false, pages: self.html };
         self.save.as_deref().map(folder)

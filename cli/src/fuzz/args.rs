@@ -147,7 +147,7 @@ impl Component {
 }
 
 impl FuzzArgs {
-    /// Where traces are saved, and how.
+    /// The directory of saved traces.
     pub fn folder(&self) -> Option<Folder<'_>> {
         let folder = |directory| Folder { directory, redacts: self.redact, pages: self.html };
         self.save.as_deref().map(folder)

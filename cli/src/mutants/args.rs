@@ -76,7 +76,7 @@ impl Subject {
 }
 
 impl MutantsArgs {
-    /// Where traces are saved, and how.
+    /// The directory of saved traces.
     pub fn folder(&self) -> Option<Folder<'_>> {
         let folder = |directory| Folder { directory, redacts: false, pages: self.html };
         self.save.as_deref().map(folder)

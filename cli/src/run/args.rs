@@ -98,7 +98,7 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// Where traces are saved, and how.
+    /// The directory of saved traces.
     pub fn folder(&self) -> Option<Folder<'_>> {
         let folder = |directory| Folder { directory, redacts: self.redact, pages: self.html };
         self.save.as_deref().map(folder)
