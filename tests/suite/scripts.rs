@@ -99,7 +99,8 @@ fn a_script_adds_no_steps_and_leaves_controllers_free() {
         let without = unscripted(&scope);
         for world in all_worlds(&scope) {
             let (some, all) = (world.enabled(&scope), world.enabled(&without));
-            let added: Vec<_> = some.iter().filter(|step| !is_exempt(step, &world) && !all.contains(step)).collect();
+            let added: Vec<_> =
+                some.iter().filter(|step| !is_exempt(step, &world) && !all.contains(step)).collect();
             assert!(added.is_empty(), "{}: {added:?}", scenario.name);
             compared += some.len();
             if !interferes(&scope, &world) {
