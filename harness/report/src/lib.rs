@@ -2,7 +2,7 @@
 //!
 //! The report has the shape of the Gateway API's `ConformanceReport`. It adds the digests of scenarios and traces, and the
 //! options of the judge, so that a reader can judge the evidence again. Reports that
-//! others have written are read with [`read`]: every part that follows from another is computed again.
+//! others have written are read with [`read()`]: every part that follows from another is computed again.
 //!
 //! | module | content |
 //! | --- | --- |
