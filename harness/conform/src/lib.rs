@@ -12,7 +12,7 @@
 //! | the objects of a namespace, from watches | `board` |
 //! | users and kubelets | `play`, `kubelet` |
 //! | the trace of each cluster | `recording` |
-//! | a run from the namespace to the verdict | [`run`](mod@run) |
+//! | a run from the namespace to the verdict | [`run()`] |
 //!
 //! # Guarantees
 //!
