@@ -1,12 +1,11 @@
 //! The trace of one cluster: a part of its audit log, or what the watches show.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jobcheck_record::AuditTail;
 use jobcheck_record::watch::WatchUpdate;
 use jobcheck_traces::{FORMAT, Resource, VERSION};
 use serde_json::{Value, json};
@@ -14,9 +13,7 @@ use serde_json::{Value, json};
 use crate::cluster::{Cluster, Played, pods};
 use crate::error::Error;
 
-/// The name of a pod that does not exist. The refusal to delete it marks the end of a run in the audit log.
-const LAST: &str = "jobcheck-end-of-recording";
-/// The time in which this mark must appear in the audit log.
+/// The time in which the mark of the end must appear in the audit log.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The interval at which the audit log is read.
 const LOOK: Duration = Duration::from_millis(50);
@@ -24,8 +21,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A recording in progress.
 #[derive(Debug)]
 pub(crate) struct Recording {
-    /// The audit log, and the position in it at which the run begins.
-    audit: Option<(PathBuf, u64)>,
+    /// The audit log, from the beginning of the run on.
+    audit: Option<AuditTail>,
     /// Without an audit log: the lines so far.
     lines: Mutex<Vec<Value>>,
 }
@@ -33,16 +30,13 @@ pub(crate) struct Recording {
 impl Recording {
     /// Begins the recording of a cluster.
     pub(crate) fn begin(cluster: &Cluster) -> Result<Recording, Error> {
-        let begun = |file: &PathBuf| {
-            let from = std::fs::metadata(file).map_err(Error::file(file))?.len();
-            Ok::<_, Error>((file.clone(), from))
-        };
         let header = json!({
             "format": FORMAT, "version": VERSION.to_string(), "kubernetes": cluster.kubernetes,
             "producer": concat!("jobcheck ", env!("CARGO_PKG_VERSION"), ", conform"),
         });
         let start = json!({"mark": {"at": time(), "kind": "start"}});
-        let audit = cluster.audit_log.as_ref().map(begun).transpose()?;
+        let audit = cluster.audit_log.as_ref();
+        let audit = audit.map(|log| AuditTail::begin(log).map_err(Error::file(log))).transpose()?;
         Ok(Recording { audit, lines: Mutex::new(vec![header, start]) })
     }
 
@@ -66,9 +60,9 @@ impl Recording {
     /// Ends the recording, and writes it to a file.
     pub(crate) async fn write(&self, cluster: &Cluster, namespace: &str, file: &Path) -> Result<(), Error> {
         let bytes = match &self.audit {
-            Some((log, from)) => {
-                cluster.send(Played::Suite, "DELETE", &pods(namespace, LAST), &Value::Null).await?;
-                until_the_end(log, *from, namespace).await?
+            Some(audit) => {
+                cluster.send(Played::Suite, "DELETE", &pods(namespace, AuditTail::END), &Value::Null).await?;
+                until_the_end(audit, namespace).await?
             }
             None => {
                 let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -81,12 +75,11 @@ impl Recording {
 }
 
 /// The lines of an audit log about a namespace, up to the end of the run.
-async fn until_the_end(log: &Path, from: u64, namespace: &str) -> Result<String, Error> {
+async fn until_the_end(audit: &AuditTail, namespace: &str) -> Result<String, Error> {
     let end = tokio::time::Instant::now() + PATIENCE;
     loop {
-        let text = tail(log, from)?;
-        let lines = lines_of(&text, namespace);
-        let last = lines.iter().position(|line| line.contains(LAST));
+        let lines = audit.lines_of(namespace).map_err(Error::file(audit.file()))?;
+        let last = lines.iter().position(|line| line.contains(AuditTail::END));
         match last {
             Some(last) => return Ok(lines[..last].concat()),
             None if tokio::time::Instant::now() >= end => return Ok(lines.concat()),
@@ -95,32 +88,6 @@ async fn until_the_end(log: &Path, from: u64, namespace: &str) -> Result<String,
     }
 }
 
-fn tail(log: &Path, from: u64) -> Result<String, Error> {
-    let mut file = File::open(log).map_err(Error::file(log))?;
-    file.seek(SeekFrom::Start(from)).map_err(Error::file(log))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(Error::file(log))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The complete lines about a namespace.
-fn lines_of<'a>(text: &'a str, namespace: &str) -> Vec<&'a str> {
-    let mark = format!("\"namespace\":\"{namespace}\"");
-    text.split_inclusive('\n').filter(|line| line.ends_with('\n') && line.contains(&mark)).collect()
-}
-
 fn time() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_complete_lines_about_the_namespace_are_taken() {
-        let line = |namespace: &str| format!("{{\"objectRef\":{{\"namespace\":\"{namespace}\"}}}}");
-        let text = format!("{}\n{}\n{}", line("a"), line("b"), line("a"));
-        assert_eq!(lines_of(&text, "a"), [format!("{}\n", line("a"))]);
-    }
 }

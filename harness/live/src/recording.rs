@@ -1,9 +1,7 @@
 //! The recording of a run: from the audit log if there is one, otherwise from the watches.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -11,6 +9,7 @@ use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::request::{Api, DeleteOptions, Request, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_faultproxy::{RequestInfo, Verb as Sent};
+use jobcheck_record::AuditTail;
 use jobcheck_scenario::runtime::{TraceLines, fault_kind};
 use jobcheck_traces::Resource as Watched;
 use serde_json::{Value, json};
@@ -19,9 +18,7 @@ use crate::connection::Connection;
 use crate::disruption::Disruptions;
 use crate::error::Error;
 
-/// The name of a pod that does not exist. The refusal to delete it marks the end of a run in the audit log.
-const LAST: &str = "jobcheck-end-of-recording";
-/// The time in which this mark must appear in the audit log.
+/// The time in which the mark of the end must appear in the audit log.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The interval at which the audit log is read.
 const LOOK: Duration = Duration::from_millis(100);
@@ -31,7 +28,7 @@ pub(crate) struct Recording {
     lines: TraceLines,
     /// The time of its start.
     begun: Instant,
-    audit: Option<Audit>,
+    audit: Option<AuditTail>,
     /// The facts about requests that are not in the audit log, by their audit ids.
     facts: BTreeMap<String, Fact>,
     /// The requests that a fault proxy has refused, as audit events.
@@ -46,12 +43,6 @@ enum Fact {
     Sent { at: String },
 }
 
-/// An audit log, and the position in it at which the run begins.
-struct Audit {
-    file: PathBuf,
-    from: u64,
-}
-
 impl Recording {
     /// Begins a recording with this header, and with this audit log if there is one.
     ///
@@ -59,11 +50,8 @@ impl Recording {
     ///
     /// The audit log cannot be read.
     pub(crate) fn begin(header: Value, audit: Option<&Path>) -> Result<Recording, Error> {
-        let begun = |file: &Path| {
-            let from = std::fs::metadata(file).map_err(Error::file(file))?.len();
-            Ok::<Audit, Error>(Audit { file: file.to_owned(), from })
-        };
-        let (lines, audit, begun) = (TraceLines::new(header), audit.map(begun).transpose()?, Instant::now());
+        let audit = audit.map(|file| AuditTail::begin(file).map_err(Error::file(file))).transpose()?;
+        let (lines, begun) = (TraceLines::new(header), Instant::now());
         let mut recording = Recording { lines, begun, audit, facts: BTreeMap::new(), refused: Vec::new() };
         recording.mark(json!({ "kind": "start" }));
         Ok(recording)
@@ -189,9 +177,9 @@ impl Recording {
         let mut incomplete = None;
         if let Some(audit) = self.audit.take() {
             let delete = Verb::Delete(DeleteOptions::default());
-            let last = Request::new(Resource::Pods, Some(namespace), Some(LAST), delete);
+            let last = Request::new(Resource::Pods, Some(namespace), Some(AuditTail::END), delete);
             connection.handle(Timestamp::now(), &last);
-            let (events, is_whole) = audit.events(namespace)?;
+            let (events, is_whole) = events(&audit, namespace)?;
             let refused = std::mem::take(&mut self.refused);
             let refused = refused.into_iter().filter_map(|event| with_user(event, &events));
             refused.for_each(|event| self.lines.add_event(&event));
@@ -208,39 +196,27 @@ impl Recording {
     }
 }
 
-impl Audit {
-    /// The events of a namespace, and true if they include the end of the run.
-    fn events(&self, namespace: &str) -> Result<(Vec<Value>, bool), Error> {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let text = self.text()?;
-            let mut of_it = lines_of(&text, namespace);
-            let last = of_it.iter().position(|event| event["objectRef"]["name"] == LAST);
-            if let Some(last) = last {
-                of_it.truncate(last);
-                return Ok((of_it, true));
-            }
-            if Instant::now() >= end {
-                return Ok((of_it, false));
-            }
-            std::thread::sleep(LOOK);
+/// The events of a namespace, and true if they include the end of the run.
+fn events(audit: &AuditTail, namespace: &str) -> Result<(Vec<Value>, bool), Error> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let lines = audit.lines_of(namespace).map_err(Error::file(audit.file()))?;
+        let mut of_it = events_of(&lines, namespace);
+        let last = of_it.iter().position(|event| event["objectRef"]["name"] == AuditTail::END);
+        if let Some(last) = last {
+            of_it.truncate(last);
+            return Ok((of_it, true));
         }
-    }
-
-    fn text(&self) -> Result<String, Error> {
-        let mut file = File::open(&self.file).map_err(Error::file(&self.file))?;
-        file.seek(SeekFrom::Start(self.from)).map_err(Error::file(&self.file))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(Error::file(&self.file))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        if Instant::now() >= end {
+            return Ok((of_it, false));
+        }
+        std::thread::sleep(LOOK);
     }
 }
 
-/// The events of this namespace, from complete lines.
-fn lines_of(text: &str, namespace: &str) -> Vec<Value> {
-    let mark = format!("\"namespace\":\"{namespace}\"");
-    let complete = text.split_inclusive('\n').filter(|line| line.ends_with('\n') && line.contains(&mark));
-    let events = complete.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+/// The events whose object is in this namespace. Other events may mention it.
+fn events_of(lines: &[String], namespace: &str) -> Vec<Value> {
+    let events = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     events.filter(|event| event["objectRef"]["namespace"] == namespace).collect()
 }
 
@@ -310,9 +286,9 @@ mod tests {
     }
 
     #[test]
-    fn only_complete_lines_about_the_namespace_are_read() {
-        let line = |namespace: &str| format!("{{\"objectRef\":{{\"namespace\":\"{namespace}\"}}}}");
-        let text = format!("{}\n{}\n{}", line("a"), line("b"), line("a"));
-        assert_eq!(lines_of(&text, "a").len(), 1);
+    fn an_event_that_only_mentions_the_namespace_is_left_out() {
+        let line = |of: &str, with: &str| format!("{{\"objectRef\":{{\"namespace\":\"{of}\"}}{with}}}\n");
+        let lines = [line("a", ""), line("b", ",\"requestObject\":{\"namespace\":\"a\"}")];
+        assert_eq!(events_of(&lines, "a").len(), 1);
     }
 }

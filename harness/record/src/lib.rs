@@ -28,6 +28,7 @@
 //! | a recording from watches | [`watches()`], [`WatchConfig`] |
 //! | a recording from an audit log that is followed | [`audit_log()`] |
 //! | a recording from an audit webhook | [`webhook()`] |
+//! | the part of an audit log that a run adds to it | [`AuditTail`] |
 //! | the output, and others that take records of audit sources | [`Trace`], [`Tally`], [`Sink`] |
 //!
 //! # Guarantees
@@ -50,6 +51,7 @@ mod recent;
 mod reorder;
 mod selection;
 mod sink;
+mod tail;
 mod tally;
 mod trace;
 pub mod watch;
@@ -60,6 +62,7 @@ pub use audit::{AuditLog, Position, Token, Webhook, audit_log, webhook};
 pub use error::{AccessError, Error};
 pub use selection::Labels;
 pub use sink::Sink;
+pub use tail::AuditTail;
 pub use tally::Tally;
 pub use trace::{Target, Trace};
 pub use watches::{WatchConfig, watches};
