@@ -105,20 +105,18 @@ pub(crate) async fn watch(
 }
 
 fn update_board(board: &Sender<Board>, at: usize, resource: Resource, update: WatchUpdate) {
-    let change = |change: &dyn Fn(&mut Objects)| {
-        board.send_modify(|board| {
-            change(&mut board.clusters[at]);
-            board.changed = Instant::now();
-        });
-    };
-    match update {
-        WatchUpdate::Event { kind, object } => change(&|it| it.put(resource, kind, object.clone())),
-        WatchUpdate::Relisted { listed, .. } => board.send_modify(|board| {
-            board.clusters[at].replace(resource, listed);
-            board.changed = Instant::now();
-        }),
-        WatchUpdate::Open | WatchUpdate::Ended | WatchUpdate::Reached(_) | WatchUpdate::Lost(_) => {}
-    }
+    board.send_if_modified(|board| {
+        let objects = &mut board.clusters[at];
+        match update {
+            WatchUpdate::Event { kind, object } => objects.put(resource, kind, object),
+            WatchUpdate::Relisted { listed, .. } => objects.replace(resource, listed),
+            WatchUpdate::Open | WatchUpdate::Ended | WatchUpdate::Reached(_) | WatchUpdate::Lost(_) => {
+                return false;
+            }
+        }
+        board.changed = Instant::now();
+        true
+    });
 }
 
 /// Returns true if the status has this condition.

@@ -84,11 +84,7 @@ impl Play<'_> {
     }
 
     /// Performs one step.
-    pub(crate) async fn once(&mut self, step: Step) -> Result<Option<Unmet>, Error> {
-        self.step(&step).await
-    }
-
-    async fn step(&mut self, step: &Step) -> Result<Option<Unmet>, Error> {
+    pub(crate) async fn step(&mut self, step: &Step) -> Result<Option<Unmet>, Error> {
         match step {
             Step::CreateJob => self.create().await?,
             Step::PodSucceeds => return self.end_pod(0).await,
@@ -279,8 +275,8 @@ impl Play<'_> {
             Awaited::Copy => self.find_copy().await?,
             Awaited::Rest(seconds) => self.rest(Duration::from_secs(seconds)).await?,
             _ => {
-                let (name, met) = (NAME, &self.met);
-                self.until(|board| is_met(awaited, board, met, name).then_some(())).await?.is_some()
+                let met = &self.met;
+                self.until(|board| is_met(awaited, board, met).then_some(())).await?.is_some()
             }
         };
         Ok((!found).then(|| {
@@ -349,13 +345,13 @@ fn unmet(why: String, broken: Option<Req>) -> Unmet {
 }
 
 /// Returns whether something awaited is there.
-fn is_met(awaited: Awaited, board: &Board, met: &Met, name: &str) -> bool {
+fn is_met(awaited: Awaited, board: &Board, met: &Met) -> bool {
     let local = local(board, met);
     let status = |field: &str| local.map_or(0, |job| job["status"][field].as_i64().unwrap_or(0));
     match awaited {
         Awaited::CopyEnd => copies(board, met).any(|copy| is_newest(copy, met) && has_ended(copy)),
         Awaited::CopyGone => board.clusters.iter().skip(1).all(|worker| {
-            let mut copies = worker.jobs.values().filter(|job| is_copy(job, name, &met.uids));
+            let mut copies = worker.jobs.values().filter(|job| is_copy(job, NAME, &met.uids));
             copies.next().is_none()
         }),
         Awaited::Active(count) => status("active") == i64::from(count),
@@ -364,7 +360,7 @@ fn is_met(awaited: Awaited, board: &Board, met: &Met, name: &str) -> bool {
         Awaited::Suspended => local.is_some_and(|job| has(job, "Suspended")) && status("active") == 0,
         Awaited::Complete => local.is_some_and(|job| has(job, "Complete")),
         Awaited::FailedEnd => local.is_some_and(|job| has(job, "Failed")),
-        Awaited::JobGone => !board.clusters[MANAGER].jobs.contains_key(name),
+        Awaited::JobGone => !board.clusters[MANAGER].jobs.contains_key(NAME),
         Awaited::StrangersUntouched => touched(board, met).is_none(),
         Awaited::Copy | Awaited::Rest(_) => false,
     }

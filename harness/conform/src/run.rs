@@ -138,7 +138,7 @@ impl Play<'_> {
     /// Performs the steps, and waits until nothing is written any longer. A manager that writes for ever is judged.
     async fn all(&mut self) -> Result<Option<Unmet>, Error> {
         let unmet = self.steps().await?;
-        let is_restless = self.once(QUIET).await?.is_some();
+        let is_restless = self.step(&QUIET).await?.is_some();
         Ok(unmet.or_else(|| {
             is_restless
                 .then(|| Unmet { why: "something is written again and again".to_owned(), broken: None })
