@@ -66,10 +66,15 @@ impl Folder<'_> {
 
 /// The page of one trace.
 fn page_of(file: &Path, trace: &[u8]) -> anyhow::Result<String> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (inputs, report) = judged(file.file_name().unwrap_or_default().to_string_lossy().into_owned(), trace);
+    Traces::unrelated(inputs).page(&report, view::STEPS)
+}
+
+/// A trace with its report, as `jobcheck replay` judges it.
+fn judged(name: String, trace: &[u8]) -> (Vec<Vec<Input>>, ReplayReport) {
     let inputs = vec![vec![Input::Bytes(name, trace.to_vec())]];
     let report = judge(&inputs, &Judging::default(), &mut |_, _| {});
-    Traces::unrelated(inputs).page(&report, view::STEPS)
+    (inputs, report)
 }
 
 fn redacted(trace: &[u8]) -> std::io::Result<Cow<'_, [u8]>> {
@@ -217,8 +222,7 @@ fn write(folder: Folder<'_>, name: &str, one: &Saved<'_>) -> anyhow::Result<()> 
 }
 
 fn replayed(trace: &[u8]) -> ReplayReport {
-    let inputs = vec![Input::Bytes("trace".to_owned(), trace.to_vec())];
-    judge(&[inputs], &Judging::default(), &mut |_, _| {})
+    judged("trace".to_owned(), trace).1
 }
 
 fn first(report: &ReplayReport) -> Option<&Finding> {
@@ -273,7 +277,8 @@ mod tests {
                 "{written}"
             );
             let page = std::fs::read_to_string(file.with_extension("html")).unwrap();
-            assert!(page.contains("trace.jsonl") && page.contains("SECRET") != redacts, "{page}");
+            // A page shows none of these fields, redacted or not.
+            assert!(page.contains("trace.jsonl") && !page.contains("SECRET"), "{page}");
         }
         // A trace that cannot be redacted is not written, and has no page.
         let other = Folder { directory: &folder.path().join("other"), redacts: true, pages: true };
