@@ -19,19 +19,25 @@ const MAX_SIZE: u64 = 16 << 20;
 /// There is no configuration, it is invalid, or the cluster is behind a proxy.
 pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, String> {
     match kubeconfig {
-        Some(path) => check(path)?,
-        None => of_environment().iter().try_for_each(|path| check(path))?,
+        Some(path) => check(path, "the kubeconfig")?,
+        None => of_environment().iter().try_for_each(|path| check(path, "the kubeconfig"))?,
     }
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
     let mut config = match kubeconfig {
         Some(path) => {
             let file = Kubeconfig::read_from(path).map_err(|error| with_causes(&error))?;
+            check_files(&file)?;
             Config::from_custom_kubeconfig(file, &options).await.map_err(|error| with_causes(&error))?
         }
-        None if context.is_some() => {
-            Config::from_kubeconfig(&options).await.map_err(|error| with_causes(&error))?
+        None => {
+            // Without a file, this is a pod, whose service account is used.
+            Kubeconfig::read().map_or(Ok(()), |file| check_files(&file))?;
+            let config = match context {
+                Some(_) => Config::from_kubeconfig(&options).await.map_err(|error| with_causes(&error)),
+                None => Config::infer().await.map_err(|error| with_causes(&error)),
+            };
+            config?
         }
-        None => Config::infer().await.map_err(|error| with_causes(&error))?,
     };
     proxy::take_out(&mut config)?;
     Ok(config)
@@ -45,16 +51,32 @@ fn of_environment() -> Vec<PathBuf> {
     }
 }
 
+/// Checks the files that a kubeconfig names.
+fn check_files(kubeconfig: &Kubeconfig) -> Result<(), String> {
+    let users = kubeconfig.auth_infos.iter().filter_map(|user| user.auth_info.as_ref());
+    let of_users = users.flat_map(|user| {
+        [
+            (&user.token_file, "the tokenFile"),
+            (&user.client_certificate, "the client-certificate"),
+            (&user.client_key, "the client-key"),
+        ]
+    });
+    let clusters = kubeconfig.clusters.iter().filter_map(|cluster| cluster.cluster.as_ref());
+    let of_clusters = clusters.map(|cluster| (&cluster.certificate_authority, "the certificate-authority"));
+    let mut files = of_users.chain(of_clusters).filter_map(|(file, what)| Some((file.as_ref()?, what)));
+    files.try_for_each(|(file, what)| check(Path::new(file), what))
+}
+
 /// Refuses what would be read without an end, and without regard to signals. A pipe is permitted, as kubectl does.
-fn check(path: &Path) -> Result<(), String> {
+fn check(path: &Path, what: &str) -> Result<(), String> {
     // The reader names what is missing.
     let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
     if metadata.is_file() && metadata.len() > MAX_SIZE {
-        return Err(format!("the kubeconfig is larger than {} MiB", MAX_SIZE >> 20));
+        return Err(format!("{what} is larger than {} MiB", MAX_SIZE >> 20));
     }
     #[cfg(unix)]
     if std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()) {
-        return Err("the kubeconfig is a device".to_owned());
+        return Err(format!("{what} is a device"));
     }
     Ok(())
 }
@@ -92,6 +114,25 @@ mod tests {
         file.as_file().set_len(1 << 40).unwrap();
         let error = config(Some(file.path()), None).await.unwrap_err();
         assert!(error.contains("larger than 16 MiB"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_device_is_neither_a_token_nor_a_certificate() {
+        for (user, cluster, what) in [
+            ("tokenFile: /dev/zero", "", "the tokenFile is a device"),
+            ("client-certificate: /dev/zero", "", "the client-certificate is a device"),
+            ("client-key: /dev/zero", "", "the client-key is a device"),
+            ("", ", certificate-authority: /dev/zero", "the certificate-authority is a device"),
+        ] {
+            let text = format!(
+                "current-context: c\n\
+                 clusters: [{{name: c, cluster: {{server: 'https://a.example'{cluster}}}}}]\n\
+                 contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+                 users: [{{name: u, user: {{{user}}}}}]\n"
+            );
+            let error = of(&text).await.unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
     }
 
     #[tokio::test]
