@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown};
 
 use crate::output;
@@ -19,6 +19,13 @@ fn ignores_hangup() -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     // SIGHUP is signal 1, and has the lowest bit.
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
+}
+
+/// Makes a file that is larger than the limit of the shell (`ulimit -f`) an error of the write. Otherwise it would end the
+/// process without a message.
+pub fn outlive_large_files() {
+    // Where the signal cannot be handled, the process ends as before.
+    let _ = register(SIGXFSZ, Arc::default());
 }
 
 /// True if the user wants the search to end.

@@ -112,6 +112,7 @@ use jobcheck_report::{junit, text};
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
+    interrupt::outlive_large_files();
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let exit = internal_error::guard(&arguments, || run(&arguments));
     ExitCode::from(exit.code())

@@ -210,3 +210,20 @@ fn an_output_that_cannot_be_written_is_the_environments_fault() {
         .stderr(Stdio::null());
     assert_eq!(command.status().unwrap().code(), Some(4));
 }
+
+/// Otherwise the signal of the system would end the process without a message.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_larger_than_the_shell_permits_is_the_environments_fault() {
+    let folder = crate::support::Folder::new();
+    let program = env!("CARGO_BIN_EXE_jobcheck");
+    let page = folder.path("page.html");
+    let script = format!(
+        "ulimit -f 8; exec '{program}' replay '{}' --html '{}'",
+        recording("completions-zero.audit").display(),
+        page.display()
+    );
+    let run = crate::support::finish(std::process::Command::new("bash").args(["-c", &script]), b"");
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.err.contains("page.html"), "{run:?}");
+}
