@@ -22,6 +22,7 @@ mod judge_drawn_runs;
 mod judge_envelopes;
 mod judge_gaps;
 mod judge_injected_faults;
+mod judge_list;
 mod judge_many_conditions;
 mod judge_mirror_evidence;
 mod judge_mirrors;

@@ -108,7 +108,15 @@ impl Processes {
         let mut record = record.stdout(Stdio::piped()).stderr(log("record")?).spawn()?;
         let trace = record.stdout.take().context("the recorder has no output")?;
         let mut replay = Command::new(program);
-        replay.args(["replay", "-", "-ojson", "--assume", "pod-failure-backoff=1ms", "--budget=1000h"]);
+        replay.args([
+            "replay",
+            "-",
+            "-ojson",
+            "--list=violations",
+            "--assume",
+            "pod-failure-backoff=1ms",
+            "--budget=1000h",
+        ]);
         let replay = replay.stdin(trace).stdout(log("verdict")?).stderr(log("replay")?).spawn()?;
         all.extend([("record", record), ("replay", replay)]);
         Ok(Processes(Mutex::new(all)))
@@ -136,14 +144,19 @@ impl Processes {
             child.wait()?;
         }
         let report: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("verdict"))?)?;
-        let jobs = report["jobs"].as_array().map_or(0, Vec::len);
-        let wrong = report["jobs"].as_array().into_iter().flatten().find(|job| job["verdict"] == "violates");
+        let wrong = report["jobs"].as_array().into_iter().flatten().next();
+        let number = |key: &str| report["unlisted"][key].as_u64().unwrap_or(0);
+        let (conforming, inconclusive) = (number("conforming"), number("inconclusive"));
         ensure!(
             wrong.is_none(),
             "the judge finds a violation: {}",
             wrong.unwrap_or(&serde_json::Value::Null)
         );
-        Ok(format!("the recording has {} events of {jobs} Jobs: {}", report["events"], report["verdict"]))
+        Ok(format!(
+            "the recording has {} events of {} Jobs: {conforming} conform, {inconclusive} are inconclusive",
+            report["events"],
+            conforming + inconclusive
+        ))
     }
 }
 

@@ -13,8 +13,6 @@ use super::disturb::Disturbances;
 const GROWTH: f64 = 1.1;
 /// The number of Jobs from which on the memory counts.
 const ENOUGH: u64 = 10_000;
-/// The bytes that the judge may keep of each Job: 2 GB of a million.
-const PER_VERDICT: f64 = 2_000.0;
 /// The number of samples of which the median counts.
 const MEDIAN_OF: usize = 9;
 
@@ -159,17 +157,15 @@ impl Samples {
         out
     }
 
-    /// Fails unless each curve is flat. That of the judge may rise. A short run has not filled all caches, and says nothing.
+    /// Fails unless each curve is flat. A short run has not filled all caches, and says nothing.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.jobs < ENOUGH {
             return Ok(());
         }
-        let later = self.at.last().map_or(0, |last| last.0) as f64 * 0.9;
         for process in &self.processes {
             let (tenth, end) = (self.after_a_tenth(process), self.memory(process, 1.0));
-            let verdicts = if process.name == "replay" { later * PER_VERDICT } else { 0.0 };
             ensure!(
-                end <= tenth * GROWTH + verdicts,
+                end <= tenth * GROWTH,
                 "the memory of {} grows from {:.1} to {:.1} MB",
                 process.name,
                 tenth / 1e6,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jobcheck_judge::replay::{Assumption, FailsWhen, Grouping, Judging, rules};
-use jobcheck_judge::report::{ReplayReport, Since};
+use jobcheck_judge::report::{List, ReplayReport, Since};
 use jobcheck_judge::validate::{Profile, Role, Wanted, is_named};
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
@@ -72,6 +72,11 @@ pub struct ReplayArgs {
     /// Exit with 0 if every violation is a known deviation of the built-in controller.
     #[arg(long)]
     pub allow_known: bool,
+    /// List these Jobs, and count the others. Then memory grows with the findings, and not with the log.
+    ///
+    /// With --since or --cluster, the memory is that of all Jobs nevertheless.
+    #[arg(long, value_name = "JOBS", value_enum, default_value_t = Listed::All)]
+    pub list: Listed,
     /// Treat warnings, such as broken advice (SHOULD), as violations.
     #[arg(long)]
     pub strict: bool,
@@ -155,6 +160,27 @@ impl FailureRule {
     }
 }
 
+/// The value of `--list`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listed {
+    /// All Jobs.
+    All,
+    /// Jobs that do not conform, or have warnings.
+    Findings,
+    /// Jobs that violate.
+    Violations,
+}
+
+impl Listed {
+    fn list(self) -> List {
+        match self {
+            Listed::All => List::All,
+            Listed::Findings => List::Findings,
+            Listed::Violations => List::Violations,
+        }
+    }
+}
+
 /// The value of `--explain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Explain {
@@ -221,6 +247,8 @@ Examples:
                                            shows the life of one Job
   jobcheck replay -n shop --since 30m audit.log
                                            the last half hour of a namespace
+  jobcheck replay --list violations audit-*.gz
+                                           lists the wrong Jobs of a long log
   jobcheck replay -o junit audit.log > junit.xml
   jobcheck replay --cluster manager=audit.log --cluster worker=worker.log
                                            the copies of dispatched Jobs, too
@@ -322,6 +350,7 @@ impl ReplayArgs {
             keeps_story: self.explain.is_some() || self.output != Format::Text || self.html.is_some(),
             strict: self.strict,
             allow_known: self.allow_known,
+            list: self.list.list(),
             threads: NonZero::new(self.threads.unwrap_or_else(processors)),
             finished_at_hand: None,
             stop,

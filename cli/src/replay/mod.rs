@@ -27,11 +27,7 @@ use crate::save::can_write;
 use crate::view::{self, Traces};
 use crate::{memory, output};
 
-fn judged(
-    args: &ReplayArgs,
-    limit: &mut Limit,
-    progress: &Progress,
-) -> Result<(Traces, ReplayReport), String> {
+fn judged(args: &ReplayArgs, limit: &Limit, progress: &Progress) -> Result<(Traces, ReplayReport), String> {
     let judging = args.judging(limit.stop());
     let show: ShowProgress<'_> = &mut |read, total| {
         progress.show(read, total);
@@ -66,8 +62,8 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         });
     }
     let progress = Progress::new(!global.quiet);
-    let mut limit = Limit::new(memory::limit(args.max_memory), args.budget);
-    let judged = judged(args, &mut limit, &progress);
+    let limit = Limit::new(memory::limit(args.max_memory), args.budget);
+    let judged = judged(args, &limit, &progress);
     progress.finish();
     let (traces, report) = match judged {
         Ok((traces, report)) => (traces, limit.doubted(report)),

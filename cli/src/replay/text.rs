@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::AnsiColor;
 use jobcheck_judge::report::{Exit, Finding, JobReport, Line, Pending, ReplayReport, TraceReport};
-use jobcheck_judge::validate::Outcome;
+use jobcheck_judge::validate::{Outcome, Unlisted};
 
 use super::args::{Explain, ReplayArgs};
 use super::fold::{Folded, fold};
@@ -124,6 +124,7 @@ impl Text {
             return;
         }
         self.folded("  ", "", &fold(trace.doubts.iter().map(|doubt| (&**doubt, None))));
+        self.unlisted(&trace.unlisted);
         let is_settled = self.many && trace.verdict == Outcome::Conforms;
         if !is_settled || self.style.verbose {
             self.jobs(report.jobs_of(trace), trace.files.len() > 1);
@@ -166,10 +167,26 @@ impl Text {
         };
         self.line(&format!(
             "{head}  {files}{forms}: {}, {}, {}{rules}{unread}{excused}",
-            count(report.jobs_of(trace).len(), "Job"),
+            count(report.jobs_of(trace).len() as u64 + trace.unlisted.jobs(), "Job"),
             judged(trace.judged_writes),
             count(trace.events, "event"),
         ));
+    }
+
+    /// The Jobs that are counted only.
+    fn unlisted(&mut self, unlisted: &Unlisted) {
+        let conform = if unlisted.conforming == 1 { "that conforms" } else { "that conform" };
+        for (jobs, what) in
+            [(unlisted.conforming, conform), (unlisted.inconclusive, "without a verdict (inconclusive)")]
+        {
+            if jobs > 0 {
+                self.line(&format!("  {DIM}{} {what}, not listed{DIM:#}", count(jobs, "Job")));
+            }
+        }
+        let reasons = unlisted.doubts.iter().map(|(reason, jobs)| (reason, *jobs));
+        for (reason, jobs) in reasons {
+            self.line(&format!("    {DIM}{}: {}{DIM:#}", count(jobs, "Job"), clean(reason)));
+        }
     }
 
     fn jobs(&mut self, jobs: &[JobReport], with_files: bool) {
@@ -403,7 +420,7 @@ impl Text {
             let _ = write!(parts, ", {} not read to the end", count(report.errors.len(), "file"));
         }
         let traces = count(report.traces.len(), "trace");
-        let jobs = count(report.jobs.len(), "Job");
+        let jobs = count(report.jobs.len() as u64 + report.unlisted.jobs(), "Job");
         let head = if report.errors.is_empty() { self.verdict(report.verdict) } else { unreadable() };
         self.line(&format!("{head}  {traces}{parts}; {jobs}, {}", judged(report.judged_writes)));
     }

@@ -29,8 +29,8 @@ pub fn recordings(args: &VerifyArgs) -> Part {
     };
     let extent = |judged: u64| format!("{} traces, {judged} writes judged", traces.len());
     let inputs: Vec<Vec<Input>> = traces.iter().map(|trace| vec![trace.input.clone()]).collect();
-    let mut limit = args.limit();
-    let report = limited(&inputs, &mut limit);
+    let limit = args.limit();
+    let report = limited(&inputs, &limit);
     let report = limit.doubted(report);
     let wrong = report.traces.iter().filter(|trace| trace.exit_code != Exit::Conforms);
     let problems = wrong.map(|trace| format!("{}: {:?}", trace.files.join(", "), trace.verdict));
@@ -47,12 +47,12 @@ pub fn invalid(args: &VerifyArgs, interrupt: &Interrupt) -> Part {
         Ok(traces) => traces,
         Err(why) => return Part::not_run(name, why),
     };
-    let (mut rejections, mut limit) = (Vec::new(), args.limit());
+    let (mut rejections, limit) = (Vec::new(), args.limit());
     for trace in &traces {
         if interrupt.is_set() {
             return Part::not_run(name, "interrupted".to_owned());
         }
-        rejections.push((trace, rejection(trace, &mut limit)));
+        rejections.push((trace, rejection(trace, &limit)));
         if let Some(why) = limit.reached() {
             return Part::not_run(name, format!("{}: {why}", trace.path));
         }
@@ -75,12 +75,12 @@ struct Rejection {
 }
 
 /// Judges traces within limits.
-fn limited(inputs: &[Vec<Input>], limit: &mut Limit) -> ReplayReport {
+fn limited(inputs: &[Vec<Input>], limit: &Limit) -> ReplayReport {
     let judging = Judging { stop: limit.stop(), ..Judging::default() };
     judge(inputs, &judging, &mut |read, total| limit.look(read, total))
 }
 
-fn rejection(trace: &Trace, limit: &mut Limit) -> Rejection {
+fn rejection(trace: &Trace, limit: &Limit) -> Rejection {
     let report = limited(&[vec![trace.input.clone()]], limit);
     let file = trace.path.rsplit('/').next().unwrap_or_default();
     let wanted = file.split("--").next().unwrap_or_default();

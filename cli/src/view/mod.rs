@@ -105,7 +105,7 @@ pub fn write(file: &Path, page: &anyhow::Result<String>) -> bool {
     true
 }
 
-fn judged(args: &ViewArgs, limit: &mut Limit, progress: &Progress) -> Result<(Traces, ReplayReport), String> {
+fn judged(args: &ViewArgs, limit: &Limit, progress: &Progress) -> Result<(Traces, ReplayReport), String> {
     let judging = args.judging(limit.stop());
     let show: ShowProgress<'_> = &mut |read, total| {
         progress.show(read, total);
@@ -137,8 +137,8 @@ pub fn run(args: &ViewArgs, global: &Global) -> Exit {
         return Exit::Environment;
     }
     let progress = Progress::new(!global.quiet);
-    let mut limit = Limit::new(memory::limit(args.max_memory), args.budget);
-    let judged = judged(args, &mut limit, &progress);
+    let limit = Limit::new(memory::limit(args.max_memory), args.budget);
+    let judged = judged(args, &limit, &progress);
     progress.finish();
     let (traces, report) = match judged {
         Ok((traces, report)) => (traces, limit.doubted(report)),

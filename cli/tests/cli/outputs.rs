@@ -186,3 +186,25 @@ fn as_a_kubectl_plugin_it_names_itself_so() {
     let wrong = finish(std::process::Command::new(&link).args(["replay"]), b"");
     assert!(wrong.code == 2 && wrong.err.contains("Usage: kubectl jobcheck replay"), "{wrong:?}");
 }
+
+/// Only the wrong Jobs of a long log are listed. The others are counted, in each form.
+#[test]
+fn jobs_that_are_not_listed_are_counted() {
+    let folder = Folder::new();
+    let wrong = folder.write_lines("wrong.jsonl", &counted_too_much());
+    let right = recording("completions-zero.audit");
+    let with = |list: &str, form: &str| {
+        let flags = ["--group=one", "--list", list, "-o", form].map(std::ffi::OsStr::new);
+        replay(flags.into_iter().chain([wrong.as_os_str(), right.as_os_str()]))
+    };
+    let (all, violations) = (with("all", "json"), with("violations", "json"));
+    assert_eq!((all.code, violations.code), (1, 1), "{violations:?}");
+    schema::check(&violations.json());
+    let jobs = |report: &Value| report["jobs"].as_array().unwrap().len();
+    assert_eq!((jobs(&all.json()), jobs(&violations.json())), (2, 1), "{violations:?}");
+    assert_eq!(violations.json()["unlisted"]["conforming"], 1, "{violations:?}");
+    assert!(all.json().get("unlisted").is_none(), "{all:?}");
+    let text = with("violations", "text").out;
+    assert!(text.contains("1 Job that conforms, not listed") && text.contains(" 2 Jobs, "), "{text}");
+    assert!(!text.contains("completions-zero/"), "{text}");
+}

@@ -20,7 +20,7 @@ use std::time::Instant;
 use clap::Parser;
 use jobcheck_bench::{Claims, Result, arguments, cpu_seconds, exit_code, peak_memory};
 use jobcheck_judge::replay::{Judging, judge};
-use jobcheck_judge::validate::{Options, Validator};
+use jobcheck_judge::validate::{Options, Reported, Validator};
 use jobcheck_traces::{Body, Header, Input, Reader, Writer};
 
 mod synthetic;
@@ -290,7 +290,8 @@ fn measure(path: &Path, violates: bool) -> Result<()> {
     let start = Instant::now();
     let input = if path == Path::new("-") { Input::Stdin } else { Input::Path(path.to_owned()) };
     let mut reader = Reader::open(&[input]);
-    let mut validator = Validator::new(Options { keeps_story: false, ..Options::default() });
+    let reported = Reported { keeps_story: false, ..Reported::default() };
+    let mut validator = Validator::new(Options { reported, ..Options::default() });
     while let Some(record) = reader.next()? {
         validator.feed(&record).map_err(|error| error.problem)?;
     }

@@ -14,9 +14,9 @@ use rustc_hash::FxHashMap;
 use super::assume::{Assumption, Subject, assumed};
 use super::stages::{self, Item};
 use crate::clusters::{Clusters, compare};
-use crate::report::{InputError, JudgedTrace, Read, ReplayReport, Selection, Since, build};
+use crate::report::{InputError, JudgedTrace, List, Read, ReplayReport, Selection, Since, build};
 use crate::threads::on_threads;
-use crate::validate::{Content, Options, Profile, Role, Unreadable, Validator, Wanted};
+use crate::validate::{Content, Kept, Options, Profile, Reported, Role, Unreadable, Validator, Wanted};
 
 /// Options of a replay.
 #[derive(Clone, Debug, Default)]
@@ -49,12 +49,15 @@ pub struct Judging {
     pub strict: bool,
     /// Excuses known deviations of the built-in controller in the exit code.
     pub allow_known: bool,
+    /// The Jobs that the report lists. It counts the others.
+    pub list: List,
     /// Number of threads; the caller's alone if unset. The report does not depend on it.
     pub threads: Option<NonZeroUsize>,
     /// Number of finished Jobs of each trace that are kept as they are, and not as bytes. The report does not depend on
     /// it.
     pub finished_at_hand: Option<usize>,
-    /// Ends the reading once it is true. The report then is one of what was read, and does not show that more follows.
+    /// Ends the reading, and each search for an explanation, once it is true. The report then is one of what was read, and
+    /// does not show that more follows.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -65,7 +68,19 @@ pub struct Judging {
 ///
 /// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is known.
 pub fn judge(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
-    report(judge_all(traces, &OfEach::same(judging), progress), judging, false)
+    report(judge_all(traces, &OfEach::same(judging), judging.kept(), progress), judging, false)
+}
+
+impl Judging {
+    /// The verdicts that the report may need. With `since`, the end of the trace decides which Jobs count.
+    fn kept(&self) -> Kept {
+        match self.list {
+            _ if self.since.is_some() => Kept::All,
+            List::All => Kept::All,
+            List::Findings => Kept::Findings,
+            List::Violations => Kept::Violations { noted: self.strict },
+        }
+    }
 }
 
 /// Judges a manager beside its workers.
@@ -73,7 +88,8 @@ pub fn judge(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_
 /// The trace of each cluster is judged as [`judge`] does. The Jobs of the manager are then compared with their copies
 /// (MR-20 to MR-27), or with the sum of their members (MR-30 to MR-33).
 pub fn judge_clusters(clusters: &Clusters, judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
-    let mut judged = judge_all(&clusters.traces(), &OfEach::beside_workers(judging), progress);
+    // The comparison adds findings to Jobs that conform by themselves.
+    let mut judged = judge_all(&clusters.traces(), &OfEach::beside_workers(judging), Kept::All, progress);
     let compared = compare(clusters, judging, progress);
     if let Some(manager) = judged.first_mut() {
         compared.add_to(&mut manager.summary);
@@ -82,8 +98,8 @@ pub fn judge_clusters(clusters: &Clusters, judging: &Judging, progress: ShowProg
 }
 
 fn report(judged: Vec<JudgedTrace>, judging: &Judging, has_workers: bool) -> ReplayReport {
-    let Judging { ref only, ref wanted, since, strict, allow_known, .. } = *judging;
-    build(judged, &Selection { only, wanted, since, strict, allow_known, has_workers })
+    let Judging { ref only, ref wanted, since, strict, allow_known, list, .. } = *judging;
+    build(judged, &Selection { only, wanted, since, strict, allow_known, list, has_workers })
 }
 
 /// The options for each trace.
@@ -108,13 +124,18 @@ impl<'a> OfEach<'a> {
     }
 }
 
-fn judge_all(traces: &[Vec<Input>], of_each: &OfEach<'_>, progress: ShowProgress<'_>) -> Vec<JudgedTrace> {
+fn judge_all(
+    traces: &[Vec<Input>],
+    of_each: &OfEach<'_>,
+    kept: Kept,
+    progress: ShowProgress<'_>,
+) -> Vec<JudgedTrace> {
     let judging = of_each.first;
     let threads = judging.threads.map_or(1, NonZeroUsize::get);
     let for_each = threads / threads.min(traces.len()).max(1);
     let shared = Mutex::new(Progress { show: progress, traces: vec![(0, Some(0)); traces.len()] });
     on_threads(threads, traces.iter().collect(), &|position, inputs: &Vec<Input>| {
-        judge_one(inputs, of_each.at(position), for_each, &mut |read, total| {
+        judge_one(inputs, (of_each.at(position), kept), for_each, &mut |read, total| {
             shared.lock().unwrap_or_else(PoisonError::into_inner).at(position, (read, total));
             !judging.stop.load(Ordering::Relaxed)
         })
@@ -141,7 +162,7 @@ impl Progress<'_> {
 
 fn judge_one(
     inputs: &[Input],
-    judging: &Judging,
+    (judging, kept): (&Judging, Kept),
     threads: usize,
     progress: &mut dyn FnMut(u64, Option<u64>) -> bool,
 ) -> JudgedTrace {
@@ -150,7 +171,7 @@ fn judge_one(
     let mut take = |item: Item| match item {
         Ok((detached, content)) => {
             let record = detached.record();
-            let validator = validator.get_or_insert_with(|| reading.validator(&record, judging));
+            let validator = validator.get_or_insert_with(|| reading.validator(&record, judging, kept));
             reading.take(&record, content, validator);
         }
         Err(error) => reading.failed(of_reading(&error), None),
@@ -187,7 +208,7 @@ impl Interpretation {
     }
 
     /// The validator of a trace with this first record.
-    fn validator(&mut self, first: &Record<'_>, judging: &Judging) -> Validator {
+    fn validator(&mut self, first: &Record<'_>, judging: &Judging, kept: Kept) -> Validator {
         let header = if let Body::Header(header) = first.body { Some(header) } else { None };
         let subject = assumed(header, judging.kubernetes, &judging.assume).unwrap_or_else(|problem| {
             let file = first.place.file;
@@ -200,13 +221,17 @@ impl Interpretation {
             constants: subject.constants,
             gates: subject.gates,
             actors: judging.actors.clone(),
-            wanted: judging.wanted.clone(),
-            explained: judging.explained.clone(),
+            reported: Reported {
+                wanted: judging.wanted.clone(),
+                explained: judging.explained.clone(),
+                kept,
+                keeps_story: judging.keeps_story,
+            },
             restarted: judging.restarted.clone(),
             profile: judging.profile,
             skew: judging.skew.unwrap_or(CLOCK_SKEW),
-            keeps_story: judging.keeps_story,
             finished_at_hand: judging.finished_at_hand.unwrap_or(Options::default().finished_at_hand),
+            stop: Arc::clone(&judging.stop),
         })
     }
 
@@ -226,7 +251,8 @@ impl Interpretation {
             // A mark contains no object, so it cannot be unreadable.
             let _ = validator.feed(&Record { body: Body::Mark(&mark), ..*record });
         }
-        if let Some(job) = job_of(record) {
+        // With one input, it shows every Job.
+        if let Some(job) = job_of(record).filter(|_| self.names.len() > 1) {
             let files = self.origins.entry(job).or_default();
             if !files.contains(&file) {
                 files.push(file);

@@ -10,13 +10,14 @@ use rustc_hash::FxHashMap;
 
 use super::finding::{Context, finding, life, line, pending, requirement_of, strict_finding};
 use super::id::Id;
+use super::list::List;
 use super::since::Since;
 use super::types::{
     API_VERSION, Exit, Finding, InputError, InputReport, JobReport, Line, ReplayReport, Requirements,
     TraceReport,
 };
 use crate::validate::actor::Actors;
-use crate::validate::{JobVerdict, Others, Outcome, Summary, Wanted};
+use crate::validate::{JobVerdict, Others, Outcome, Summary, Unlisted, Wanted};
 
 /// Facts about the inputs of a trace.
 pub(crate) struct Read {
@@ -46,6 +47,8 @@ pub(crate) struct Selection<'a> {
     pub strict: bool,
     /// Excuses known deviations in the exit code.
     pub allow_known: bool,
+    /// The Jobs that the report lists.
+    pub list: List,
     /// The Jobs of a manager were compared with their copies.
     pub has_workers: bool,
 }
@@ -68,6 +71,7 @@ pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> Repl
         events: 0,
         traces: Vec::new(),
         jobs: Vec::new(),
+        unlisted: Unlisted::default(),
         requirements,
         doubts,
         inputs: Vec::new(),
@@ -87,35 +91,48 @@ fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>)
     let JudgedTrace { mut summary, kubernetes, read } = trace;
     let since = selection.since.and_then(|since| since.time(summary.last));
     summary.jobs.retain(|job| has_event_since(job, since));
-    if selection.is_filtering() && summary.jobs.is_empty() && read.errors.is_empty() {
+    if selection.is_filtering()
+        && summary.jobs.is_empty()
+        && summary.unlisted.jobs() == 0
+        && read.errors.is_empty()
+    {
         return;
     }
     let mut doubts = summary.doubts.clone();
     doubts.extend(nothing_judged(&summary, &read));
     let (judged_writes, events, shows_actors) = (summary.judged, summary.events, summary.has_actors);
-    let jobs: Vec<JobReport> = summary
-        .jobs
-        .into_iter()
-        .map(|job| job_report(job, selection, since, &read, &summary.actors))
-        .collect();
+    let mut unlisted = summary.unlisted;
+    let mut jobs: Vec<JobReport> = Vec::new();
+    for job in summary.jobs {
+        let job = job_report(job, selection, since, &read, &summary.actors);
+        if selection.list.has(&job) {
+            jobs.push(job);
+        } else {
+            unlisted.count(job.verdict, job.doubts.iter().map(String::as_str));
+        }
+    }
     let doubted = if doubts.is_empty() { Exit::Conforms } else { Exit::Inconclusive };
     let unread = if read.errors.is_empty() { Exit::Conforms } else { Exit::Unreadable };
-    let worst = jobs.iter().map(|job| job.verdict).max().unwrap_or(Outcome::Inconclusive);
+    let listed = jobs.iter().map(|job| job.verdict).max();
+    let worst = listed.max(unlisted.worst()).unwrap_or(Outcome::Inconclusive);
+    let of_unlisted = if unlisted.inconclusive > 0 { Exit::Inconclusive } else { Exit::Conforms };
     report.traces.push(TraceReport {
         files: read.names,
         kubernetes,
         verdict: if doubts.is_empty() { worst } else { worst.max(Outcome::Inconclusive) },
-        exit_code: Exit::of_all(jobs.iter().map(|job| job.exit).chain([doubted, unread])),
+        exit_code: Exit::of_all(jobs.iter().map(|job| job.exit).chain([doubted, unread, of_unlisted])),
         judged_writes,
         events,
         shows_actors,
         doubts,
+        unlisted: unlisted.clone(),
         jobs: (report.jobs.len(), jobs.len()),
         inputs: (report.inputs.len(), read.files.len()),
     });
     report.judged_writes += judged_writes;
     report.events += events;
     report.jobs.extend(jobs);
+    report.unlisted.join(&unlisted);
     report.inputs.extend(read.files.iter().map(input_report));
     report.errors.extend(read.errors);
 }
@@ -185,7 +202,7 @@ fn nothing_judged(summary: &Summary, read: &Read) -> Option<String> {
             format!("no write to a Job or a Pod in the trace, only {skipped} other records")
         }
         () if summary.events == 0 => "no write to a Job or a Pod in the trace".to_owned(),
-        () if summary.jobs.is_empty() => {
+        () if summary.jobs.is_empty() && summary.unlisted.jobs() == 0 => {
             format!("no write could be judged: none of the {} events shows a Job", summary.events)
         }
         () => "no write could be judged: no Job was seen from its creation".to_owned(),
@@ -306,6 +323,9 @@ fn job_report(
 }
 
 fn origins(uid: &str, read: &Read) -> Vec<String> {
+    if let [name] = &read.names[..] {
+        return vec![name.clone()];
+    }
     let files = read.origins.get(&Uid::parse(uid)).map(Vec::as_slice).unwrap_or_default();
     files.iter().filter_map(|file| read.names.get(*file as usize).cloned()).collect()
 }

@@ -15,12 +15,14 @@ mod build;
 mod finding;
 mod help;
 mod id;
+mod list;
 mod since;
 mod types;
 
 pub(crate) use build::{JudgedTrace, Read, Selection, build};
 pub use help::{DEVIATIONS, Deviation, deviation};
 pub use id::{ALIASES, Id, UnknownId, aliases, find, find_with_issues, with_aliases};
+pub use list::List;
 pub use since::Since;
 pub use types::{
     API_VERSION, BrokenGuard, Exit, Finding, InputError, InputReport, JobReport, Life, Line, Pending,

@@ -6,7 +6,7 @@ use jobcheck_traces::Place;
 use serde::Serialize;
 
 use super::id::Id;
-use crate::validate::Outcome;
+use crate::validate::{Outcome, Unlisted};
 
 /// `apiVersion` of the reports.
 pub const API_VERSION: &str = "jobcheck.dev/v1";
@@ -81,8 +81,11 @@ pub struct ReplayReport {
     pub events: u64,
     /// The traces.
     pub traces: Vec<TraceReport>,
-    /// The Jobs of all traces.
+    /// The Jobs of all traces that are listed.
     pub jobs: Vec<JobReport>,
+    /// The others.
+    #[serde(skip_serializing_if = "Unlisted::is_empty")]
+    pub unlisted: Unlisted,
     /// The requirements, by whether they were judged.
     pub requirements: Requirements,
     /// Reasons why selected requirements could not be judged.
@@ -113,6 +116,9 @@ pub struct TraceReport {
     pub shows_actors: bool,
     /// Reasons why the trace as a whole is inconclusive.
     pub doubts: Vec<String>,
+    /// The Jobs that are counted only.
+    #[serde(skip_serializing_if = "Unlisted::is_empty")]
+    pub unlisted: Unlisted,
     /// Position of the first Job in [`ReplayReport::jobs`], and number of Jobs.
     #[serde(skip)]
     pub jobs: (usize, usize),

@@ -21,7 +21,7 @@ impl Judge {
         if let Some(other) = self.names.insert(&key, uid) {
             self.meet_namesake(key, other, event.place.file);
         }
-        let mut track = Track::new(job.clone(), event, born, self.settings.keeps_story);
+        let mut track = Track::new(job.clone(), event, born, self.settings.reported.keeps_story);
         track.times.changed = event.when.map(|when| when.done);
         track.times.written = event.when.map(|when| when.received);
         track.id.namesake = self.departures.has(&job.namespace, &job.name);
@@ -35,7 +35,7 @@ impl Judge {
         } else {
             track.tell(event, &"first seen after its creation");
         }
-        if self.settings.explained.has_any(&job.namespace, &job.name) {
+        if self.settings.reported.explained.has_any(&job.namespace, &job.name) {
             track.keep_life(event);
         }
         let is_built_in = track.is_built_in();

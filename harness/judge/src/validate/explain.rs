@@ -119,6 +119,7 @@ impl Track {
             constants: &settings.constants,
             reading,
             gates: settings.gates,
+            stop: &settings.stop,
             bounds: if self.process.late.possible {
                 self.process.bounds.of_any_sync()
             } else {
@@ -179,6 +180,7 @@ impl Track {
             reading: Interpretation::Ideal,
             gates: settings.gates,
             bounds: self.process.bounds,
+            stop: &settings.stop,
         };
         let record = &mut self.process.backoff;
         self.process.frontier.with_earliest(&mut self.history, setting, &mut |view| match heard {

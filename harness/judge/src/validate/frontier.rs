@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
@@ -83,6 +84,8 @@ pub struct Setting<'a> {
     pub gates: Gates,
     /// The views that the trace itself allows.
     pub bounds: Bounds,
+    /// The search ends as at its limit once this is true.
+    pub stop: &'a AtomicBool,
 }
 
 /// The deletion of an active pod may have failed (TC-08).
@@ -301,7 +304,7 @@ impl Frontier {
                 if found.contains(&Point::new(version, position)) {
                     break;
                 }
-                if search.tried > VIEW_CAP {
+                if search.tried > VIEW_CAP || setting.stop.load(Ordering::Relaxed) {
                     return Explained::Capped;
                 }
             }

@@ -13,7 +13,7 @@
 //! | explain | [`frontier`], `explain`, `hypotheses`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
 //! | doubt | `gaps`, [`setbacks`], `settings` | reasons for *inconclusive* |
-//! | conclude | `conclusion`, [`verdict`] | the verdict on each Job |
+//! | conclude | `conclusion`, [`verdict`], `unlisted` | the verdict on each Job |
 //! | report | `names`, `fates`, `life`, `primary`, `wanted` | what reports show beside the verdicts |
 //!
 //! Memory is bounded. The validator keeps the living objects, 16 bytes for each pod UID of a living Job, the reorder
@@ -56,6 +56,7 @@ mod mishaps;
 mod names;
 pub mod normalize;
 pub mod observed;
+mod options;
 mod owed;
 mod owed_work;
 pub mod own_write;
@@ -87,6 +88,7 @@ mod timeline;
 mod times;
 pub mod track;
 pub mod tracks;
+mod unlisted;
 pub mod verdict;
 mod wanted;
 mod without_interim;
@@ -98,8 +100,10 @@ pub use life::{Life, PodLife};
 pub(crate) use mirror::AT_WORK;
 pub use mirror::Profile;
 pub(crate) use names::replaced;
+pub use options::Options;
 pub(crate) use owed::PATIENCE;
-pub use router::{Options, Validator};
+pub use router::Validator;
 pub use summary::Summary;
+pub use unlisted::{Kept, Reported, Unlisted};
 pub use verdict::{JobVerdict, Note, Outcome, Unreadable, Violation};
 pub use wanted::{Others, Wanted, is_named};

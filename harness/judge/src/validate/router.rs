@@ -3,12 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use jobcheck_spec::apiserver::RuleSet;
-use jobcheck_spec::constants::Constants;
-use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
-use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Req, Uid};
 use jobcheck_traces::{Form, Record, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,8 +18,9 @@ use super::delivery::Sender;
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
 use super::managers::Managers;
-use super::mirror::{self, Profile};
+use super::mirror;
 use super::normalize::{Normalizer, has_actors};
+use super::options::Options;
 use super::owed::{End, owed};
 use super::relists::Departures;
 use super::sequence::Sequencer;
@@ -31,60 +28,13 @@ use super::settings::Settings;
 use super::summary::Summary;
 use super::track::Track;
 use super::tracks::{Notice, Tracks};
+use super::unlisted::Unlisted;
 use super::verdict::{JobVerdict, Owed, Unreadable};
-use super::wanted::{Others, Wanted};
+use super::wanted::Others;
 use super::{known_pods, mirror_metadata, refused_status};
 
 /// Number of removed Jobs, and of removed pods, that are kept.
 pub(super) const DEPARTED: usize = 256;
-
-/// Number of finished Jobs that are not parked: about as many as have late events.
-const AT_HAND: usize = 256;
-
-/// Options of a validation.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The rules of the API server.
-    pub rules: RuleSet,
-    /// The constants of the Job controller.
-    pub constants: Constants,
-    /// The feature gates of its first process.
-    pub gates: Gates,
-    /// The users that play a role, from `--actor ROLE=USER`.
-    pub actors: Vec<(Role, String)>,
-    /// The Jobs that are reported.
-    pub wanted: Wanted,
-    /// The Jobs whose lives are reported.
-    pub explained: Wanted,
-    /// Times at which the Job controller restarted, in microseconds.
-    pub restarted: Vec<i64>,
-    /// The kind of the managers of Jobs without `spec.managedBy`, if the user says it.
-    pub profile: Option<Profile>,
-    /// Seconds by which the clocks of two clusters may differ (MR-04).
-    pub skew: i64,
-    /// Adds the preceding lines to each violation, at a cost in time and memory for every Job.
-    pub keeps_story: bool,
-    /// Number of finished Jobs that are not parked ([`super::tracks`]). The verdicts do not depend on it.
-    pub finished_at_hand: usize,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            rules: RuleSet::V1_36,
-            constants: Constants::V1_36,
-            gates: Gates::ON,
-            actors: Vec::new(),
-            wanted: Wanted::default(),
-            explained: Wanted::default(),
-            restarted: Vec::new(),
-            profile: None,
-            skew: CLOCK_SKEW,
-            keeps_story: true,
-            finished_at_hand: AT_HAND,
-        }
-    }
-}
 
 /// Judges a trace while it is read.
 #[derive(Debug)]
@@ -125,6 +75,8 @@ pub(super) struct PodIndex {
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     pub(super) verdicts: Vec<JobVerdict>,
+    unlisted: Unlisted,
+    judged: u64,
     premises: FxHashMap<Req, u64>,
     pub(super) events: u64,
     any_actors: bool,
@@ -157,10 +109,8 @@ impl Validator {
     /// A validator before its first record.
     #[must_use]
     pub fn new(options: Options) -> Validator {
-        let mut settings =
-            Settings::new(options.rules, options.constants, options.gates, options.keeps_story);
-        (settings.wanted, settings.explained) = (options.wanted, options.explained);
-        (settings.profile, settings.skew) = (options.profile, options.skew);
+        let mut settings = Settings::new(options.rules, options.constants, options.gates, options.reported);
+        (settings.profile, settings.skew, settings.stop) = (options.profile, options.skew, options.stop);
         options.restarted.iter().for_each(|time| settings.restarted(None, *time));
         settings.named_controller = options.actors.iter().any(|(role, _)| *role == Role::JobController);
         Validator {
@@ -424,7 +374,7 @@ impl Judge {
     }
 
     fn close(&mut self, mut track: Track) {
-        if !self.settings.wanted.has(&track.id.namespace, &track.id.name) {
+        if !self.settings.reported.wanted.has(&track.id.namespace, &track.id.name) {
             return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
         track.find_never_shown();
@@ -450,7 +400,12 @@ impl Judge {
         for req in track.results.premises.premises() {
             *self.totals.premises.entry(req).or_default() += 1;
         }
-        self.totals.verdicts.push(track.verdict(pending));
+        let verdict = track.verdict(pending);
+        self.totals.judged += verdict.judged;
+        match self.settings.reported.kept.has(&verdict) {
+            true => self.totals.verdicts.push(verdict),
+            false => self.totals.unlisted.add(&verdict),
+        }
     }
 
     fn finish(mut self, hidden: u64, actors: Actors) -> Summary {
@@ -461,8 +416,9 @@ impl Judge {
         let mut premises: Vec<(Req, u64)> = self.totals.premises.into_iter().collect();
         premises.sort_unstable();
         Summary {
-            judged: self.totals.verdicts.iter().map(|verdict| verdict.judged).sum(),
+            judged: self.totals.judged,
             jobs: self.totals.verdicts,
+            unlisted: self.totals.unlisted,
             premises,
             events: self.totals.events,
             has_actors: self.totals.any_actors,

@@ -1,6 +1,8 @@
 //! Options of a validation, and facts about the trace as a whole.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use jobcheck_spec::Time;
 use jobcheck_spec::apiserver::RuleSet;
@@ -15,7 +17,7 @@ use super::event::Event;
 use super::mirror::Profile;
 use super::mishaps::is_called;
 use super::observed::Observations;
-use super::wanted::Wanted;
+use super::unlisted::Reported;
 
 /// Number of long silences of an actor that are kept.
 const SILENCES_KEPT: usize = 64;
@@ -39,12 +41,10 @@ pub struct Settings {
     pub constants: Constants,
     /// The feature gates of the current process of the Job controller.
     pub gates: Gates,
-    /// Keeps the last lines about each Job.
-    pub keeps_story: bool,
-    /// The Jobs that are reported.
-    pub wanted: Wanted,
-    /// The Jobs whose lives are kept.
-    pub explained: Wanted,
+    /// What is kept for the report.
+    pub reported: Reported,
+    /// Ends each search for an explanation once it is true.
+    pub stop: Arc<AtomicBool>,
     /// The form of the current event shows actors and refusals.
     pub has_actors: bool,
     /// The reason why the trace may not show every pod.
@@ -153,14 +153,13 @@ impl RestartSign {
 impl Settings {
     /// Settings for an API server and a Job controller.
     #[must_use]
-    pub fn new(rules: RuleSet, constants: Constants, gates: Gates, keeps_story: bool) -> Settings {
+    pub fn new(rules: RuleSet, constants: Constants, gates: Gates, reported: Reported) -> Settings {
         Settings {
             rules,
             constants,
             gates,
-            keeps_story,
-            wanted: Wanted::default(),
-            explained: Wanted::default(),
+            reported,
+            stop: Arc::default(),
             has_actors: true,
             pods_missing: Some(NO_PODS),
             observations: Observations::default(),

@@ -3,6 +3,7 @@
 use jobcheck_spec::Req;
 
 use super::actor::Actors;
+use super::unlisted::Unlisted;
 use super::verdict::{JobVerdict, Outcome};
 use super::wanted::Others;
 
@@ -11,6 +12,8 @@ use super::wanted::Others;
 pub struct Summary {
     /// The verdict on each Job: first the ended ones in order, then the others by name.
     pub jobs: Vec<JobVerdict>,
+    /// The Jobs whose verdicts are counted only.
+    pub unlisted: Unlisted,
     /// The judged requirements, with the number of Jobs that met the premise.
     pub premises: Vec<(Req, u64)>,
     /// Number of writes on which a guard was evaluated.
@@ -35,7 +38,8 @@ impl Summary {
     /// The verdict on the trace.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        let worst = self.jobs.iter().map(|job| job.outcome).max().unwrap_or(Outcome::Inconclusive);
+        let listed = self.jobs.iter().map(|job| job.outcome).max();
+        let worst = listed.max(self.unlisted.worst()).unwrap_or(Outcome::Inconclusive);
         if worst == Outcome::Conforms && (self.judged == 0 || !self.doubts.is_empty()) {
             return Outcome::Inconclusive;
         }

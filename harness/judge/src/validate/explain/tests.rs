@@ -11,13 +11,14 @@ use super::super::delivery::{Delivery, Sender};
 use super::super::fixtures::{job, job_write, pod};
 use super::super::frontier::VIEW_CAP;
 use super::super::own_write::OwnWrite;
+use super::super::unlisted::Reported;
 use super::*;
 use jobcheck_spec::Req;
 
 const SECOND: i64 = 1_000_000;
 
 fn settings() -> Settings {
-    Settings::new(RuleSet::V1_36, Constants::V1_36, Gates::ON, false)
+    Settings::new(RuleSet::V1_36, Constants::V1_36, Gates::ON, Reported::default())
 }
 
 /// A write of the manager that was received and answered at this second.

@@ -1,5 +1,7 @@
 //! The search for explaining views, on small histories.
 
+use std::sync::atomic::AtomicBool;
+
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::JobSpec;
@@ -41,6 +43,16 @@ fn search_in(
     bounds: Bounds,
     judge: &dyn Fn(&View<'_>, &mut Findings),
 ) -> Explained {
+    search_until(&AtomicBool::new(false), frontier, history, (versions, bounds), judge)
+}
+
+fn search_until(
+    stop: &AtomicBool,
+    frontier: &mut Frontier,
+    history: &mut History,
+    (versions, bounds): (Versions, Bounds),
+    judge: &dyn Fn(&View<'_>, &mut Findings),
+) -> Explained {
     let setting = Setting {
         latest: None,
         deletes_failed: DeletesFailed::No,
@@ -52,6 +64,7 @@ fn search_in(
         reading: Interpretation::Ideal,
         gates: Gates::ON,
         bounds,
+        stop,
     };
     frontier.explain(history, versions, setting, judge)
 }
@@ -257,4 +270,20 @@ fn a_deadline_is_unseen_until_a_clock_has_shown_it_or_versions_differ() {
     frontier.forget_clock();
     frontier.push(with_deadline(9), (Some(2), Written::default()), false, false);
     assert_eq!(frontier.unseen_deadline(), None);
+}
+
+/// A search that is told to end decides nothing, and costs nothing more.
+#[test]
+fn a_search_that_is_stopped_is_at_its_limit() {
+    let (mut frontier, mut history) = (frontier(), history(1..=9));
+    let stop = AtomicBool::new(false);
+    let tried = std::cell::Cell::new(0);
+    let judge = |view: &View<'_>, findings: &mut Findings| {
+        tried.set(tried.get() + 1);
+        stop.store(tried.get() == 3, std::sync::atomic::Ordering::Relaxed);
+        pods_seen(100)(view, findings);
+    };
+    let choice = (Versions::Stored, Bounds::default());
+    assert!(matches!(search_until(&stop, &mut frontier, &mut history, choice, &judge), Explained::Capped));
+    assert_eq!(tried.get(), 3);
 }
