@@ -29,6 +29,10 @@ bless:
 doc:
     RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked --open
 
+# The documentation as a site with search, in target/site; all links are checked.
+site *ARGUMENTS:
+    cargo run -q --locked -p jobcheck-site -- {{ARGUMENTS}}
+
 # The judge's verdicts on edited recordings, by class of edits.
 edits *ARGUMENTS:
     cargo run -p jobcheck-edits --release -- {{ARGUMENTS}}

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use base64::Engine as _;
-use jobcheck_view::escape;
+use jobcheck_look::{Document, escape};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::types::{ConformanceReport, Evidence, Outcome, Scenario, Section, Stage};
 
-/// Styles beside those of the pages of `view`.
+/// Styles beside those that all pages share.
 const STYLE: &str = "\
 section { padding: 0 16px 20px; overflow-x: auto; }
 .success, .pass { color: var(--good); } .failure, .fail { color: var(--bad); }
@@ -24,27 +23,20 @@ const NO_ADDRESS: &AsciiSet =
 /// The page.
 #[must_use]
 pub fn html(report: &ConformanceReport) -> String {
-    let style = format!("{}{STYLE}", jobcheck_view::STYLE);
-    let digest = ring::digest::digest(&ring::digest::SHA256, style.as_bytes());
-    let digest = base64::engine::general_purpose::STANDARD.encode(digest);
     let stages = [
         ("Core", Stage::Core, &report.core),
         ("Extended", Stage::Extended, &report.extended),
         ("Provisional", Stage::Provisional, &report.provisional),
     ];
     let stages: String = stages.iter().map(|(title, at, of)| stage(report, title, *at, of)).collect();
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{digest}'; \
-         base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{result}: {project}</title>\n<style>{style}</style>\n\
-         </head>\n<body>\n<header>\n<h1><span class=\"verdict {result}\">{result}</span> {project}</h1>\n</header>\n\
-         {facts}{stages}</body>\n</html>\n",
+    let body = format!(
+        "<header>\n<h1><span class=\"verdict {result}\">{result}</span> {project}</h1>\n</header>\n{facts}{stages}",
         result = report.result,
         project = escape::html(&report.run.implementation.project),
         facts = facts(report),
-    )
+    );
+    let title = format!("{}: {}", report.result, report.run.implementation.project);
+    Document { title: &title, style: STYLE, body: &body }.html()
 }
 
 fn facts(report: &ConformanceReport) -> String {

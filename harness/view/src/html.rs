@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use jobcheck_judge::validate::Outcome;
+use jobcheck_look::{digest, escape};
 
-use crate::escape;
 use crate::page::{Found, Job, Page};
 
-/// The styles, for other pages of the same look.
-pub const STYLE: &str = include_str!("assets/page.css");
+/// Styles after those that all pages share.
+const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = concat!(
     include_str!("assets/data.js"),
     include_str!("assets/timeline.js"),
@@ -18,8 +18,6 @@ const SCRIPT: &str = concat!(
 );
 /// The script's own words: the parts that it fills.
 const FRAME: &str = include_str!("assets/frame.html");
-/// The digests of style and script, by which the policy knows them.
-const DIGESTS: &str = include_str!("assets/digests.txt");
 /// The number of findings of one Job in the table that needs no script.
 const FINDINGS: usize = 20;
 /// The number of Jobs in that table.
@@ -32,18 +30,19 @@ const JOBS: usize = 200;
 /// The data cannot be written as JSON.
 pub fn html(page: &Page) -> serde_json::Result<String> {
     let data = escape::json(&serde_json::to_string(page)?);
-    let mut digests = DIGESTS.split_whitespace();
-    let (style, script) = (digests.next().unwrap_or_default(), digests.next().unwrap_or_default());
+    let style = format!("{}{STYLE}", jobcheck_look::STYLE);
     let mut out = String::with_capacity(data.len() + 100_000);
     let _ = write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{style}'; script-src '{script}'; \
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{styles}'; script-src '{scripts}'; \
          base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n\
          <body>\n{header}{FRAME}{findings}\
          <script type=\"application/json\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
+        styles = digest(&style),
+        scripts = digest(SCRIPT),
         title = escape::html(&title(page)),
         header = header(page),
         findings = findings(page),
@@ -181,28 +180,11 @@ fn count(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base64::Engine as _;
-
-    /// `JOBCHECK_BLESS=1` writes the digests.
-    #[test]
-    fn the_policy_knows_style_and_script() {
-        let digest = |text: &str| {
-            let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-            format!("sha256-{}", base64::engine::general_purpose::STANDARD.encode(digest))
-        };
-        let digests = format!("{}\n{}\n", digest(STYLE), digest(SCRIPT));
-        if std::env::var_os("JOBCHECK_BLESS").is_some() {
-            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/assets/digests.txt");
-            std::fs::write(file, &digests).unwrap();
-            return;
-        }
-        assert_eq!(DIGESTS, digests, "run this test with JOBCHECK_BLESS=1");
-    }
 
     /// A carriage return would be changed by the browser, and the digest with it.
     #[test]
     fn the_assets_are_inert_text() {
-        for asset in [STYLE, SCRIPT, FRAME] {
+        for asset in [jobcheck_look::STYLE, STYLE, SCRIPT, FRAME] {
             assert!(asset.is_ascii() && !asset.contains('\r'));
             assert!(!asset.contains("http://") && !asset.contains("https://") && !asset.contains("</script"));
         }

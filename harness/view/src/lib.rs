@@ -10,7 +10,6 @@
 //! | `build` | makes it from a report and its traces |
 //! | `reading`, `fields`, `words` | steps of records; the fields of objects; descriptions |
 //! | `html` | the page as HTML |
-//! | [`escape`] | names and messages are the text of others, and stay text |
 //!
 //! ```
 //! use jobcheck_judge::replay::{Grouping, Judging, group, judge};
@@ -26,7 +25,6 @@
 //! ```
 
 mod build;
-pub mod escape;
 mod fields;
 mod html;
 pub mod page;
@@ -34,5 +32,5 @@ mod reading;
 mod words;
 
 pub use build::Source;
-pub use html::{STYLE, html};
+pub use html::html;
 pub use page::Page;
