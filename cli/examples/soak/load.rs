@@ -96,10 +96,11 @@ fn end(name: &str) -> End {
     if sum.is_multiple_of(8) { End::Failed(1) } else { End::Succeeded }
 }
 
-/// Jobs of four kinds in turn.
+/// Jobs of four kinds in turn, most of them with one pod.
 fn job(number: u64) -> Value {
     let container = json!({"name": "main", "image": "busybox", "args": ["sleep", "1"]});
-    let mut spec = json!({"backoffLimit": 3, "ttlSecondsAfterFinished": 0, "completions": 1 + number % 3, "parallelism": 2,
+    let completions = if number.is_multiple_of(7) { 3 } else { 1 };
+    let mut spec = json!({"backoffLimit": 3, "ttlSecondsAfterFinished": 0, "completions": completions, "parallelism": 2,
         "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}});
     match number % 4 {
         1 => spec["completionMode"] = json!("Indexed"),

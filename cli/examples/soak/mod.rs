@@ -39,6 +39,8 @@ pub struct Soak {
 const SAMPLES: u64 = 200;
 /// The changes of each resource that the API server keeps.
 const HISTORY: usize = 4_000;
+/// The time between two steps of the kubelet and the garbage collector, which look at all objects.
+const TICK: Duration = Duration::from_millis(20);
 /// The time without any finished Job after which the run is stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -194,7 +196,7 @@ async fn run(
             anyhow::bail!("{name} has ended after {} Jobs", load.gone());
         }
         ensure!(last.1.elapsed() < PATIENCE, "no Job has finished for {PATIENCE:?}: {}", load.stuck());
-        tokio::time::sleep(Duration::from_millis(2)).await;
+        tokio::time::sleep(TICK).await;
     }
     Ok(samples)
 }
