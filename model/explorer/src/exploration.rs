@@ -69,8 +69,9 @@ pub struct Exploration {
     pub generated: u64,
     /// The number of steps to the most distant state.
     pub depth: usize,
-    /// The number of states in the largest layer of the breadth-first search.
-    pub widest: usize,
+    /// The number of states at each depth that the search has begun to visit, from 0. After a search to the end, their sum
+    /// is `states`.
+    pub layers: Vec<usize>,
     /// The bytes that hold the states and their predecessors, with reserved capacity.
     pub bytes: usize,
     /// The number of distinct parts that states consist of. Each part is stored once, in addition to `bytes`.
@@ -243,7 +244,7 @@ impl Task for Explore<'_, '_> {
             symmetry: *symmetry && !scope.recreates(),
             generated: run.generated,
             depth: run.depth,
-            widest: run.widest,
+            layers: run.layers.clone(),
             bytes: run.store.bytes(),
             parts: specification.parts(),
             outcome: outcome(specification, &run, scope),

@@ -35,8 +35,8 @@ pub struct Exploration {
     pub generated: u64,
     /// The number of steps to the most distant state.
     pub depth: usize,
-    /// The largest number of states at one depth.
-    pub widest: usize,
+    /// The number of states at each depth that the search has begun to visit, from 0.
+    pub layers: Vec<usize>,
     /// The bytes that the table of states uses, with reserved space. The parts are stored separately.
     pub bytes: usize,
     /// The number of distinct parts of which the states consist.
@@ -173,7 +173,7 @@ pub fn explore_within(scope: &Scope, limits: &Limits<'_>) -> Exploration {
         states: run.store.len(),
         generated: run.generated,
         depth: run.depth,
-        widest: run.widest,
+        layers: run.layers.clone(),
         bytes: run.store.bytes(),
         parts: clusters.tables.len(),
         steps: run.coverage.clone(),

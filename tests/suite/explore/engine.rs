@@ -13,7 +13,7 @@ fn contents(it: &Exploration) -> String {
         Outcome::Broken(found) => format!("{}: {} by {:?}", found.property, found.why, found.path),
         Outcome::Holds | Outcome::NotFinished(_) => format!("{:?}", it.outcome),
     };
-    let sizes = (it.states, it.generated, it.depth, it.widest, it.pods_bound_reached);
+    let sizes = (it.states, it.generated, it.depth, &it.layers, it.pods_bound_reached);
     format!("{sizes:?} {:?} {:?} {outcome}", it.steps, it.reached)
 }
 

@@ -181,7 +181,7 @@ fn threads_do_not_change_the_representatives() {
         let (one, three) = (reduced(1), reduced(3));
         assert!(matches!((&one.outcome, &three.outcome), (Outcome::Holds, Outcome::Holds)));
         let contents = |it: &jobcheck_explorer::check::Exploration| {
-            (it.states, it.generated, it.depth, it.widest, it.steps.clone(), it.reached.clone())
+            (it.states, it.generated, it.depth, it.layers.clone(), it.steps.clone(), it.reached.clone())
         };
         assert_eq!(contents(&one), contents(&three), "{name}");
     }

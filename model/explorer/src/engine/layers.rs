@@ -22,7 +22,7 @@ pub fn explore<S: System>(system: &S, limits: &Limits<'_>) -> Run<S> {
         store: search.store,
         generated: search.sums.generated,
         depth: search.depth,
-        widest: search.widest,
+        layers: search.layers,
         coverage: search.sums.coverage,
         scratches: search.scratches,
     }
@@ -36,7 +36,7 @@ struct Search<'a, S: System> {
     /// States below this number were visited.
     looked: usize,
     depth: usize,
-    widest: usize,
+    layers: Vec<usize>,
     sums: Sums,
 }
 
@@ -81,14 +81,13 @@ impl<'a, S: System> Search<'a, S> {
             store.add(Tag::of(&state), state, None);
             sums.generated += 1;
         }
-        let widest = store.len();
-        Search { system, limits, store, scratches, looked: 0, depth: 0, widest, sums }
+        Search { system, limits, store, scratches, looked: 0, depth: 0, layers: Vec::new(), sums }
     }
 
     fn all_layers(&mut self) -> End {
         while self.looked < self.store.len() {
             let layer_end = self.store.len();
-            self.widest = self.widest.max(layer_end - self.looked);
+            self.layers.push(layer_end - self.looked);
             while self.looked < layer_end {
                 if let Some(end) = self.batch(layer_end) {
                     return end;

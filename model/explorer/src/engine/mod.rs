@@ -150,8 +150,8 @@ pub struct Run<S: System> {
     pub generated: u64,
     /// The number of steps to the farthest state.
     pub depth: usize,
-    /// The number of states in the largest layer.
-    pub widest: usize,
+    /// The number of states at each depth that the search has begun to visit, from 0.
+    pub layers: Vec<usize>,
     /// The coverage of each kind of step.
     pub coverage: Vec<Coverage>,
     /// The memories of the threads.
