@@ -81,6 +81,7 @@ mod man;
 mod memory;
 mod mutants;
 mod output;
+mod page;
 mod parse;
 mod progress;
 #[cfg(feature = "cluster")]

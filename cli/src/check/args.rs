@@ -52,7 +52,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// The search. `stateright` explores the scopes a second time with that checker, and compares the results.
-    #[arg(long, value_enum, value_name = "ENGINE", default_value_t = Engine::Jobcheck, conflicts_with_all = ["walks", "dot", "itf", "save", "scenario"])]
+    #[arg(long, value_enum, value_name = "ENGINE", default_value_t = Engine::Jobcheck, conflicts_with_all = ["walks", "dot", "itf", "save", "scenario", "page"])]
     pub engine: Engine,
     /// The system under test: what manages the Jobs.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Subject::All)]
@@ -93,6 +93,9 @@ pub struct CheckArgs {
     /// With --save: write the page of `jobcheck view` beside each trace.
     #[arg(long, requires = "save")]
     pub html: bool,
+    /// Write the report to this file as one HTML page: states by depth, counterexamples, graphs of the first states.
+    #[arg(long, value_name = "FILE", conflicts_with = "walks")]
+    pub page: Option<PathBuf>,
     /// Write the first counterexample of the reference algorithm to this file, as a scenario for `jobcheck run`.
     #[arg(long, value_name = "FILE", conflicts_with = "walks")]
     pub scenario: Option<PathBuf>,

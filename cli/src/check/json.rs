@@ -20,84 +20,85 @@ use crate::memory;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
-    api_version: &'static str,
-    kind: &'static str,
-    exit_code: u8,
-    scopes: Vec<ScopeReport>,
-    not_run: Vec<&'static str>,
-    never_taken: Vec<&'static str>,
-    peak_memory: Option<u64>,
-    properties: Vec<PropertyReport>,
-    seconds: f64,
+    pub(super) api_version: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) exit_code: u8,
+    pub(super) scopes: Vec<ScopeReport>,
+    pub(super) not_run: Vec<&'static str>,
+    pub(super) never_taken: Vec<&'static str>,
+    pub(super) peak_memory: Option<u64>,
+    pub(super) properties: Vec<PropertyReport>,
+    pub(super) seconds: f64,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ScopeReport {
-    scope: &'static str,
-    subject: &'static str,
-    bounds: String,
-    states: usize,
-    symmetry: bool,
-    generated: u64,
-    depth: usize,
-    widest_layer: usize,
-    bytes_per_state: f64,
-    parts: usize,
-    seconds: f64,
-    limit: Option<&'static str>,
-    result: &'static str,
-    rests: Option<usize>,
-    pods_bound_reached: bool,
-    steps: Vec<StepReport>,
-    counterexample: Option<CounterexampleReport>,
+pub(super) struct ScopeReport {
+    pub(super) scope: &'static str,
+    pub(super) subject: &'static str,
+    pub(super) bounds: String,
+    pub(super) states: usize,
+    pub(super) symmetry: bool,
+    pub(super) generated: u64,
+    pub(super) depth: usize,
+    pub(super) widest_layer: usize,
+    pub(super) layers: Vec<usize>,
+    pub(super) bytes_per_state: f64,
+    pub(super) parts: usize,
+    pub(super) seconds: f64,
+    pub(super) limit: Option<&'static str>,
+    pub(super) result: &'static str,
+    pub(super) rests: Option<usize>,
+    pub(super) pods_bound_reached: bool,
+    pub(super) steps: Vec<StepReport>,
+    pub(super) counterexample: Option<CounterexampleReport>,
 }
 
 #[derive(Serialize)]
-struct StepReport {
-    kind: &'static str,
-    count: u64,
-    fresh: u64,
+pub(super) struct StepReport {
+    pub(super) kind: &'static str,
+    pub(super) count: u64,
+    pub(super) fresh: u64,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PropertyReport {
-    requirement: Option<&'static str>,
-    name: &'static str,
-    scopes_reached: Option<usize>,
+pub(super) struct PropertyReport {
+    pub(super) requirement: Option<&'static str>,
+    pub(super) name: &'static str,
+    pub(super) scopes_reached: Option<usize>,
 }
 
 /// A broken property with the path that breaks it.
 #[derive(Serialize)]
 pub struct CounterexampleReport {
-    requirement: Option<&'static str>,
-    property: &'static str,
-    why: String,
-    turn: Option<usize>,
-    world: Vec<String>,
-    story: Vec<StoryLine>,
-    end: String,
+    pub(super) requirement: Option<&'static str>,
+    pub(super) property: &'static str,
+    pub(super) why: String,
+    pub(super) turn: Option<usize>,
+    pub(super) world: Vec<String>,
+    pub(super) story: Vec<StoryLine>,
+    pub(super) end: String,
 }
 
 #[derive(Serialize)]
-struct StoryLine {
-    who: &'static str,
-    what: String,
-    status: Option<String>,
-    stale: Option<String>,
-    decides: Option<String>,
-    refusal: Option<BrokenReport>,
-    objections: Vec<BrokenReport>,
-    events: Vec<String>,
+pub(super) struct StoryLine {
+    pub(super) who: &'static str,
+    pub(super) what: String,
+    pub(super) status: Option<String>,
+    pub(super) stale: Option<String>,
+    pub(super) decides: Option<String>,
+    pub(super) refusal: Option<BrokenReport>,
+    pub(super) objections: Vec<BrokenReport>,
+    pub(super) events: Vec<String>,
 }
 
 /// A requirement that a write breaks.
 #[derive(Serialize)]
-struct BrokenReport {
-    requirement: &'static str,
-    sentence: &'static str,
-    found: String,
+pub(super) struct BrokenReport {
+    pub(super) requirement: &'static str,
+    pub(super) sentence: &'static str,
+    pub(super) found: String,
 }
 
 /// The report of an exploration.
@@ -142,7 +143,8 @@ fn scope(run: &Run, is_interrupted: bool) -> ScopeReport {
         symmetry: it.symmetry,
         generated: it.generated,
         depth: it.depth,
-        widest_layer: it.widest,
+        widest_layer: it.layers.iter().copied().max().unwrap_or_default(),
+        layers: it.layers.clone(),
         bytes_per_state: it.bytes as f64 / it.states.max(1) as f64,
         parts: it.parts,
         seconds: run.elapsed.as_secs_f64(),
@@ -196,7 +198,8 @@ fn scope_between_clusters(run: &managers::Run, is_interrupted: bool) -> ScopeRep
         symmetry: false,
         generated: it.generated,
         depth: it.depth,
-        widest_layer: it.widest,
+        widest_layer: it.layers.iter().copied().max().unwrap_or_default(),
+        layers: it.layers.clone(),
         bytes_per_state: it.bytes as f64 / it.states.max(1) as f64,
         parts: it.parts,
         seconds: run.elapsed.as_secs_f64(),

@@ -11,6 +11,7 @@ use jobcheck_managers::subject::Subject as Manager;
 
 use super::args::{CheckArgs, Size, Symmetry};
 use super::json;
+use super::page;
 use super::rows::Rows;
 use super::subject::Subject;
 use super::text::{Row, head, limit};
@@ -131,11 +132,18 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     if args.list {
         return output::print_text(&list(&scopes), Exit::Conforms);
     }
+    if !args.page.as_ref().is_none_or(|file| crate::save::can_write(file)) {
+        return Exit::Environment;
+    }
     let has_table = args.output == Format::Text && !global.quiet;
     let rows = has_table.then(|| Rows::begin(&head()));
     let report = explore_all(scopes, args, global, &Interrupt::listen(), rows.as_ref());
     let rendered = args.output.render(|| text(&report), || json::between_clusters(&report));
-    output::print_report(rendered, args.output, report.exit())
+    let exit = output::print_report(rendered, args.output, report.exit());
+    let is_written = args.page.as_ref().is_none_or(|file| {
+        super::write_page(file, &page::html_page(&json::between_clusters(&report), report.exit(), ""))
+    });
+    if is_written { exit } else { Exit::Environment }
 }
 
 /// The default scopes, with the protocol as their manager.

@@ -6,6 +6,7 @@
 //! | `exploration`, `walks` | the search, and random walks in its place |
 //! | `text`, `rows`, `json`, `properties` | the reports |
 //! | `managers` | the scopes of managers between two clusters |
+//! | `page`, `picture` | the report as a page, with graphs |
 //! | `dot`, `itf` | graphs and counterexamples for other tools |
 //! | `engine` | the comparison with another checker |
 
@@ -17,6 +18,8 @@ mod exploration;
 mod itf;
 mod json;
 mod managers;
+mod page;
+mod picture;
 mod properties;
 mod rows;
 mod scopes;
@@ -111,7 +114,7 @@ fn list(scopes: &[Scope], args: &CheckArgs) -> Exit {
 
 /// Returns whether every file that the arguments name can be written. Reported before the search, which may be long.
 fn can_write(args: &CheckArgs) -> bool {
-    let mut files = [&args.dot, &args.itf, &args.scenario].into_iter().flatten();
+    let mut files = [&args.dot, &args.itf, &args.scenario, &args.page].into_iter().flatten();
     files.all(|file| crate::save::can_write(file))
         && args.save.as_deref().is_none_or(crate::save::can_make_directory)
 }
@@ -156,6 +159,8 @@ pub struct Quick {
     pub problems: Vec<String>,
     /// The report for programs.
     pub report: CheckReport,
+    /// The counterexamples and the table of scopes, for a page.
+    pub page: String,
 }
 
 /// Explores the quick scopes of a subject. Counterexamples are written to a directory.
@@ -181,13 +186,10 @@ pub fn quick(
         let folder = Folder { directory, redacts: false, pages: true };
         crate::save::save(folder, broken().map(|(scope, found)| counterexample(scope, found)));
     }
-    Quick {
-        exit: report.exit(),
-        scopes: report.runs.len(),
-        states: report.runs.iter().map(|run| run.exploration.states).sum(),
-        problems,
-        report: json::report(&report),
-    }
+    let (exit, found) = (report.exit(), json::report(&report));
+    let page = page::counterexamples(&found) + &page::scopes(&found);
+    let states = report.runs.iter().map(|run| run.exploration.states).sum();
+    Quick { exit, scopes: report.runs.len(), states, problems, report: found, page }
 }
 
 /// Explores the default scopes of managers with the mirror protocol.
@@ -199,13 +201,10 @@ pub fn quick_managers(threads: Option<usize>, global: &Global, interrupt: &Inter
     if !report.not_run.is_empty() {
         problems.push(format!("interrupted: {} scopes were not explored", report.not_run.len()));
     }
-    Quick {
-        exit: report.exit(),
-        scopes: report.runs.len(),
-        states: report.runs.iter().map(|run| run.exploration.states).sum(),
-        problems,
-        report: json::between_clusters(&report),
-    }
+    let (exit, found) = (report.exit(), json::between_clusters(&report));
+    let page = page::counterexamples(&found) + &page::scopes(&found);
+    let states = report.runs.iter().map(|run| run.exploration.states).sum();
+    Quick { exit, scopes: report.runs.len(), states, problems, report: found, page }
 }
 
 /// Writes the files that the arguments name. Returns whether that succeeded.
@@ -232,10 +231,34 @@ fn write_files(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> bool
         }
         _ => true,
     };
+    let page = args.page.as_ref().is_none_or(|file| {
+        let graphs = graphs(report, args, interrupt);
+        write_page(file, &page::html_page(&json::report(report), report.exit(), &graphs))
+    });
     let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report, args.mutant));
     let found = report.runs.iter().filter_map(|run| Some(counterexample(&run.scope, run.found()?)));
     let traces = args.folder().is_none_or(|folder| crate::save::save(folder, found));
-    trace && graph && scenario && traces
+    trace && graph && page && scenario && traces
+}
+
+/// The number of scopes whose graphs a page shows.
+const GRAPHS: usize = 4;
+
+/// The graphs for the page: of all scopes, if they are few, and otherwise of those with a counterexample.
+fn graphs(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> String {
+    let is_shown = |run: &&Run| report.runs.len() <= GRAPHS || run.found().is_some();
+    let stop = interrupt.or_after(args.budget.map(|budget| Instant::now() + budget));
+    let section = |run: &Run| picture::section(run, &bounds(args, args.threads(), &run.scope, &stop));
+    report.runs.iter().filter(is_shown).take(GRAPHS).map(section).collect()
+}
+
+/// Writes a page, and reports that. Returns whether that succeeded.
+fn write_page(file: &Path, html: &str) -> bool {
+    let is_written = write(file, html);
+    if is_written {
+        output::note(format!("{} is written; open it in a browser", of_path(file)));
+    }
+    is_written
 }
 
 /// Writes the first counterexample of the reference algorithm as a scenario. Returns whether that succeeded.

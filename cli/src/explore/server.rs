@@ -2,21 +2,47 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
 use jobcheck_judge::report::Exit;
+use jobcheck_look::digest;
+use jobcheck_rulebook::section;
 use jobcheck_serve::{HttpServer, Limits, origin};
+use jobcheck_spec::Req;
 use serde_json::{Value, json};
 
 use super::show::Explorer;
 use crate::output;
 
+/// Styles after those of all pages, the script, and the parts of the page that the script fills.
+const STYLE: &str = include_str!("assets/page.css");
+const SCRIPT: &str = include_str!("assets/page.js");
+const FRAME: &str = include_str!("assets/frame.html");
+
 /// The page, with its styles and script.
-const PAGE: &str = include_str!("page.html");
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>jobcheck explore</title>\n<style>{}{STYLE}</style>\n</head>\n<body>\n{FRAME}<script>{SCRIPT}</script>\n\
+         </body>\n</html>\n",
+        jobcheck_look::STYLE
+    )
+});
+
+/// The policy of the page: its own style and script, and requests to this server.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let style = digest(&format!("{}{STYLE}", jobcheck_look::STYLE));
+    format!(
+        "default-src 'none'; script-src '{}'; style-src '{style}'; img-src data:; connect-src 'self'",
+        digest(SCRIPT)
+    )
+});
 
 /// The longest time for the head of a request, so that a silent client does not keep its connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -79,14 +105,12 @@ fn reply(explorer: &Explorer, request: &Request<Incoming>) -> Reply {
 }
 
 fn response(reply: Reply) -> Response<Full<Bytes>> {
-    let policy =
-        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
     Response::builder()
         .status(reply.code)
         .header("Content-Type", reply.kind)
         .header("Cache-Control", "no-store")
         .header("Connection", "close")
-        .header("Content-Security-Policy", policy)
+        .header("Content-Security-Policy", POLICY.as_str())
         .body(Full::from(reply.body))
         .expect("the headers are constants, and the codes are three digits")
 }
@@ -97,9 +121,10 @@ fn answer(explorer: &Explorer, method: &Method, url: &str) -> Reply {
         return failed(405, "only GET is allowed");
     }
     let (resource, query) = url.split_once('?').unwrap_or((url, ""));
-    let path = query.split('&').find_map(|pair| pair.strip_prefix("path=")).unwrap_or_default();
+    let argument = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)).unwrap_or_default();
+    let path = argument("path=");
     match resource {
-        "/" => Reply { code: 200, kind: "text/html; charset=utf-8", body: PAGE.into() },
+        "/" => Reply { code: 200, kind: "text/html; charset=utf-8", body: PAGE.as_str().into() },
         "/api/scope" => found(&explorer.about()),
         "/api/state" => match explorer.state(path) {
             Some(state) => found(&state),
@@ -108,6 +133,17 @@ fn answer(explorer: &Explorer, method: &Method, url: &str) -> Reply {
         "/api/trace" => match explorer.trace(path) {
             Some(body) => Reply { code: 200, kind: "application/x-ndjson", body },
             None => failed(404, "there is no such path through this scope"),
+        },
+        "/api/rule" => match Req::parse(argument("id=")).and_then(section) {
+            Some(section) => found(&json!({
+                "id": section.id,
+                "sentence": section.sentence,
+                "details": section.details,
+                "reason": section.reason,
+                "example": section.example,
+                "source": section.source,
+            })),
+            None => failed(404, "there is no such rule"),
         },
         _ => failed(404, "there is no such page"),
     }
@@ -255,8 +291,29 @@ mod tests {
 
     #[test]
     fn the_page_needs_no_network() {
-        for word in ["http://", "https://", "//cdn", "@import", "src="] {
+        for word in ["http://", "https://", "//cdn", "@import", "src=", "innerHTML", "url("] {
             assert!(!PAGE.contains(word), "{word}");
         }
+        assert!(!POLICY.contains("unsafe"));
+    }
+
+    #[test]
+    fn a_rule_has_its_text() {
+        let (code, rule) = get(&plain(), "/api/rule?id=ft-03");
+        assert_eq!((code, &rule["id"]), (200, &json!("FT-03")));
+        assert!(rule["source"].as_str().unwrap().contains("KEP-2307"), "{rule}");
+        assert_eq!(get(&plain(), "/api/rule?id=<b>").0, 404);
+        let (_, about) = get(&plain(), "/api/scope");
+        assert!(about["rules"].as_array().unwrap().contains(&json!("FT-03")));
+    }
+
+    /// The page marks what the last step has changed.
+    #[test]
+    fn a_state_comes_with_the_jobs_before_the_last_step() {
+        let (_, first) = get(&plain(), "/api/state?path=");
+        assert_eq!(first["previous"], Value::Null);
+        let (_, second) = get(&plain(), "/api/state?path=0");
+        assert_eq!(second["previous"], first["jobs"]);
+        assert_ne!(second["previous"], second["jobs"]);
     }
 }

@@ -14,10 +14,10 @@ use jobcheck_explorer::step::Step;
 use jobcheck_explorer::transition::admits;
 use jobcheck_explorer::world::{Driver, JobId, JobState, World};
 use jobcheck_scenario::render::native;
-use jobcheck_spec::Uid;
 use jobcheck_spec::job::JobSpec;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::requirement::Broken;
+use jobcheck_spec::{CATALOGUE, Uid};
 use serde_json::{Value, json};
 
 use super::cycles::Cycle;
@@ -84,6 +84,7 @@ impl Explorer {
             "breaks": self.mutant.map(|mutant| mutant.requirement().id()),
             "without": self.scope.without.iter().map(|req| req.id()).collect::<Vec<_>>(),
             "start": self.start(),
+            "rules": CATALOGUE.iter().map(|it| it.id).collect::<Vec<_>>(),
         })
     }
 
@@ -103,6 +104,8 @@ impl Explorer {
     pub fn state(&self, path: &str) -> Option<Value> {
         let path = parsed(path)?;
         let (steps, world) = self.steps(&path)?;
+        let previous = path.split_last().and_then(|(_, before)| self.steps(before));
+        let previous = previous.map(|(_, world)| self.jobs(&world));
         let lines = narrative::lines(&self.scope, &steps);
         let story: Vec<Value> = lines
             .iter()
@@ -110,6 +113,7 @@ impl Explorer {
             .map(|(number, line)| {
                 let mut step = step_line(line);
                 step["path"] = json!(joined(&path[..=number]));
+                step["breaks"] = json!(!line.objections.is_empty() || line.refusal.is_some());
                 step
             })
             .collect();
@@ -126,11 +130,16 @@ impl Explorer {
             "path": joined(&path),
             "story": story,
             "now": world.now.0,
-            "jobs": world.numbered().map(|(id, job_state)| self.job(id, job_state, &world)).collect::<Vec<_>>(),
+            "jobs": self.jobs(&world),
+            "previous": previous,
             "broken": broken,
             "mark": self.cycle.as_ref().and_then(|it| it.mark(&path)),
             "next": next.collect::<Vec<_>>(),
         }))
+    }
+
+    fn jobs(&self, world: &World) -> Vec<Value> {
+        world.numbered().map(|(id, job_state)| self.job(id, job_state, world)).collect()
     }
 
     /// The path as a native trace; `None` if there is no such path.

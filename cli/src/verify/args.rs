@@ -57,7 +57,8 @@ The parts, none of which needs a cluster or a checkout:
   invalid traces       each is rejected for the requirement that it breaks
 
 All parts take about a minute on two cores. The report directory gets
-verify.json, a report of each part for programs, and counterexamples/.
+index.html to look at, verify.json and a report of each part for programs, and
+counterexamples/.
 
 Examples:
   jobcheck verify

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jobcheck_judge::replay::{Judging, judge};
 use jobcheck_judge::report::{Exit, Finding, ReplayReport};
+use jobcheck_look::escape::html;
 use jobcheck_spec::{Level, Req};
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use super::{Part, VerifyArgs};
 use crate::interrupt::Interrupt;
 use crate::library;
+use crate::page::{row, table};
 use crate::replay::Limit;
 use crate::text::of_path;
 
@@ -36,7 +38,7 @@ pub fn recordings(args: &VerifyArgs) -> Part {
     let problems = wrong.map(|trace| format!("{}: {:?}", trace.files.join(", "), trace.verdict));
     let problems = problems.chain(limit.reached().map(str::to_owned)).collect();
     let (extent, exit) = (extent(report.judged_writes), report.exit_code);
-    Part { name, extent, exit, problems, report: serde_json::to_value(&report).ok() }
+    Part { name, extent, exit, problems, report: serde_json::to_value(&report).ok(), page: String::new() }
 }
 
 /// Checks that each invalid trace breaks the requirement in its name, such as
@@ -65,7 +67,15 @@ pub fn invalid(args: &VerifyArgs, interrupt: &Interrupt) -> Part {
         json!({ "file": trace.path, "found": it.found, "asExpected": it.is_expected })
     };
     let report = json!({ "traces": rejections.iter().map(line).collect::<Vec<_>>() });
-    Part { name, extent, exit, problems, report: Some(report) }
+    let rows: Vec<String> = rejections
+        .iter()
+        .map(|(trace, it)| {
+            let class = if it.is_expected { "conforms" } else { "violates" };
+            row(&[html(&trace.path), format!("<span class=\"{class}\">{}</span>", html(&it.found))])
+        })
+        .collect();
+    let page = table("", &["trace", "first violation"], &rows);
+    Part { name, extent, exit, problems, report: Some(report), page }
 }
 
 /// The first violation in a trace, and whether it is the one in its name.

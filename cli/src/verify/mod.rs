@@ -2,6 +2,7 @@
 
 mod args;
 mod corpus;
+mod page;
 mod text;
 
 use std::fs;
@@ -36,12 +37,21 @@ pub struct Part {
     pub problems: Vec<String>,
     /// The report for programs; `None` for a part that was not run.
     pub report: Option<Value>,
+    /// The content of its section of the page, as HTML.
+    pub page: String,
 }
 
 impl Part {
     fn not_run(name: &'static str, why: String) -> Part {
         let extent = "not run".to_owned();
-        Part { name, extent, exit: Exit::Inconclusive, problems: vec![why], report: None }
+        Part {
+            name,
+            extent,
+            exit: Exit::Inconclusive,
+            problems: vec![why],
+            report: None,
+            page: String::new(),
+        }
     }
 
     /// The name of the file of its report.
@@ -101,7 +111,7 @@ pub fn run(args: &VerifyArgs, global: &Global) -> Exit {
     let whole = whole(&parts, exit, elapsed);
     let rendered = args.output.render(|| text::summary(exit, elapsed, &args.report), || &whole);
     let exit = output::print_report(rendered, args.output, exit);
-    match write(&args.report, &parts, &whole) {
+    match write(&args.report, &parts, &whole, (exit, elapsed)) {
         Ok(()) => exit,
         Err(error) => {
             output::error(format!("{error:#}"));
@@ -151,13 +161,21 @@ fn of_managers(args: &VerifyArgs, global: &Global, interrupt: &Interrupt) -> Par
 fn part_of(name: &'static str, quick: check::Quick) -> Part {
     let extent = format!("{} scopes, {} states", quick.scopes, quick.states);
     match serde_json::to_value(&quick.report) {
-        Ok(report) => Part { name, extent, exit: quick.exit, problems: quick.problems, report: Some(report) },
+        Ok(report) => Part {
+            name,
+            extent,
+            exit: quick.exit,
+            problems: quick.problems,
+            report: Some(report),
+            page: quick.page,
+        },
         Err(error) => Part {
             name,
             extent,
             exit: Exit::Internal,
             problems: vec![format!("cannot write the report: {error}")],
             report: None,
+            page: quick.page,
         },
     }
 }
@@ -172,7 +190,14 @@ fn of_scenarios(args: &VerifyArgs, directory: &Path, interrupt: &Interrupt) -> P
     }
     let all = crate::run::on_sim(&crate::run::RunArgs::of_verify(args), directory, interrupt);
     let extent = format!("{} scenarios, {} runs, {} requests", all.scenarios, all.runs, all.requests);
-    Part { name, extent, exit: all.exit, problems: all.problems, report: all.report.ok() }
+    Part {
+        name,
+        extent,
+        exit: all.exit,
+        problems: all.problems,
+        report: all.report.ok(),
+        page: String::new(),
+    }
 }
 
 fn whole(parts: &[Timed], exit: Exit, elapsed: Duration) -> VerifyReport<'_> {
@@ -195,7 +220,21 @@ fn whole(parts: &[Timed], exit: Exit, elapsed: Duration) -> VerifyReport<'_> {
     }
 }
 
-fn write(directory: &Path, parts: &[Timed], whole: &VerifyReport<'_>) -> anyhow::Result<()> {
+/// The pages of the counterexamples in a report folder, sorted.
+fn counterexamples(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory.join(COUNTEREXAMPLES)).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut pages: Vec<String> = names.filter(|name| name.ends_with(".html")).collect();
+    pages.sort();
+    pages
+}
+
+fn write(
+    directory: &Path,
+    parts: &[Timed],
+    whole: &VerifyReport<'_>,
+    (exit, elapsed): (Exit, Duration),
+) -> anyhow::Result<()> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", of_path(directory)))?;
     let put = |name: &str, text: &str| {
@@ -207,5 +246,6 @@ fn write(directory: &Path, parts: &[Timed], whole: &VerifyReport<'_>) -> anyhow:
             put(&part.file(), &format::json(report)?)?;
         }
     }
-    put("verify.json", &format::json(whole)?)
+    put("verify.json", &format::json(whole)?)?;
+    put("index.html", &page::html(exit, parts, elapsed, &counterexamples(directory)))
 }

@@ -45,7 +45,8 @@ pub fn summary(exit: Exit, elapsed: Duration, directory: &Path) -> String {
     format!("{paint}{result}{paint:#} in {seconds:.1} s; the report is in {directory}\n")
 }
 
-fn result(exit: Exit) -> (Style, &'static str) {
+/// The result of a part in its colour.
+pub fn result(exit: Exit) -> (Style, &'static str) {
     match exit {
         Exit::Conforms => (GOOD, "holds"),
         Exit::Violates => (BAD, "broken"),

@@ -131,6 +131,15 @@ impl Browser {
         }
     }
 
+    /// Opens an address of this machine, and waits until it is loaded.
+    pub fn open_url(&mut self, url: &str) {
+        self.events.clear();
+        self.call("Page.navigate", json!({"url": url}));
+        while self.value("document.readyState + location.protocol") != "completehttp:" {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     /// The value of an expression in the page.
     pub fn value(&mut self, expression: &str) -> Value {
         let found = self.call("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));

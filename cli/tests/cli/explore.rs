@@ -7,10 +7,10 @@ use std::process::{Child, Stdio};
 use crate::support::{binary, jobcheck};
 
 /// The server, which ends with the test.
-struct Served {
+pub struct Served {
     child: Child,
-    address: String,
-    fragment: String,
+    pub address: String,
+    pub fragment: String,
 }
 
 impl Drop for Served {
@@ -20,7 +20,7 @@ impl Drop for Served {
     }
 }
 
-fn serve(arguments: &[&str]) -> Served {
+pub fn serve(arguments: &[&str]) -> Served {
     let mut child = binary().arg("explore").args(arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

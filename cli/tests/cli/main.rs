@@ -20,6 +20,7 @@ mod mutants;
 mod operators;
 mod options;
 mod outputs;
+mod pages;
 mod ports;
 mod readme;
 mod record;

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::browser::Browser;
+use crate::pages::is_plain;
 use crate::readme::verify_sample;
 use crate::schema;
 use crate::support::{Folder, binary, finish, jobcheck};
@@ -43,6 +45,19 @@ fn a_part_that_is_wrong_or_missing_is_named_and_does_not_pass() {
     assert!(wrong.len() == 1 && wrong[0].as_str().unwrap().contains("nonindexed-success"), "{json}");
     for file in ["verify.json", "specification.json", "shipped-controllers.json", "invalid-traces.json"] {
         assert!(Path::new(report).join(file).is_file(), "{file}");
+    }
+    let page = fs::read_to_string(Path::new(report).join("index.html")).unwrap();
+    for part in [
+        "<title>not every part holds</title>",
+        "<a href=\"./shipped-controllers.json\">shipped controllers</a>",
+        "--scenarios DIR",
+        "States by depth, at most ",
+        "nonindexed-success.audit.jsonl",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    if let Some(mut browser) = Browser::start("a_part_that_is_wrong_or_missing_is_named") {
+        is_plain(&mut browser, &Path::new(report).join("index.html"));
     }
     let part = fs::read_to_string(Path::new(report).join("shipped-controllers.json")).unwrap();
     schema::check(&serde_json::from_str(&part).unwrap());

@@ -124,7 +124,8 @@ fn place(members: &[usize], at: &mut [f64]) {
     }
 }
 
-/// The line and the head of an arrow. Down it ends above the node; otherwise it passes on the right, and ends beside the node.
+/// The line and the head of an arrow. Down it ends above the node, and in the same layer below it. Otherwise it passes on the
+/// right, and ends beside the node.
 fn drawn((x, y): (f64, f64), (to_x, to_y): (f64, f64)) -> (String, String) {
     if to_y > y {
         let (from, end) = (y + RADIUS, to_y - RADIUS);
@@ -132,6 +133,14 @@ fn drawn((x, y): (f64, f64), (to_x, to_y): (f64, f64)) -> (String, String) {
         let line =
             format!("M{x:.1} {from:.1}C{x:.1} {middle:.1} {to_x:.1} {middle:.1} {to_x:.1} {:.1}", end - 5.0);
         let head = format!("M{to_x:.1} {end:.1}l-3.5 -7h7z");
+        return (line, head);
+    }
+    if to_y >= y && to_x != x {
+        // In the same layer, below the nodes between them.
+        let (from, low) = (y + RADIUS, y + RADIUS + 14.0);
+        let line =
+            format!("M{x:.1} {from:.1}C{x:.1} {low:.1} {to_x:.1} {low:.1} {to_x:.1} {:.1}", from + 5.0);
+        let head = format!("M{to_x:.1} {from:.1}l-3.5 7h7z");
         return (line, head);
     }
     let (from, end) = (x + RADIUS, to_x + RADIUS);

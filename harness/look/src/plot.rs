@@ -91,6 +91,31 @@ pub fn bar(share: f64, name: &str) -> String {
     )
 }
 
+/// One bar of several parts: the number, the class, and the text of each.
+#[must_use]
+pub fn parts(name: &str, parts: &[(usize, String, String)]) -> String {
+    const WIDTH: f64 = 320.0;
+    let whole = parts.iter().map(|(number, ..)| *number).sum::<usize>().max(1) as f64;
+    let mut out = format!(
+        "<svg class=\"plot\" role=\"img\" aria-label=\"{}\" width=\"{WIDTH:.0}\" height=\"14\" viewBox=\"0 0 {WIDTH:.0} 14\">",
+        escape::html(name)
+    );
+    let mut at = 0.0;
+    for (number, class, text) in parts {
+        let long = *number as f64 / whole * WIDTH;
+        let _ = write!(
+            out,
+            "<rect class=\"{}\" x=\"{at:.1}\" y=\"0\" width=\"{:.1}\" height=\"14\"><title>{}</title></rect>",
+            escape::html(class),
+            (long - 1.0).max(0.5),
+            escape::html(text)
+        );
+        at += long;
+    }
+    out.push_str("</svg>");
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +137,18 @@ mod tests {
         let axes = Some(["9".to_owned(), "0".to_owned(), "depth 3".to_owned()]);
         let svg = Columns { axes, ..plot }.svg();
         assert!(svg.contains(">9</text>") && svg.contains(">depth 3</text>"), "{svg}");
+    }
+
+    #[test]
+    fn parts_share_the_bar() {
+        let svg =
+            parts("x", &[(3, "pass".to_owned(), "<3>".to_owned()), (1, "fail".to_owned(), "1".to_owned())]);
+        assert!(svg.contains("class=\"pass\" x=\"0.0\" y=\"0\" width=\"239.0\""), "{svg}");
+        assert!(
+            svg.contains("class=\"fail\" x=\"240.0\" y=\"0\" width=\"79.0\"") && !svg.contains("<3>"),
+            "{svg}"
+        );
+        assert!(!parts("x", &[]).contains("<rect"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jobcheck_look::{Document, escape};
+use jobcheck_look::{Document, PLOT_STYLE, escape, plot};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::types::{ConformanceReport, Evidence, Outcome, Scenario, Section, Stage};
@@ -36,7 +36,7 @@ pub fn html(report: &ConformanceReport) -> String {
         facts = facts(report),
     );
     let title = format!("{}: {}", report.result, report.run.implementation.project);
-    Document { title: &title, style: STYLE, body: &body }.html()
+    Document { title: &title, style: &format!("{PLOT_STYLE}{STYLE}"), body: &body }.html()
 }
 
 fn facts(report: &ConformanceReport) -> String {
@@ -72,18 +72,23 @@ fn stage(report: &ConformanceReport, title: &str, stage: Stage, section: &Sectio
     if rows.is_empty() {
         return String::new();
     }
-    let numbers: Vec<String> = Outcome::ALL
+    let parts: Vec<(usize, String, String)> = Outcome::ALL
         .iter()
-        .filter(|outcome| section.statistics.of(**outcome) > 0)
-        .map(|outcome| format!("{} {outcome}", section.statistics.of(*outcome)))
+        .map(|outcome| {
+            let number = section.statistics.of(*outcome);
+            (number, outcome.to_string(), format!("{number} {outcome}"))
+        })
+        .filter(|(number, ..)| *number > 0)
         .collect();
+    let numbers = parts.iter().map(|(.., text)| text.as_str()).collect::<Vec<_>>().join(", ");
     let result = section.result.map(|it| format!(" <span class=\"verdict {it}\">{it}</span>"));
     format!(
-        "<section>\n<h2>{title}{}</h2>\n<p class=\"dim\">{}</p>\n<table>\n<thead><tr><th scope=\"col\">Scenario</th>\
+        "<section>\n<h2>{title}{}</h2>\n<p class=\"dim\">{}</p>\n<p>{}</p>\n<table>\n<thead><tr><th scope=\"col\">Scenario</th>\
          <th scope=\"col\">Outcome</th><th scope=\"col\">Requirements</th><th scope=\"col\">What is wrong</th>\
          <th scope=\"col\">Traces</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</section>\n",
         result.unwrap_or_default(),
-        numbers.join(", "),
+        numbers,
+        plot::parts(&numbers, &parts),
     )
 }
 
