@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use jobcheck_judge::replay::{Judging, judge};
 use jobcheck_judge::report::{List, Since};
+use jobcheck_judge::validate::Wanted;
 use jobcheck_tests::corpus::folder;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
@@ -11,6 +12,12 @@ use serde_json::{Value, json};
 fn report(traces: &[Vec<Input>], judging: Judging) -> Value {
     let judging = Judging { keeps_story: true, ..judging };
     serde_json::to_value(judge(traces, &judging, &mut |_, _| {})).unwrap()
+}
+
+/// The Jobs of these names.
+fn wanted(names: &[&str]) -> Judging {
+    let jobs = names.iter().map(|&name| name.to_owned()).collect();
+    Judging { wanted: Wanted { jobs, ..Wanted::default() }, ..Judging::default() }
 }
 
 /// Each audit log of these parts of the corpus, and all recordings as one trace.
@@ -62,8 +69,11 @@ fn is_violation(job: &Value) -> bool {
 fn unlisted_jobs_are_counted_and_change_nothing_else() {
     let base = Judging::default;
     let requirement = jobcheck_spec::Req::parse("FT-03").unwrap();
-    let options: [&dyn Fn() -> Judging; 4] = [
+    let (by_name, unknown) = (|| wanted(&["job"]), || wanted(&["job", "other"]));
+    let options: [&dyn Fn() -> Judging; 6] = [
         &base,
+        &by_name,
+        &unknown,
         &|| Judging { strict: true, ..base() },
         &|| Judging { only: vec![requirement], ..base() },
         &|| Judging { since: Some(Since::BeforeEnd(5_000_000)), ..base() },

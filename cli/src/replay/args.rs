@@ -74,7 +74,7 @@ pub struct ReplayArgs {
     pub allow_known: bool,
     /// List these Jobs, and count the others. Then memory grows with the findings, and not with the log.
     ///
-    /// With --since or --cluster, the memory is that of all Jobs nevertheless.
+    /// With --since, --job, --namespace, or --cluster, it grows with all Jobs that these choose.
     #[arg(long, value_name = "JOBS", value_enum, default_value_t = Listed::All)]
     pub list: Listed,
     /// Treat warnings, such as broken advice (SHOULD), as violations.

@@ -75,11 +75,18 @@ fn keep(input: Input, stop: &AtomicBool, show: ShowProgress<'_>) -> Result<Input
 /// The bytes that are read before the limits of memory and time are looked at again.
 const CHUNK: u64 = 1 << 20;
 
+/// The most bytes that are kept of what can be read only once. A page shows far less.
+const MOST_KEPT: u64 = 1 << 30;
+
 /// Reads all, or as much as the limits permit.
 fn read(mut from: impl Read, stop: &AtomicBool, show: ShowProgress<'_>) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while !stop.load(Ordering::Relaxed) && from.by_ref().take(CHUNK).read_to_end(&mut bytes)? > 0 {
         show(bytes.len() as u64, None);
+        if bytes.len() as u64 > MOST_KEPT {
+            let advice = "more than 1 GiB from a pipe or a device; write it to a file, and name that";
+            return Err(std::io::Error::other(advice));
+        }
     }
     Ok(bytes)
 }

@@ -298,6 +298,9 @@ fn a_page_about_a_device_without_an_end_has_the_same_limits() {
         assert!([2, 3].contains(&run.code), "{arguments:?}: {run:?}");
         assert!(page.exists(), "{arguments:?}: {run:?}");
     }
+    // The memory that is available at the start may be needed by others later.
+    let run = jobcheck(["view", &output, "/dev/zero"]);
+    assert!(run.code == 2 && run.err.contains("/dev/zero: more than 1 GiB from a pipe"), "{run:?}");
 }
 
 #[test]

@@ -72,10 +72,11 @@ pub fn judge(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_
 }
 
 impl Judging {
-    /// The verdicts that the report may need. With `since`, the end of the trace decides which Jobs count.
+    /// The verdicts that the report may need. With `since`, the end of the trace decides which Jobs count, and names that
+    /// fit no Job are told.
     fn kept(&self) -> Kept {
         match self.list {
-            _ if self.since.is_some() => Kept::All,
+            _ if self.since.is_some() || !self.wanted.is_everything() => Kept::All,
             List::All => Kept::All,
             List::Findings => Kept::Findings,
             List::Violations => Kept::Violations { noted: self.strict },
