@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use jobcheck_judge::report::Exit;
 use jobcheck_report::folder::TRACES;
-use jobcheck_report::types::{Evidence, FoundBy, JudgingOptions, Outcome, Stage};
+use jobcheck_report::judge::{MANAGER, Unmet, conclude, judged};
+use jobcheck_report::types::{JudgingOptions, Outcome, Stage};
 use jobcheck_report::{ConformanceReport, Folder, Scenario};
 use jobcheck_scenario::read;
 
@@ -39,8 +40,10 @@ pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceRepo
     if !run::save(saved, &runs) {
         return Err(("the traces cannot be written".to_owned(), Exit::Environment));
     }
-    let scenarios = runs.iter().map(|run| reported(args.profile, run, &folder)).collect();
-    let judging = JudgingOptions { rule_set: RULE_SET.to_owned(), ..JudgingOptions::default() };
+    let rule_set = runs.iter().find_map(Run::kubernetes).unwrap_or(RULE_SET).to_owned();
+    let judging = JudgingOptions { rule_set, ..JudgingOptions::default() };
+    let scenarios = runs.iter().map(|run| reported(args.profile, run, &folder, &judging));
+    let scenarios = scenarios.collect::<Result<_, _>>().map_err(|why| (why, Exit::Internal))?;
     results::write(&folder, results::run_of(args, begun, judging), scenarios).map(Some)
 }
 
@@ -93,40 +96,31 @@ fn chosen(args: &ConformArgs) -> Result<Vec<(String, String)>, String> {
     Ok(all.into_iter().map(|(name, about, _)| (name, about)).collect())
 }
 
-/// The outcome of a run.
-fn reported(profile: ProfileName, run: &Run, folder: &Folder) -> Scenario {
+/// The outcome of a run: that of its trace, and of the step or the expectation that was not met.
+fn reported(
+    profile: ProfileName,
+    run: &Run,
+    folder: &Folder,
+    judging: &JudgingOptions,
+) -> Result<Scenario, String> {
     let name = &run.scenario.name;
     let text = library::scenario(&run.file).map(Entry::text).unwrap_or_default();
     let reason = run.why().unwrap_or_default();
     // Scenarios that need a stopped clock, or several servers, cannot be run on a cluster of somebody else.
     let stage = if matches!(run.execution, Execution::NotRun(_)) { Stage::Extended } else { Stage::Core };
-    let mut scenario = Scenario::not_run(format!("{}/{name}", profile.name()), stage, &text, reason.clone());
+    let mut scenario = Scenario::not_run(format!("{}/{name}", profile.name()), stage, &text, reason);
     scenario.requirements = run.scenario.requirements.iter().map(|id| id.0.id().to_owned()).collect();
-    scenario.outcome = match &run.execution {
-        Execution::NotRun(_) => Outcome::Skip,
-        Execution::Failed { .. } => Outcome::Error,
-        _ => match run.exit() {
-            Exit::Conforms => Outcome::Pass,
-            Exit::Violates => Outcome::Fail,
-            Exit::Inconclusive => Outcome::Inconclusive,
-            Exit::Unreadable | Exit::Environment | Exit::Internal => Outcome::Error,
-        },
+    let Some(on_cluster) = run.on_cluster() else {
+        if matches!(run.execution, Execution::Failed { .. }) {
+            scenario.outcome = Outcome::Error;
+        }
+        return Ok(scenario);
     };
     let file = format!("{TRACES}/{name}-{}.jsonl", run.target.name());
-    if run.on_cluster().is_some() {
-        scenario.traces = folder.seal(&file, "manager").into_iter().collect();
-    }
-    let line = run.on_cluster().and_then(|it| it.found.as_ref()?.line);
-    scenario.evidence = run
-        .requirement()
-        .into_iter()
-        .map(|req| Evidence {
-            requirement: req.id().to_owned(),
-            found_by: FoundBy::Judge,
-            trace: Some(file.clone()),
-            lines: line.into_iter().collect(),
-            sentence: reason.clone(),
-        })
-        .collect();
-    scenario
+    let trace = folder.seal(&file, MANAGER).map_err(|why| format!("cannot read {file}: {why}"))?;
+    scenario.traces.push(trace);
+    let found = judged(folder, &scenario.traces, judging)?;
+    let unmet = on_cluster.unmet.clone().map(|why| Unmet { why, broken: None });
+    conclude(&mut scenario, found, unmet);
+    Ok(scenario)
 }

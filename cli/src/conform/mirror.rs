@@ -44,17 +44,17 @@ pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceRepo
         patience: args.patience.unwrap_or(PATIENCE),
         out: args.out.clone(),
         keeps_failed: args.keep.is_some(),
-        strict: args.strict,
+        judging: JudgingOptions::default(),
     };
     let runtime = runtime::start().map_err(|exit| ("the suite cannot start".to_owned(), exit))?;
-    runtime.block_on(on_clusters(args, global, &chosen, &Arc::new(settings)))
+    runtime.block_on(on_clusters(args, global, &chosen, settings))
 }
 
 async fn on_clusters(
     args: &ConformArgs,
     global: &Global,
     chosen: &[&'static Scenario],
-    settings: &Arc<Settings>,
+    mut settings: Settings,
 ) -> Result<Option<ConformanceReport>, Failure> {
     let failed = |why: String| (why, Exit::Environment);
     let stop = signals::listen().map_err(|error| failed(format!("cannot listen to signals: {error}")))?;
@@ -65,13 +65,15 @@ async fn on_clusters(
         clusters = connect(args) => clusters?,
     };
     if args.dry_run {
-        output::print_text(&text::dry_run(chosen, &clusters, settings), Exit::Conforms);
+        output::print_text(&text::dry_run(chosen, &clusters, &settings), Exit::Conforms);
         return Ok(None);
     }
     let (folder, begun, halt) = (results::folder(args)?, results::now(), stop.child_token());
-    let many = Many { args, settings, clusters: clusters.clone(), halt, progress: &progress };
+    settings.judging = judging(args, &clusters);
+    let settings = Arc::new(settings);
+    let many = Many { args, settings: &settings, clusters: clusters.clone(), halt, progress: &progress };
     let scenarios = many.run(chosen).await;
-    let run = results::run_of(args, begun, judging(args, &clusters));
+    let run = results::run_of(args, begun, settings.judging.clone());
     let of_run = |it: &Arc<Cluster>| Reported { name: it.name.clone(), kubernetes: it.kubernetes.clone() };
     let run = jobcheck_report::Run { clusters: clusters.iter().map(of_run).collect(), ..run };
     results::write(&folder, run, scenarios).map(Some)

@@ -39,6 +39,9 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// The traces cannot be judged.
+    #[error("cannot judge the traces: {0}")]
+    Judge(String),
     /// The run was stopped.
     #[error("interrupted")]
     Interrupted,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jobcheck_record::watch::text;
+use jobcheck_report::judge::Unmet;
 use jobcheck_spec::Req;
 use serde_json::{Value, json};
 use tokio::sync::watch::Receiver;
@@ -59,15 +60,6 @@ pub(crate) struct Met {
     pods: BTreeSet<String>,
     /// The Jobs of others as they were created, each with its cluster.
     strangers: Vec<(usize, Value)>,
-}
-
-/// A wait that took too long.
-#[derive(Clone, Debug)]
-pub(crate) struct Unmet {
-    /// The step that did not happen.
-    pub why: String,
-    /// The requirement that is broken by this alone.
-    pub broken: Option<Req>,
 }
 
 impl Play<'_> {
@@ -341,7 +333,7 @@ impl Play<'_> {
 }
 
 fn unmet(why: String, broken: Option<Req>) -> Unmet {
-    Unmet { why, broken }
+    Unmet { why, broken: broken.map(|req| req.id().to_owned()) }
 }
 
 /// Returns whether something awaited is there.

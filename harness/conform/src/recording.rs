@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jobcheck_record::AuditTail;
 use jobcheck_record::watch::WatchUpdate;
-use jobcheck_traces::{FORMAT, Resource, VERSION};
+use jobcheck_traces::{Body, FORMAT, Header, Input, Mark, MarkKind, Reader, Resource, VERSION, Writer};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Played, pods};
@@ -17,6 +17,9 @@ use crate::error::Error;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The interval at which the audit log is read.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// The program that writes the traces.
+const PRODUCER: &str = concat!("jobcheck ", env!("CARGO_PKG_VERSION"), ", conform");
 
 /// A recording in progress.
 #[derive(Debug)]
@@ -32,7 +35,7 @@ impl Recording {
     pub(crate) fn begin(cluster: &Cluster) -> Result<Recording, Error> {
         let header = json!({
             "format": FORMAT, "version": VERSION.to_string(), "kubernetes": cluster.kubernetes,
-            "producer": concat!("jobcheck ", env!("CARGO_PKG_VERSION"), ", conform"),
+            "producer": PRODUCER,
         });
         let start = json!({"mark": {"at": time(), "kind": "start"}});
         let audit = cluster.audit_log.as_ref();
@@ -62,7 +65,8 @@ impl Recording {
         let bytes = match &self.audit {
             Some(audit) => {
                 cluster.send(Played::Suite, "DELETE", &pods(namespace, AuditTail::END), &Value::Null).await?;
-                until_the_end(audit, namespace).await?
+                let (lines, is_whole) = until_the_end(audit, namespace).await?;
+                if is_whole { lines } else { with_gap(lines, &cluster.kubernetes) }
             }
             None => {
                 let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -74,20 +78,67 @@ impl Recording {
     }
 }
 
-/// The lines of an audit log about a namespace, up to the end of the run.
-async fn until_the_end(audit: &AuditTail, namespace: &str) -> Result<String, Error> {
+/// The lines of an audit log about a namespace, up to the end of the run, and whether they reach it.
+async fn until_the_end(audit: &AuditTail, namespace: &str) -> Result<(String, bool), Error> {
     let end = tokio::time::Instant::now() + PATIENCE;
     loop {
         let lines = audit.lines_of(namespace).map_err(Error::file(audit.file()))?;
         let last = lines.iter().position(|line| line.contains(AuditTail::END));
         match last {
-            Some(last) => return Ok(lines[..last].concat()),
-            None if tokio::time::Instant::now() >= end => return Ok(lines.concat()),
+            Some(last) => return Ok((lines[..last].concat(), true)),
+            None if tokio::time::Instant::now() >= end => return Ok((lines.concat(), false)),
             None => tokio::time::sleep(LOOK).await,
         }
     }
 }
 
+/// The events of an audit log that does not reach the end, as a native trace with a gap. Events that cannot be read stay as
+/// they are, and the judge reports them.
+fn with_gap(events: String, kubernetes: &str) -> String {
+    let header = Header {
+        kubernetes: Some(kubernetes.to_owned()),
+        producer: Some(PRODUCER.to_owned()),
+        ..Header::new()
+    };
+    let convert = || -> Option<String> {
+        let mut writer = Writer::new(Vec::new(), &header).ok()?;
+        let mut reader = Reader::open(&[Input::Bytes("audit log".to_owned(), events.clone().into_bytes())]);
+        while let Some(record) = reader.next().ok()? {
+            writer.write(&record.body).ok()?;
+        }
+        let reason = "the audit log does not show the end of the run".to_owned();
+        writer.write(&Body::Mark(&Mark { at: None, kind: MarkKind::Gap { resource: None, reason } })).ok()?;
+        String::from_utf8(writer.finish().ok()?).ok()
+    };
+    convert().unwrap_or(events)
+}
+
 fn time() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use jobcheck_judge::replay::{Judging, judge};
+    use jobcheck_judge::validate::Outcome;
+
+    use super::*;
+
+    #[test]
+    fn a_log_without_the_end_of_the_run_decides_nothing() {
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../traces/corpus/recordings/managed-by-other.audit.jsonl"
+        );
+        let events = std::fs::read_to_string(file).unwrap();
+        let verdict = |text: String| {
+            let input = Input::Bytes("a".to_owned(), text.into_bytes());
+            judge(&[vec![input]], &Judging::default(), &mut |_, _| {}).verdict
+        };
+        assert_eq!(verdict(events.clone()), Outcome::Conforms);
+        let cut = with_gap(events.clone(), "1.36");
+        assert!(cut.starts_with("{\"format\""), "{cut}");
+        assert_eq!(cut.lines().count(), events.lines().count() + 2);
+        assert_eq!(verdict(cut), Outcome::Inconclusive);
+    }
 }

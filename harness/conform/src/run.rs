@@ -5,15 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use jobcheck_judge::replay::{Clusters, Judging, judge_clusters, rules};
-use jobcheck_judge::report::ReplayReport;
-use jobcheck_judge::validate::{Outcome as Verdict, Profile};
 use jobcheck_record::watch::text;
 use jobcheck_report::folder::TRACES;
-use jobcheck_report::types::{Evidence, FoundBy, Outcome, TraceFile};
+use jobcheck_report::judge::{Judged, Unmet, conclude, judged};
+use jobcheck_report::types::{Outcome, TraceFile};
 use jobcheck_report::{Folder, Scenario as Reported};
-use jobcheck_spec::Req;
-use jobcheck_traces::Input;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -24,7 +20,7 @@ use crate::board::{self, Board, MANAGER};
 use crate::cluster::{Cluster, Played, jobs, pods};
 use crate::error::Error;
 use crate::kubelet;
-use crate::play::{Met, Play, Unmet};
+use crate::play::{Met, Play};
 use crate::recording::Recording;
 use crate::scenario::{Awaited, Scenario, Step};
 use crate::settings::Settings;
@@ -59,26 +55,23 @@ pub async fn run(
         return reported;
     }
     reported.start_time = Some(now());
-    let mut ran = Ran { scenario, reported, reasons: Vec::new() };
-    if let Err(error) = attempt(&mut ran, clusters, settings, stop).await {
-        ran.reported.outcome = Outcome::Error;
-        ran.reasons.push(error.to_string());
+    if let Err(error) = attempt(scenario, &mut reported, clusters, settings, stop).await {
+        reported.outcome = Outcome::Error;
+        add_reason(&mut reported, &error.to_string());
     }
-    let Ran { mut reported, reasons, .. } = ran;
     reported.end_time = Some(now());
-    reported.reason = reasons.join("; ");
     reported
 }
 
-/// A run in progress, and what is known of its result.
-struct Ran {
-    scenario: &'static Scenario,
-    reported: Reported,
-    reasons: Vec<String>,
+fn add_reason(reported: &mut Reported, why: &str) {
+    let separator = if reported.reason.is_empty() { "" } else { "; " };
+    reported.reason.push_str(separator);
+    reported.reason.push_str(why);
 }
 
 async fn attempt(
-    ran: &mut Ran,
+    scenario: &'static Scenario,
+    reported: &mut Reported,
     clusters: &[Arc<Cluster>],
     settings: &Settings,
     stop: &CancellationToken,
@@ -87,7 +80,7 @@ async fn attempt(
     let mut recordings = Vec::new();
     for cluster in clusters {
         recordings.push(Arc::new(Recording::begin(cluster)?));
-        make_namespace(cluster, &namespace, ran.scenario).await?;
+        make_namespace(cluster, &namespace, scenario).await?;
     }
     let (sender, receiver) = watch::channel(board::empty(clusters.len()));
     let mut tasks = JoinSet::new();
@@ -100,7 +93,7 @@ async fn attempt(
         }
         create_objects(&clusters[MANAGER], &namespace, settings).await?;
         let mut play = Play {
-            scenario: ran.scenario,
+            scenario,
             settings,
             clusters,
             namespace: &namespace,
@@ -113,17 +106,13 @@ async fn attempt(
     };
     let played = played.await;
     // The traces are on disk before anything is removed, also after an error or an interruption.
-    let written = write(ran, clusters, &recordings, &namespace, settings).await;
-    let judged = match &written {
-        Ok(()) => Some(judge(&ran.reported.traces, clusters, settings).await?),
-        Err(_) => None,
-    };
-    if let (Ok(unmet), Some(report)) = (&played, &judged) {
-        conclude(ran, unmet.as_ref(), report);
+    let written = write(scenario, reported, clusters, &recordings, &namespace, settings).await;
+    if let (Ok(unmet), Ok(())) = (&played, &written) {
+        conclude(reported, judge(&reported.traces, settings).await?, unmet.clone());
     }
-    let is_kept = settings.keeps_failed && ran.reported.outcome != Outcome::Pass && !stop.is_cancelled();
+    let is_kept = settings.keeps_failed && reported.outcome != Outcome::Pass && !stop.is_cancelled();
     let removed = if is_kept {
-        ran.reasons.push(format!("the namespace {namespace} is kept"));
+        add_reason(reported, &format!("the namespace {namespace} is kept"));
         Ok(())
     } else {
         remove(clusters, &receiver, &namespace).await
@@ -146,90 +135,30 @@ impl Play<'_> {
     }
 }
 
-async fn judge(
-    traces: &[TraceFile],
-    clusters: &[Arc<Cluster>],
-    settings: &Settings,
-) -> Result<ReplayReport, Error> {
-    let folder = Folder::at(&settings.out);
-    let mut inputs = traces.iter().map(|trace| vec![Input::Path(folder.path(&trace.file))]);
-    let manager = inputs.next().unwrap_or_default();
-    let compared = Clusters { manager, workers: inputs.collect() };
-    let profile = settings.managed_by.is_none().then_some(Profile::Mirror);
-    let kubernetes = rules(&clusters[MANAGER].kubernetes).ok();
-    let judging = Judging { kubernetes, profile, strict: settings.strict, ..Judging::default() };
-    let judged = tokio::task::spawn_blocking(move || judge_clusters(&compared, &judging, &mut |_, _| {}));
-    judged.await.map_err(|error| Error::Cluster { cluster: "all".to_owned(), why: error.to_string() })
-}
-
-/// The outcome from the verdict and the wait that took too long. The verdict on a worker is one on its executor, and does
-/// not count.
-fn conclude(ran: &mut Ran, unmet: Option<&Unmet>, report: &ReplayReport) {
-    let Some(trace) = report.traces.first() else { return };
-    let file = ran.reported.traces.first().map(|trace| trace.file.clone());
-    let on_manager = report.jobs_of(trace);
-    for found in on_manager.iter().flat_map(|job| &job.violations).filter(|it| it.known.is_none()) {
-        let Some(req) = found.requirement.map(|id| id.0) else { continue };
-        let it = &found.difference;
-        let sentence = format!("{}: {}: expected {}, found {}", it.write, it.what, it.expected, it.found);
-        let lines = found.place.line.into_iter().collect();
-        add(ran, req, FoundBy::Judge, Evidence { trace: file.clone(), lines, sentence, ..nothing() });
-    }
-    if let Some(Unmet { why, broken }) = unmet {
-        match broken {
-            Some(req) => {
-                add(ran, *req, FoundBy::Expectation, Evidence { sentence: why.clone(), ..nothing() })
-            }
-            None => ran.reasons.push(why.clone()),
-        }
-    }
-    let doubts = || on_manager.iter().flat_map(|job| &job.doubts).chain(&trace.doubts).cloned();
-    // The trace as a whole is open if no Job could be compared with a copy.
-    let is_open = trace.verdict == Verdict::Inconclusive || report.verdict == Verdict::Inconclusive;
-    ran.reported.outcome = match () {
-        () if !ran.reported.evidence.is_empty() => Outcome::Fail,
-        () if unmet.is_some() => Outcome::Inconclusive,
-        () if is_open || on_manager.is_empty() => {
-            ran.reasons.extend(doubts().chain(report.doubts.iter().cloned()));
-            Outcome::Inconclusive
-        }
-        () => Outcome::Pass,
-    };
-}
-
-fn nothing() -> Evidence {
-    let (requirement, sentence) = (String::new(), String::new());
-    Evidence { requirement, found_by: FoundBy::Judge, trace: None, lines: Vec::new(), sentence }
-}
-
-/// Adds a broken requirement. Its first evidence is enough.
-fn add(ran: &mut Ran, req: Req, found_by: FoundBy, evidence: Evidence) {
-    if ran.reported.evidence.iter().any(|known| known.requirement == req.id()) {
-        return;
-    }
-    if ran.reasons.is_empty() {
-        ran.reasons.push(format!("{} is broken", req.id()));
-    }
-    ran.reported.evidence.push(Evidence { requirement: req.id().to_owned(), found_by, ..evidence });
+async fn judge(traces: &[TraceFile], settings: &Settings) -> Result<Judged, Error> {
+    let (folder, traces, judging) = (Folder::at(&settings.out), traces.to_vec(), settings.judging.clone());
+    let judging = tokio::task::spawn_blocking(move || judged(&folder, &traces, &judging));
+    judging.await.map_err(|error| error.to_string()).flatten().map_err(Error::Judge)
 }
 
 /// Writes the traces to `traces/SCENARIO/CLUSTER.jsonl`.
 async fn write(
-    ran: &mut Ran,
+    scenario: &Scenario,
+    reported: &mut Reported,
     clusters: &[Arc<Cluster>],
     recordings: &[Arc<Recording>],
     namespace: &str,
     settings: &Settings,
 ) -> Result<(), Error> {
     let folder = Folder::at(&settings.out);
-    let below = format!("{TRACES}/{}", ran.scenario.id.replace('/', "-"));
+    let below = format!("{TRACES}/{}", scenario.id.replace('/', "-"));
     let path = folder.path(&below);
     std::fs::create_dir_all(&path).map_err(Error::file(&path))?;
     for (cluster, recording) in clusters.iter().zip(recordings) {
         let name = format!("{below}/{}.jsonl", cluster.name);
         let file = folder.path(&name);
         recording.write(cluster, namespace, &file).await?;
-        ran.reported.traces.push(folder.seal(&name, &cluster.name).map_err(Error::file(&file))?);
+        reported.traces.push(folder.seal(&name, &cluster.name).map_err(Error::file(&file))?);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jobcheck_report::types::JudgingOptions;
 use serde_json::{Map, Value};
 
 /// A command that only the author of the manager knows.
@@ -32,6 +33,6 @@ pub struct Settings {
     pub out: PathBuf,
     /// Keeps the namespace of a run that does not pass.
     pub keeps_failed: bool,
-    /// Counts broken recommendations as violations.
-    pub strict: bool,
+    /// The options of the judge, which the report has, too.
+    pub judging: JudgingOptions,
 }

@@ -121,6 +121,9 @@ pub struct JudgingOptions {
     /// Assumptions, each `KEY=VALUE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assume: Vec<String>,
+    /// The members of an aggregator whose failure fails a Job: `any`, the default, or `all`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails_when: Option<String>,
     /// Seconds by which the clocks of two clusters may differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew: Option<i64>,
