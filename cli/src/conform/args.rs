@@ -194,7 +194,7 @@ judges again. They are written before anything is removed. Ctrl-C ends the run,
 and the scenarios so far are reported.
 
 Exit codes:
-  0  every scenario of core and extended passes
+  0  every scenario of core passes, and none of extended fails
   1  a requirement is broken
   2  wrong usage, or an unreadable file
   3  a scenario of core is skipped or inconclusive, or nothing was run

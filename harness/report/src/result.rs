@@ -3,12 +3,12 @@
 //! | rule | result |
 //! | --- | --- |
 //! | a scenario of core or extended failed | failure, whatever the others are |
-//! | no core scenario was run to an end, or one of core or extended has no outcome | inconclusive |
+//! | no core scenario was run to an end, or one of core is an error or inconclusive | inconclusive |
 //! | a core scenario was skipped or disabled, or a shard is missing | partial |
 //! | otherwise | success |
 //!
-//! The first rule that applies decides. Skipped and disabled scenarios of extended count for nothing, and no provisional
-//! scenario counts.
+//! The first rule that applies decides. Apart from failures, extended has a result of its own. No provisional scenario
+//! counts.
 
 use jobcheck_judge::report::Exit;
 
@@ -52,12 +52,10 @@ impl ConformanceReport {
 fn result(run: &Run, scenarios: &[Scenario]) -> Verdict {
     let is_complete = run.shards.as_ref().is_none_or(|shards| shards.are_complete());
     let core = stage_result(Stage::Core, scenarios).unwrap_or(Verdict::Inconclusive);
-    let extended = stage_result(Stage::Extended, scenarios).unwrap_or(Verdict::Success);
-    match (core, extended) {
-        (Verdict::Failure, _) | (_, Verdict::Failure) => Verdict::Failure,
-        (Verdict::Inconclusive, _) | (_, Verdict::Inconclusive) => Verdict::Inconclusive,
-        (Verdict::Success, _) if is_complete => Verdict::Success,
-        (Verdict::Success | Verdict::Partial, _) => Verdict::Partial,
+    match core {
+        _ if stage_result(Stage::Extended, scenarios) == Some(Verdict::Failure) => Verdict::Failure,
+        Verdict::Success if !is_complete => Verdict::Partial,
+        core => core,
     }
 }
 
@@ -173,7 +171,16 @@ pub(crate) mod tests {
         }
         for outcome in [Error, Inconclusive] {
             assert_eq!(result(&[(Core, Pass), (Core, outcome)]), (Verdict::Inconclusive, 3), "{outcome}");
-            assert_eq!(result(&[(Core, Pass), (Extended, outcome)]), (Verdict::Inconclusive, 3), "{outcome}");
+        }
+    }
+
+    #[test]
+    fn what_extended_leaves_open_is_its_own_result() {
+        for outcome in [Error, Inconclusive] {
+            let report = report(&[(Core, Pass), (Extended, Pass), (Extended, outcome)]);
+            assert_eq!((report.result, report.exit().code()), (Verdict::Success, 0), "{outcome}");
+            assert_eq!(report.extended.result, Some(Verdict::Inconclusive), "{outcome}");
+            assert_eq!(report.extended.undecided_tests, ["mirror/s2"], "{outcome}");
         }
     }
 
