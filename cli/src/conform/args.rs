@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use jobcheck_conform::{Hook, mirror};
+use jobcheck_conform::{HOOKS, Hook, Profile};
 use jobcheck_traces::parse_duration;
 
 use crate::controller::manager;
@@ -24,26 +24,35 @@ pub struct ConformArgs {
     #[arg(long, value_name = "DOMAIN/PATH", value_parser = manager)]
     pub managed_by: Option<String>,
     /// A cluster: a context of the kubeconfig, or a cluster of `jobcheck cluster up`. For a mirror: manager=NAME and
-    /// worker=NAME, each worker with its own flag.
+    /// worker=NAME, each worker with its own flag. For an aggregate: manager=NAME, and member=NAME twice.
     #[arg(long = "cluster", value_name = "[ROLE=]NAME", value_parser = named_cluster)]
     pub clusters: Vec<NamedCluster>,
     /// The kubeconfig file of the contexts.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// For a mirror: the audit log of a cluster, in the order of --cluster. A cluster of `jobcheck cluster up` has one.
+    /// For a mirror, an aggregate, or field: the audit log of a cluster, in the order of --cluster. A cluster of `jobcheck cluster up` has one.
     ///
     /// Without an audit log, a trace shows neither who wrote nor what was refused, and less can be judged.
     #[arg(long = "audit-log", value_name = "FILE")]
     pub audit_logs: Vec<PathBuf>,
-    /// For a mirror: a YAML file with the objects that the manager needs in each namespace, and with the labels and
+    /// For a mirror or an aggregate: a YAML file with the objects that the manager needs in each namespace, and with the labels and
     /// annotations of every Job.
     #[arg(long, value_name = "FILE")]
     pub setup: Option<PathBuf>,
-    /// For a mirror: a command for what the suite cannot do. The steps are restart-manager, disconnect, and reconnect.
+    /// For a mirror or an aggregate: a command for what the suite cannot do. The steps are restart-manager, disconnect, and reconnect.
     ///
     /// The command is run without a shell. JOBCHECK_NAMESPACE has the namespace of the run.
     #[arg(long = "hook", value_name = "STEP=COMMAND", value_parser = hook)]
     pub hooks: Vec<(String, Hook)>,
+    /// For field: a YAML file with a custom resource that has the field spec.managedBy, such as the smallest valid one.
+    #[arg(long, value_name = "FILE")]
+    pub resource: Option<PathBuf>,
+    /// For an aggregate: the members whose failure fails the Job.
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub fails_when: Option<FailsWhenName>,
+    /// The seconds by which the clocks of two clusters may differ; 5 by default.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(0..=3600))]
+    pub skew: Option<i64>,
     /// List the scenarios, and end.
     #[arg(long)]
     pub list: bool,
@@ -79,10 +88,14 @@ pub struct ConformArgs {
 pub enum ProfileName {
     /// It copies the status of one Job elsewhere.
     Mirror,
+    /// It sums up the statuses of several Jobs elsewhere.
+    Aggregate,
     /// It creates the pods of the Jobs.
     Executor,
     /// It deletes finished Jobs.
     Ttl,
+    /// No controller: the API server and the built-in controller treat spec.managedBy as they should.
+    Field,
 }
 
 impl ProfileName {
@@ -90,8 +103,39 @@ impl ProfileName {
     pub fn name(self) -> &'static str {
         match self {
             ProfileName::Mirror => "mirror",
+            ProfileName::Aggregate => "aggregate",
             ProfileName::Executor => "executor",
             ProfileName::Ttl => "ttl",
+            ProfileName::Field => "field",
+        }
+    }
+
+    /// The profile of `jobcheck_conform`. `None`: the library of scenarios is run.
+    pub fn suite(self) -> Option<Profile> {
+        match self {
+            ProfileName::Mirror => Some(Profile::Mirror),
+            ProfileName::Aggregate => Some(Profile::Aggregate),
+            ProfileName::Field => Some(Profile::Field),
+            ProfileName::Executor | ProfileName::Ttl => None,
+        }
+    }
+}
+
+/// The members whose failure fails a Job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailsWhenName {
+    /// One of them.
+    Any,
+    /// All of them.
+    All,
+}
+
+impl FailsWhenName {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            FailsWhenName::Any => "any",
+            FailsWhenName::All => "all",
         }
     }
 }
@@ -108,8 +152,8 @@ pub enum Keep {
 pub enum Role {
     /// The cluster of the Jobs.
     Manager,
-    /// A cluster of copies.
-    Worker,
+    /// A worker or a member.
+    Other,
 }
 
 /// A value of `--cluster`.
@@ -124,9 +168,9 @@ pub struct NamedCluster {
 fn named_cluster(text: &str) -> Result<NamedCluster, String> {
     let (role, name) = match text.split_once('=') {
         Some(("manager", name)) => (Role::Manager, name),
-        Some(("worker", name)) => (Role::Worker, name),
+        Some(("worker" | "member", name)) => (Role::Other, name),
         Some((role, _)) => {
-            return Err(format!("there is no role {role:?}: write manager=NAME or worker=NAME"));
+            return Err(format!("there is no role {role:?}: write manager=NAME, worker=NAME or member=NAME"));
         }
         None => (Role::Manager, text),
     };
@@ -138,9 +182,9 @@ fn named_cluster(text: &str) -> Result<NamedCluster, String> {
 
 fn hook(text: &str) -> Result<(String, Hook), String> {
     let (step, command) = text.split_once('=').ok_or("expected STEP=COMMAND")?;
-    if !mirror::HOOKS.contains(&step) {
-        let hint = similar(step, mirror::HOOKS.into_iter());
-        return Err(format!("there is no step {step:?}{hint}: write one of {}", mirror::HOOKS.join(", ")));
+    if !HOOKS.contains(&step) {
+        let hint = similar(step, HOOKS.into_iter());
+        return Err(format!("there is no step {step:?}{hint}: write one of {}", HOOKS.join(", ")));
     }
     let command = shlex::split(command).filter(|words| !words.is_empty());
     let command = command.ok_or("the command is empty, or a quote is not closed")?;
@@ -150,24 +194,38 @@ fn hook(text: &str) -> Result<(String, Hook), String> {
 impl ConformArgs {
     /// The reason why the arguments exclude each other.
     pub fn objection(&self) -> Option<String> {
-        let is_mirror = self.profile == ProfileName::Mirror;
+        let (name, suite) = (self.profile.name(), self.profile.suite());
         let number = |role| self.clusters.iter().filter(|it| it.role == role).count();
-        let (managers, workers) = (number(Role::Manager), number(Role::Worker));
+        let (managers, others) = (number(Role::Manager), number(Role::Other));
+        let is_between = matches!(suite, Some(Profile::Mirror | Profile::Aggregate));
         match () {
             () if self.list => None,
-            () if is_mirror && (managers != 1 || workers == 0) => Some(
+            () if suite == Some(Profile::Mirror) && (managers != 1 || others == 0) => Some(
                 "a mirror needs --cluster manager=NAME, and --cluster worker=NAME for each worker".to_owned(),
             ),
-            () if !is_mirror && (managers != 1 || workers > 0) => {
-                Some(format!("the profile {} needs one --cluster NAME", self.profile.name()))
+            () if suite == Some(Profile::Aggregate) && (managers != 1 || others != 2) => {
+                Some("an aggregate needs --cluster manager=NAME, and --cluster member=NAME twice".to_owned())
             }
-            () if !is_mirror && self.managed_by.is_none() => {
-                Some(format!("the profile {} needs --managed-by", self.profile.name()))
+            () if !is_between && (managers != 1 || others > 0) => {
+                Some(format!("the profile {name} needs one --cluster NAME"))
             }
-            () if !is_mirror
-                && (self.setup.is_some() || !self.hooks.is_empty() || !self.audit_logs.is_empty()) =>
-            {
-                Some("--setup, --hook and --audit-log are for the profile mirror".to_owned())
+            () if suite.is_none() && self.managed_by.is_none() => {
+                Some(format!("the profile {name} needs --managed-by"))
+            }
+            () if suite == Some(Profile::Field) && self.managed_by.is_some() => {
+                Some("--managed-by is for a controller, and the profile field has none".to_owned())
+            }
+            () if !is_between && (self.setup.is_some() || !self.hooks.is_empty() || self.skew.is_some()) => {
+                Some("--setup, --hook and --skew are for the profiles mirror and aggregate".to_owned())
+            }
+            () if suite.is_none() && !self.audit_logs.is_empty() => {
+                Some("--audit-log is for the profiles mirror, aggregate and field".to_owned())
+            }
+            () if suite != Some(Profile::Field) && self.resource.is_some() => {
+                Some("--resource is for the profile field".to_owned())
+            }
+            () if suite != Some(Profile::Aggregate) && self.fails_when.is_some() => {
+                Some("--fails-when is for the profile aggregate".to_owned())
             }
             () if self.audit_logs.len() > self.clusters.len() => {
                 Some("there are more --audit-log than --cluster".to_owned())
@@ -208,9 +266,10 @@ mod tests {
     #[test]
     fn clusters_have_a_role() {
         let of = |text| named_cluster(text).map(|it| (it.role, it.name));
-        assert_eq!(of("worker=one"), Ok((Role::Worker, "one".to_owned())));
+        assert_eq!(of("worker=one"), Ok((Role::Other, "one".to_owned())));
         assert_eq!(of("kind"), Ok((Role::Manager, "kind".to_owned())));
-        assert!(of("member=one").unwrap_err().contains("manager=NAME"));
+        assert_eq!(of("member=one"), Ok((Role::Other, "one".to_owned())));
+        assert!(of("hub=one").unwrap_err().contains("manager=NAME"));
         assert!(of("worker=").unwrap_err().contains("is missing"));
     }
 

@@ -3,16 +3,16 @@
 //! | module | content |
 //! | --- | --- |
 //! | `args` | the arguments |
-//! | `mirror` | the profile mirror: `jobcheck_conform` on several clusters |
+//! | `suite` | the profiles mirror, aggregate and field: `jobcheck_conform` |
 //! | `executor` | the profiles executor and ttl: the library of scenarios, as in `jobcheck run --target external` |
-//! | `setup` | the file of `--setup` |
+//! | `setup` | the files of `--setup` and `--resource` |
 //! | `results`, `text` | the report, its folder, and its text |
 
 mod args;
 mod executor;
-mod mirror;
 mod results;
 mod setup;
+mod suite;
 mod text;
 
 use jobcheck_cluster::status::{self, Health};
@@ -21,7 +21,7 @@ use jobcheck_judge::report::Exit;
 use jobcheck_record::Access;
 
 pub use self::args::ConformArgs;
-use self::args::{NamedCluster, ProfileName};
+use self::args::NamedCluster;
 use crate::global::Global;
 use crate::output;
 
@@ -31,9 +31,9 @@ pub fn run(args: &ConformArgs, global: &Global) -> Exit {
         output::error(why);
         return Exit::Unreadable;
     }
-    let results = match args.profile {
-        ProfileName::Mirror => mirror::run(args, global),
-        ProfileName::Executor | ProfileName::Ttl => executor::run(args, global),
+    let results = match args.profile.suite() {
+        Some(profile) => suite::run(profile, args, global),
+        None => executor::run(args, global),
     };
     match results {
         Ok(Some(report)) => {

@@ -1,8 +1,9 @@
-//! The file of `--setup`: what a manager needs in each namespace.
+//! The file of `--setup`: what a manager needs in each namespace. The file of `--resource`: a custom resource.
 
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::text::of_path;
@@ -25,9 +26,22 @@ pub struct Setup {
 impl Setup {
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Setup, String> {
-        let text = std::fs::read_to_string(file).map_err(|why| format!("{}: {why}", of_path(file)))?;
-        serde_saphyr::from_str(&text).map_err(|why| format!("{}: {why}", of_path(file)))
+        yaml(file)
     }
+}
+
+/// Reads the file of `--resource`.
+pub fn resource(file: &Path) -> Result<Value, String> {
+    let object: Value = yaml(file)?;
+    match object["apiVersion"].is_string() && object["kind"].is_string() {
+        true => Ok(object),
+        false => Err(format!("{}: expected an object with apiVersion and kind", of_path(file))),
+    }
+}
+
+fn yaml<T: DeserializeOwned>(file: &Path) -> Result<T, String> {
+    let text = std::fs::read_to_string(file).map_err(|why| format!("{}: {why}", of_path(file)))?;
+    serde_saphyr::from_str(&text).map_err(|why| format!("{}: {why}", of_path(file)))
 }
 
 #[cfg(test)]

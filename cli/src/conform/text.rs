@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anstyle::Style;
-use jobcheck_conform::{Cluster, Scenario as Listed, Settings};
+use jobcheck_conform::{Cluster, Scenario as Listed, Settings, missing};
 use jobcheck_report::types::Outcome;
 use jobcheck_report::{ConformanceReport, Scenario};
 use jobcheck_traces::parse_micros;
@@ -45,11 +45,7 @@ pub fn dry_run(scenarios: &[&'static Listed], clusters: &[Arc<Cluster>], setting
             writeln!(out, "{:<12}  Kubernetes {}, all permissions", cluster.name, clean(&cluster.kubernetes));
     }
     for scenario in scenarios {
-        let missing = scenario.hooks().find(|hook| !settings.hooks.contains_key(*hook));
-        let would = match missing {
-            Some(hook) => format!("skip: the hook {hook} is missing"),
-            None => "run".to_owned(),
-        };
+        let would = missing(scenario, settings).map_or("run".to_owned(), |why| format!("skip: {why}"));
         let _ = writeln!(out, "{:<36}  {would}", scenario.id);
     }
     out.finish()

@@ -25,7 +25,7 @@ pub const RECONNECT: &str = "reconnect";
 pub const HOOKS: [&str; 3] = [RESTART, DISCONNECT, RECONNECT];
 
 /// One pod.
-const ONE: Shape =
+pub(crate) const ONE: Shape =
     Shape { completions: 1, parallelism: 1, backoff_limit: 6, indexed: false, suspend: false, ttl: None };
 /// Two pods, one after the other.
 const TWO: Shape = Shape { completions: 2, ..ONE };

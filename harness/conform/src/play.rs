@@ -1,6 +1,6 @@
 //! The steps of a run: users, somebody on the workers, and waits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,19 +14,19 @@ use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::board::{Board, MANAGER, STRANGER, has, has_ended, is_copy, is_deleting};
+use crate::awaited::{consequence, is_met, local};
+use crate::board::{Board, MANAGER, STRANGER, is_copy, is_deleting};
 use crate::cluster::{Cluster, Played, jobs};
 use crate::error::Error;
+use crate::field::NOBODY;
 use crate::kubelet;
 use crate::scenario::{Awaited, Scenario, Shape, Step};
 use crate::settings::{Hook, Settings};
 
 /// The name of the Job.
-const NAME: &str = "conform";
+pub(crate) const NAME: &str = "conform";
 /// The name of a Job of somebody else.
 const OTHER: &str = "stranger";
-/// The value of `managedBy` of a Job of somebody else.
-const OTHER_MANAGER: &str = "jobcheck.dev/nobody";
 /// The number of conflicts after which a condition is not added any longer.
 const CONFLICTS: u32 = 20;
 /// The exit code of a pod that fails.
@@ -51,15 +51,33 @@ pub(crate) struct Play<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Met {
     /// The UIDs of the Job: of each incarnation.
-    uids: Vec<String>,
+    pub uids: Vec<String>,
+    /// The newest incarnation, as it was created.
+    pub created: Option<Value>,
     /// The UIDs of the copies that a step has found.
-    copies: BTreeSet<String>,
+    pub copies: BTreeSet<String>,
     /// The newest copy that a step has found: its worker, name and UID.
-    copy: Option<(usize, String, String)>,
+    pub copy: Option<(usize, String, String)>,
+    /// The newest copy on each worker that a step has found: its name and UID.
+    pub on: BTreeMap<usize, (String, String)>,
+    /// The copies whose status the suite has written.
+    pub reported: BTreeSet<String>,
     /// The pods that a step has ended.
     pods: BTreeSet<String>,
     /// The Jobs of others as they were created, each with its cluster.
-    strangers: Vec<(usize, Value)>,
+    pub strangers: Vec<(usize, Value)>,
+    /// The number of objects that were offered.
+    pub offers: usize,
+    /// The number of Jobs that the built-in controller has started.
+    pub built_in: usize,
+}
+
+impl Met {
+    /// Notes the Job as it was created.
+    pub(crate) fn incarnation(&mut self, created: Value) {
+        self.uids.push(text(&created, "uid").to_owned());
+        self.created = Some(created);
+    }
 }
 
 impl Play<'_> {
@@ -79,6 +97,13 @@ impl Play<'_> {
     pub(crate) async fn step(&mut self, step: &Step) -> Result<Option<Unmet>, Error> {
         match step {
             Step::CreateJob => self.create().await?,
+            Step::Report(member, status) => return self.report(*member, *status).await,
+            Step::DeleteMember(member) => self.delete_member(*member).await?,
+            Step::Offer(kind, value, answer) => return self.offer(*kind, *value, *answer).await,
+            Step::Create(kind, value) => return self.create_with(*kind, *value).await,
+            Step::Change(kind, value) => return self.change(*kind, *value).await,
+            Step::ChangeWithStatus(value) => return self.change_with_status(value).await,
+            Step::BuiltInWorks => return self.built_in_works().await,
             Step::PodSucceeds => return self.end_pod(0).await,
             Step::PodFails => return self.end_pod(FAILS).await,
             Step::AllSucceed => {
@@ -125,25 +150,30 @@ impl Play<'_> {
     }
 
     async fn create(&mut self) -> Result<(), Error> {
+        let job = self.job(NAME, self.settings.managed_by.as_deref());
+        let created = self.post(MANAGER, Played::User, &job).await?;
+        self.met.incarnation(created);
+        Ok(())
+    }
+
+    /// The Job of the scenario, with this name and this value of `managedBy`.
+    pub(crate) fn job(&self, name: &str, managed_by: Option<&str>) -> Value {
         let mut spec = spec(self.scenario.job);
-        if let Some(value) = &self.settings.managed_by {
+        if let Some(value) = managed_by {
             spec["managedBy"] = json!(value);
         }
         let (labels, annotations) = (&self.settings.labels, &self.settings.annotations);
-        let job = json!({
+        json!({
             "apiVersion": "batch/v1", "kind": "Job", "spec": spec,
-            "metadata": {"name": NAME, "labels": labels, "annotations": annotations},
-        });
-        let created = self.post(MANAGER, Played::User, &job).await?;
-        self.met.uids.push(text(&created, "uid").to_owned());
-        Ok(())
+            "metadata": {"name": name, "labels": labels, "annotations": annotations},
+        })
     }
 
     /// Creates a Job of somebody else. It is suspended, so that it needs no pod.
     async fn stranger(&mut self, cluster: usize, name: &str) -> Result<(), Error> {
         let mut spec = spec(Shape { suspend: true, ..Shape::default() });
         if cluster == MANAGER {
-            spec["managedBy"] = json!(OTHER_MANAGER);
+            spec["managedBy"] = json!(NOBODY);
         }
         let job = json!({
             "apiVersion": "batch/v1", "kind": "Job", "spec": spec,
@@ -154,7 +184,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    async fn post(&self, cluster: usize, played: Played, job: &Value) -> Result<Value, Error> {
+    pub(crate) async fn post(&self, cluster: usize, played: Played, job: &Value) -> Result<Value, Error> {
         let here = &self.clusters[cluster];
         let created = here.send(played, "POST", &jobs(self.namespace, ""), job).await?;
         created.ok_or_else(|| Error::Cluster {
@@ -192,7 +222,13 @@ impl Play<'_> {
         Err(Error::Cluster { cluster: self.clusters[MANAGER].name.clone(), why })
     }
 
-    async fn delete(&self, cluster: usize, by: Played, path: &str, propagation: &str) -> Result<(), Error> {
+    pub(crate) async fn delete(
+        &self,
+        cluster: usize,
+        by: Played,
+        path: &str,
+        propagation: &str,
+    ) -> Result<(), Error> {
         let options = json!({"propagationPolicy": propagation});
         self.clusters[cluster].send(by, "DELETE", path, &options).await.map(drop)
     }
@@ -264,7 +300,8 @@ impl Play<'_> {
 
     async fn wait(&mut self, awaited: Awaited) -> Result<Option<Unmet>, Error> {
         let found = match awaited {
-            Awaited::Copy => self.find_copy().await?,
+            Awaited::Copy => self.find_copy(None).await?,
+            Awaited::CopyOn(worker) => self.find_copy(Some(worker)).await?,
             Awaited::Rest(seconds) => self.rest(Duration::from_secs(seconds)).await?,
             _ => {
                 let met = &self.met;
@@ -273,16 +310,17 @@ impl Play<'_> {
         };
         Ok((!found).then(|| {
             let board = self.board.borrow();
-            let (broken, more) = consequence(awaited, &board, &self.met);
+            let (broken, more) = consequence(self.scenario, awaited, &board, &self.met);
             let waited = self.settings.patience;
             unmet(format!("{} was not there after {waited:?}{more}", awaited.sentence()), broken)
         }))
     }
 
-    async fn find_copy(&mut self) -> Result<bool, Error> {
+    async fn find_copy(&mut self, on: Option<usize>) -> Result<bool, Error> {
         let (uids, known) = (self.met.uids.clone(), self.met.copies.clone());
         let newest = move |board: &Board| {
             let workers = board.clusters.iter().enumerate().skip(1);
+            let workers = workers.filter(|(at, _)| on.is_none_or(|on| on == *at));
             let all = workers.flat_map(|(at, it)| it.jobs.values().map(move |job| (at, job)));
             let mut new = all.filter(|(_, job)| is_copy(job, NAME, &uids) && !is_deleting(job));
             let (at, copy) = new.find(|(_, job)| !known.contains(text(job, "uid")))?;
@@ -291,6 +329,7 @@ impl Play<'_> {
         let found = self.until(newest).await?;
         if let Some(copy) = &found {
             self.met.copies.insert(copy.2.clone());
+            self.met.on.insert(copy.0, (copy.1.clone(), copy.2.clone()));
             self.met.copy = found.clone();
         }
         Ok(found.is_some())
@@ -315,7 +354,10 @@ impl Play<'_> {
     }
 
     /// Waits until a function of the board has a value. `None`: it had none in time.
-    async fn until<T>(&self, mut what: impl FnMut(&Board) -> Option<T>) -> Result<Option<T>, Error> {
+    pub(crate) async fn until<T>(
+        &self,
+        mut what: impl FnMut(&Board) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
         let (mut board, end) = (self.board.clone(), Instant::now() + self.settings.patience);
         loop {
             if let Some(found) = what(&board.borrow_and_update()) {
@@ -332,111 +374,15 @@ impl Play<'_> {
     }
 }
 
-fn unmet(why: String, broken: Option<Req>) -> Unmet {
+pub(crate) fn unmet(why: String, broken: Option<Req>) -> Unmet {
     Unmet { why, broken: broken.map(|req| req.id().to_owned()) }
-}
-
-/// Returns whether something awaited is there.
-fn is_met(awaited: Awaited, board: &Board, met: &Met) -> bool {
-    let local = local(board, met);
-    let status = |field: &str| local.map_or(0, |job| job["status"][field].as_i64().unwrap_or(0));
-    match awaited {
-        Awaited::CopyEnd => copies(board, met).any(|copy| is_newest(copy, met) && has_ended(copy)),
-        Awaited::CopyGone => board.clusters.iter().skip(1).all(|worker| {
-            let mut copies = worker.jobs.values().filter(|job| is_copy(job, NAME, &met.uids));
-            copies.next().is_none()
-        }),
-        Awaited::Active(count) => status("active") == i64::from(count),
-        Awaited::Succeeded(count) => status("succeeded") >= i64::from(count),
-        Awaited::Failed(count) => status("failed") >= i64::from(count),
-        Awaited::Suspended => local.is_some_and(|job| has(job, "Suspended")) && status("active") == 0,
-        Awaited::Complete => local.is_some_and(|job| has(job, "Complete")),
-        Awaited::FailedEnd => local.is_some_and(|job| has(job, "Failed")),
-        Awaited::JobGone => !board.clusters[MANAGER].jobs.contains_key(NAME),
-        Awaited::StrangersUntouched => touched(board, met).is_none(),
-        Awaited::Copy | Awaited::Rest(_) => false,
-    }
-}
-
-/// The requirement that a wait breaks by taking too long, if what was awaited is all that the manager had left to do. Also
-/// a part of the sentence that says so.
-fn consequence(awaited: Awaited, board: &Board, met: &Met) -> (Option<Req>, String) {
-    let copy_shows = |field: &str, count: i32| {
-        let shows = |copy: &Value| copy["status"][field].as_i64().unwrap_or(0) >= i64::from(count);
-        copies(board, met).any(|copy| is_newest(copy, met) && shows(copy))
-    };
-    let reported = |field: &str, count: i32| match copy_shows(field, count) {
-        true => (Some(Req::MR20), ", but the copy shows it".to_owned()),
-        false => (None, ", neither does the copy show it".to_owned()),
-    };
-    match awaited {
-        Awaited::Complete | Awaited::FailedEnd => match copies(board, met).find(|copy| has_ended(copy)) {
-            Some(_) => (Some(Req::MR21), ", but the copy has ended".to_owned()),
-            None => (None, ", and no copy has ended".to_owned()),
-        },
-        Awaited::Active(count) => reported("active", count),
-        Awaited::Succeeded(count) => reported("succeeded", count),
-        Awaited::Failed(count) => reported("failed", count),
-        Awaited::Suspended => (Some(Req::MR13), String::new()),
-        Awaited::CopyGone => (Some(Req::MR25), String::new()),
-        Awaited::StrangersUntouched => match touched(board, met) {
-            Some((MANAGER, what)) => (Some(Req::MR15), format!(": {what}")),
-            Some((_, what)) => (Some(Req::MR25), format!(": {what}")),
-            None => (None, String::new()),
-        },
-        Awaited::Copy | Awaited::CopyEnd | Awaited::JobGone | Awaited::Rest(_) => (None, String::new()),
-    }
-}
-
-/// The newest incarnation of the Job, also if it was removed meanwhile.
-fn local<'a>(board: &'a Board, met: &Met) -> Option<&'a Value> {
-    let uid = met.uids.last()?;
-    board.clusters[MANAGER].all_jobs().find(|job| text(job, "uid") == uid)
-}
-
-/// The copies of the newest incarnation that steps have found, in their last versions.
-fn copies<'a>(board: &'a Board, met: &'a Met) -> impl Iterator<Item = &'a Value> {
-    let workers = board.clusters.iter().skip(1);
-    workers.flat_map(|worker| worker.all_jobs()).filter(|job| met.copies.contains(text(job, "uid")))
-}
-
-fn is_newest(copy: &Value, met: &Met) -> bool {
-    met.copy.as_ref().is_some_and(|(_, _, uid)| text(copy, "uid") == uid)
-}
-
-/// The first Job of somebody else that was changed, with its cluster.
-fn touched(board: &Board, met: &Met) -> Option<(usize, String)> {
-    met.strangers.iter().find_map(|(cluster, created)| {
-        let (name, uid) = (text(created, "name"), text(created, "uid"));
-        let found = board.clusters[*cluster].jobs.get(name).filter(|job| text(job, "uid") == uid);
-        let what = match found {
-            None => "it was removed",
-            Some(job) if is_deleting(job) => "it is being deleted",
-            Some(job) if job["spec"] != created["spec"] => "its specification was changed",
-            Some(job)
-                if ["labels", "annotations", "finalizers"].iter().any(|it| differs(job, created, it)) =>
-            {
-                "its metadata was changed"
-            }
-            // On a worker, the Job controller writes the status.
-            Some(job) if *cluster == MANAGER && job["status"] != created["status"] => {
-                "its status was written"
-            }
-            Some(_) => return None,
-        };
-        Some((*cluster, format!("the Job {name} of somebody else: {what}")))
-    })
-}
-
-fn differs(job: &Value, created: &Value, field: &str) -> bool {
-    job["metadata"][field] != created["metadata"][field]
 }
 
 fn is_running(pod: &Value) -> bool {
     pod["status"]["phase"] == "Running" && !is_deleting(pod)
 }
 
-fn is_owned(pod: &Value, uid: &str) -> bool {
+pub(crate) fn is_owned(pod: &Value, uid: &str) -> bool {
     let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
     owners.into_iter().any(|owner| owner["uid"] == uid)
 }

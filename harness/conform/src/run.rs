@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::board::{self, Board, MANAGER};
-use crate::cluster::{Cluster, Played, jobs, pods};
+use crate::cluster::{Cluster, Played, jobs, path_of, pods};
 use crate::error::Error;
 use crate::kubelet;
 use crate::play::{Met, Play};
@@ -42,6 +42,19 @@ pub fn not_run(scenario: &Scenario, reason: impl Into<String>) -> Reported {
     reported
 }
 
+/// What the settings lack for a scenario.
+#[must_use]
+pub fn missing(scenario: &Scenario, settings: &Settings) -> Option<String> {
+    let hook = scenario.hooks().find(|hook| !settings.hooks.contains_key(*hook));
+    match hook {
+        Some(hook) => Some(format!("the hook {hook} is missing: --hook {hook}=COMMAND")),
+        None if scenario.needs_resource() && settings.resource.is_none() => {
+            Some("no custom resource is named: --resource FILE".to_owned())
+        }
+        None => None,
+    }
+}
+
 /// Runs a scenario. The first cluster is the manager's, the others are the workers.
 pub async fn run(
     scenario: &'static Scenario,
@@ -49,11 +62,10 @@ pub async fn run(
     settings: &Settings,
     stop: &CancellationToken,
 ) -> Reported {
-    let mut reported = not_run(scenario, "");
-    if let Some(hook) = scenario.hooks().find(|hook| !settings.hooks.contains_key(*hook)) {
-        reported.reason = format!("the hook {hook} is missing: --hook {hook}=COMMAND");
-        return reported;
+    if let Some(reason) = missing(scenario, settings) {
+        return not_run(scenario, reason);
     }
+    let mut reported = not_run(scenario, "");
     reported.start_time = Some(now());
     if let Err(error) = attempt(scenario, &mut reported, clusters, settings, stop).await {
         reported.outcome = Outcome::Error;
@@ -186,26 +198,10 @@ async fn make_namespace(cluster: &Cluster, name: &str, scenario: &Scenario) -> R
 /// Creates the objects of `--setup` in the namespace.
 async fn create_objects(cluster: &Cluster, namespace: &str, settings: &Settings) -> Result<(), Error> {
     for object in &settings.objects {
-        let path = path_of(object, namespace)
-            .map_err(|why| Error::Cluster { cluster: cluster.name.clone(), why })?;
+        let path = path_of(object, namespace).map_err(|why| cluster.failed(why))?;
         cluster.send(Played::User, "POST", &path, object).await?;
     }
     Ok(())
-}
-
-/// The path at which an object is created. Its plural is that of a regular noun, unless the object says otherwise in the
-/// annotation `jobcheck.dev/plural`.
-fn path_of(object: &Value, namespace: &str) -> Result<String, String> {
-    let (version, kind) = (object["apiVersion"].as_str(), object["kind"].as_str());
-    let (Some(version), Some(kind)) = (version, kind) else {
-        return Err("an object of --setup has no apiVersion or kind".to_owned());
-    };
-    let plural = match object["metadata"]["annotations"]["jobcheck.dev/plural"].as_str() {
-        Some(plural) => plural.to_owned(),
-        None => format!("{}s", kind.to_lowercase()),
-    };
-    let root = if version.contains('/') { "apis" } else { "api" };
-    Ok(format!("/{root}/{version}/namespaces/{namespace}/{plural}"))
 }
 
 /// Removes the namespace from all clusters, and the finalizers that could delay its removal.
@@ -255,21 +251,4 @@ async fn release(
         cluster.send(Played::Suite, "PATCH", &path, &free).await?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_are_created_at_the_path_of_their_kind() {
-        let queue = json!({"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue"});
-        let path = path_of(&queue, "a").unwrap();
-        assert_eq!(path, "/apis/kueue.x-k8s.io/v1beta1/namespaces/a/localqueues");
-        let named = json!({
-            "apiVersion": "v1", "kind": "Policy", "metadata": {"annotations": {"jobcheck.dev/plural": "policies"}},
-        });
-        assert_eq!(path_of(&named, "a").unwrap(), "/api/v1/namespaces/a/policies");
-        assert!(path_of(&json!({"kind": "X"}), "a").is_err());
-    }
 }

@@ -3,6 +3,41 @@
 use jobcheck_report::types::Stage;
 use jobcheck_spec::Req;
 
+use crate::{aggregate, field, mirror};
+
+/// The promise of what is under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// A manager that copies the status of one Job elsewhere.
+    Mirror,
+    /// A manager that sums up the statuses of several Jobs elsewhere.
+    Aggregate,
+    /// The API server and the built-in controller, which keep `spec.managedBy` as it was set.
+    Field,
+}
+
+impl Profile {
+    /// Its name, with which the ids of its scenarios begin.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Mirror => "mirror",
+            Profile::Aggregate => "aggregate",
+            Profile::Field => "field",
+        }
+    }
+
+    /// Its scenarios, in the order in which they are listed.
+    #[must_use]
+    pub fn scenarios(self) -> &'static [Scenario] {
+        match self {
+            Profile::Mirror => mirror::SCENARIOS,
+            Profile::Aggregate => aggregate::SCENARIOS,
+            Profile::Field => field::SCENARIOS,
+        }
+    }
+}
+
 /// A scenario: a Job, and what happens to it.
 #[derive(Debug)]
 pub struct Scenario {
@@ -27,6 +62,22 @@ impl Scenario {
             Step::Hook(name) => Some(*name),
             _ => None,
         })
+    }
+
+    /// Returns true if members are played, whose statuses are summed up.
+    pub(crate) fn is_sum(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Report(..)))
+    }
+
+    /// Returns true if a step is about a custom resource.
+    pub(crate) fn needs_resource(&self) -> bool {
+        let is_custom = |step: &Step| {
+            matches!(
+                step,
+                Step::Offer(Kind::Custom, ..) | Step::Create(Kind::Custom, _) | Step::Change(Kind::Custom, _)
+            )
+        };
+        self.steps.iter().any(is_custom)
     }
 }
 
@@ -68,6 +119,20 @@ pub enum Step {
     DeleteJob,
     /// Somebody deletes the copy on its worker.
     DeleteCopy,
+    /// The Job controller of a member's cluster writes this status. Clusters are counted from 1.
+    Report(usize, Reported),
+    /// Somebody deletes the copy on this cluster.
+    DeleteMember(usize),
+    /// The user creates an object with this value of `managedBy`, which the API server stores as it is, or refuses.
+    Offer(Kind, Option<&'static str>, Answer),
+    /// The user creates the object of the scenario with this value of `managedBy`.
+    Create(Kind, Option<&'static str>),
+    /// The user changes `managedBy` of the object of the scenario, which the API server refuses.
+    Change(Kind, Option<&'static str>),
+    /// A controller writes another `managedBy` with a status, which changes nothing.
+    ChangeWithStatus(&'static str),
+    /// The user creates a Job of the built-in controller, and waits until it has started.
+    BuiltInWorks,
     /// Somebody creates Jobs of their own: with another manager on the cluster of the manager, and on each worker.
     Strangers,
     /// Somebody creates a Job on each worker that has the name of the Job.
@@ -82,11 +147,51 @@ pub enum Step {
     Await(Awaited),
 }
 
+/// The kind of an object with the field `spec.managedBy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A Job.
+    Job,
+    /// The custom resource that the user names.
+    Custom,
+}
+
+/// The answer of the API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It stores the object.
+    Accepts,
+    /// It refuses the object as invalid.
+    Refuses,
+}
+
+/// The status that a member reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reported {
+    /// `active` and `ready`.
+    pub active: i32,
+    /// `terminating`, which an older Kubernetes does not write.
+    pub terminating: Option<i32>,
+    /// `succeeded`; [`Reported::ALL`] for as many as the member needs.
+    pub succeeded: i32,
+    /// `failed`.
+    pub failed: i32,
+    /// The conditions that are true.
+    pub conditions: &'static [&'static str],
+}
+
+impl Reported {
+    /// `completions` of the member.
+    pub const ALL: i32 = i32::MAX;
+}
+
 /// The state for which the suite waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// A copy on a worker that no earlier step has found.
     Copy,
+    /// A copy on this worker that no earlier step has found. Workers are counted from 1.
+    CopyOn(usize),
     /// The end of the copy on its worker.
     CopyEnd,
     /// No copy is on a worker.
@@ -107,6 +212,10 @@ pub enum Awaited {
     JobGone,
     /// The Jobs of others are as they were created.
     StrangersUntouched,
+    /// The Job has `startTime`.
+    Started,
+    /// Nobody has written to the Job since its creation, and it has no pod.
+    Untouched,
     /// Nothing was written for this many seconds.
     Rest(u64),
 }
@@ -117,6 +226,7 @@ impl Awaited {
     pub fn sentence(self) -> String {
         match self {
             Awaited::Copy => "a new copy on a worker".to_owned(),
+            Awaited::CopyOn(worker) => format!("a new copy on cluster {worker}"),
             Awaited::CopyEnd => "the end of the copy on its worker".to_owned(),
             Awaited::CopyGone => "no copy on any worker".to_owned(),
             Awaited::Active(count) => format!("active {count} in the status of the Job"),
@@ -127,6 +237,8 @@ impl Awaited {
             Awaited::FailedEnd => "the condition Failed of the Job".to_owned(),
             Awaited::JobGone => "the removal of the Job".to_owned(),
             Awaited::StrangersUntouched => "the Jobs of others as they were created".to_owned(),
+            Awaited::Started => "startTime in the status of the Job".to_owned(),
+            Awaited::Untouched => "the Job as it was created, without a pod".to_owned(),
             Awaited::Rest(seconds) => format!("{seconds} s without a write"),
         }
     }

@@ -1,12 +1,13 @@
-//! The profile mirror: several clusters, several scenarios at a time.
+//! The profiles of `jobcheck_conform`: mirror, aggregate, and field. Several scenarios run at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobcheck_conform::{Cluster, Error, Scenario, Settings, mirror, not_run};
+use jobcheck_conform::{Cluster, Error, Profile, Scenario, Settings, not_run};
 use jobcheck_controller::runtime::signals;
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
+use jobcheck_report::judge::MANAGER;
 use jobcheck_report::types::{Cluster as Reported, JudgingOptions, Outcome};
 use jobcheck_report::{ConformanceReport, Scenario as Ran};
 use jobcheck_spec::Req;
@@ -14,9 +15,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::args::{ConformArgs, ProfileName, Role};
+use super::args::{ConformArgs, Role};
 use super::results::{self, RULE_SET};
-use super::setup::Setup;
+use super::setup::{self, Setup};
 use super::{Failure, access, text};
 use crate::cluster::Progress;
 use crate::global::Global;
@@ -27,17 +28,23 @@ use crate::{output, runtime};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs the scenarios. `None`: there was nothing to run.
-pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceReport>, Failure> {
-    let chosen = chosen(&args.ids).map_err(|why| (why, Exit::Unreadable))?;
+pub fn run(
+    profile: Profile,
+    args: &ConformArgs,
+    global: &Global,
+) -> Result<Option<ConformanceReport>, Failure> {
+    let chosen = chosen(profile, &args.ids).map_err(|why| (why, Exit::Unreadable))?;
     if args.list {
         output::print_text(&text::list(&chosen), Exit::Conforms);
         return Ok(None);
     }
     let setup = args.setup.as_deref().map(Setup::read).transpose();
     let setup = setup.map_err(|why| (why, Exit::Unreadable))?.unwrap_or_default();
+    let resource = args.resource.as_deref().map(setup::resource).transpose();
     let settings = Settings {
         managed_by: args.managed_by.clone(),
         objects: setup.objects,
+        resource: resource.map_err(|why| (why, Exit::Unreadable))?,
         labels: setup.labels,
         annotations: setup.annotations,
         hooks: args.hooks.iter().cloned().collect(),
@@ -47,10 +54,11 @@ pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceRepo
         judging: JudgingOptions::default(),
     };
     let runtime = runtime::start().map_err(|exit| ("the suite cannot start".to_owned(), exit))?;
-    runtime.block_on(on_clusters(args, global, &chosen, settings))
+    runtime.block_on(on_clusters(profile, args, global, &chosen, settings))
 }
 
 async fn on_clusters(
+    profile: Profile,
     args: &ConformArgs,
     global: &Global,
     chosen: &[&'static Scenario],
@@ -62,14 +70,14 @@ async fn on_clusters(
     let clusters = tokio::select! {
         biased;
         () = stop.cancelled() => return Err(failed("interrupted: nothing was run".to_owned())),
-        clusters = connect(args) => clusters?,
+        clusters = connect(profile, args) => clusters?,
     };
     if args.dry_run {
         output::print_text(&text::dry_run(chosen, &clusters, &settings), Exit::Conforms);
         return Ok(None);
     }
     let (folder, begun, halt) = (results::folder(args)?, results::now(), stop.child_token());
-    settings.judging = judging(args, &clusters);
+    settings.judging = judging(profile, args, &clusters);
     let settings = Arc::new(settings);
     let many = Many { args, settings: &settings, clusters: clusters.clone(), halt, progress: &progress };
     let scenarios = many.run(chosen).await;
@@ -80,31 +88,39 @@ async fn on_clusters(
 }
 
 /// The options of the judge, for the report.
-fn judging(args: &ConformArgs, clusters: &[Arc<Cluster>]) -> JudgingOptions {
+fn judging(profile: Profile, args: &ConformArgs, clusters: &[Arc<Cluster>]) -> JudgingOptions {
     let of_manager = clusters.first().map(|it| &*it.kubernetes).filter(|it| rules(it).is_ok());
+    let is_declared = match profile {
+        Profile::Mirror => args.managed_by.is_none(),
+        Profile::Aggregate => true,
+        Profile::Field => false,
+    };
     JudgingOptions {
         rule_set: of_manager.unwrap_or(RULE_SET).to_owned(),
         strict: args.strict,
-        profile: args.managed_by.is_none().then(|| ProfileName::Mirror.name().to_owned()),
+        profile: is_declared.then(|| profile.name().to_owned()),
+        fails_when: args.fails_when.map(|it| it.name().to_owned()),
+        skew: args.skew,
         ..JudgingOptions::default()
     }
 }
 
-/// Connects to the manager's cluster, and then to the workers. Checks what is permitted there.
-async fn connect(args: &ConformArgs) -> Result<Vec<Arc<Cluster>>, Failure> {
+/// Connects to the manager's cluster, and then to the others. Checks what is permitted there.
+async fn connect(profile: Profile, args: &ConformArgs) -> Result<Vec<Arc<Cluster>>, Failure> {
     let failed = |error: Error| (error.to_string(), Exit::Environment);
+    let other = if profile == Profile::Aggregate { "member" } else { "worker" };
     let mut clusters = Vec::new();
-    for role in [Role::Manager, Role::Worker] {
+    for role in [Role::Manager, Role::Other] {
         let of_role = args.clusters.iter().enumerate().filter(|(_, it)| it.role == role);
         for (number, (position, named)) in of_role.enumerate() {
             let (access, log) = access(named, args).await?;
             let log = args.audit_logs.get(position).cloned().or(log);
             let name = match role {
-                Role::Manager => "manager".to_owned(),
-                Role::Worker => format!("worker-{}", number + 1),
+                Role::Manager => MANAGER.to_owned(),
+                Role::Other => format!("{other}-{}", number + 1),
             };
             let cluster = Cluster::connect(&name, &access, log).await.map_err(failed)?;
-            cluster.check_permissions(role == Role::Worker).await.map_err(failed)?;
+            cluster.check_permissions(profile, role == Role::Manager).await.map_err(failed)?;
             clusters.push(Arc::new(cluster));
         }
     }
@@ -123,13 +139,16 @@ struct Many<'a> {
 impl Many<'_> {
     /// The results in the order of the scenarios.
     async fn run(&self, chosen: &[&'static Scenario]) -> Vec<Ran> {
-        let permits = Arc::new(Semaphore::new(usize::try_from(self.args.parallel).unwrap_or(1)));
+        let at_once = u32::try_from(self.args.parallel).unwrap_or(1);
+        let permits = Arc::new(Semaphore::new(usize::try_from(at_once).unwrap_or(1)));
         let mut running = JoinSet::new();
         for (number, scenario) in chosen.iter().copied().enumerate() {
             let (clusters, settings) = (self.clusters.clone(), Arc::clone(self.settings));
             let (halt, permits) = (self.halt.clone(), Arc::clone(&permits));
             running.spawn(async move {
-                let _permit = permits.acquire_owned().await;
+                // A hook acts on the manager of all scenarios.
+                let needed = if scenario.hooks().next().is_some() { at_once } else { 1 };
+                let _permit = permits.acquire_many_owned(needed).await;
                 if halt.is_cancelled() {
                     return (number, not_run(scenario, "the run was ended before"));
                 }
@@ -151,26 +170,27 @@ impl Many<'_> {
 }
 
 /// The scenarios that the arguments name, by their ids or by a requirement at which they aim.
-fn chosen(ids: &[String]) -> Result<Vec<&'static Scenario>, String> {
-    let all = mirror::SCENARIOS.iter();
+fn chosen(profile: Profile, ids: &[String]) -> Result<Vec<&'static Scenario>, String> {
+    let all = profile.scenarios().iter();
     if ids.is_empty() {
         return Ok(all.collect());
     }
     for id in ids {
-        if !all.clone().any(|scenario| is_named(scenario, id)) {
-            let hint = similar(id, mirror::SCENARIOS.iter().map(|scenario| scenario.id));
+        if !all.clone().any(|scenario| is_named(profile, scenario, id)) {
+            let hint = similar(id, all.map(|scenario| scenario.id));
             return Err(format!("no scenario has the id {id:?} or aims at it{hint}; --list lists all"));
         }
     }
-    Ok(all.filter(|scenario| ids.iter().any(|id| is_named(scenario, id))).collect())
+    Ok(all.filter(|scenario| ids.iter().any(|id| is_named(profile, scenario, id))).collect())
 }
 
-fn is_named(scenario: &Scenario, id: &str) -> bool {
-    let short = id.strip_prefix("mirror/").unwrap_or(id);
+fn is_named(profile: Profile, scenario: &Scenario, id: &str) -> bool {
+    let short = |id: &'_ str| {
+        id.split_once('/').filter(|(name, _)| *name == profile.name()).map(|(_, id)| id.to_owned())
+    };
+    let wanted = short(id).unwrap_or_else(|| id.to_owned());
     let aims = |req: Req| scenario.requirements.contains(&req);
-    scenario.id == id
-        || scenario.id.strip_prefix("mirror/") == Some(short)
-        || parse::find(short).is_ok_and(aims)
+    short(scenario.id).as_ref() == Some(&wanted) || parse::find(&wanted).is_ok_and(aims)
 }
 
 #[cfg(test)]
@@ -179,15 +199,29 @@ mod tests {
 
     #[test]
     fn scenarios_are_chosen_by_id_or_by_requirement() {
-        let ids = |given: &[&str]| {
+        let ids = |profile, given: &[&str]| {
             let given: Vec<String> = given.iter().map(|id| (*id).to_owned()).collect();
-            chosen(&given).map(|them| them.iter().map(|it| it.id).collect::<Vec<_>>())
+            chosen(profile, &given).map(|them| them.iter().map(|it| it.id).collect::<Vec<_>>())
         };
-        assert_eq!(ids(&["mirror/success"]), Ok(vec!["mirror/success"]));
-        let of_rest = ids(&["mirror/MR-10"]).unwrap();
-        assert_eq!(of_rest, ["mirror/rest"]);
-        assert_eq!(ids(&[]).unwrap().len(), mirror::SCENARIOS.len());
-        assert!(ids(&["mirror/sucess"]).unwrap_err().contains("mirror/success"));
-        assert!(ids(&["FT-02"]).is_err());
+        let mirror = |given: &[&str]| ids(Profile::Mirror, given);
+        assert_eq!(mirror(&["mirror/success"]), Ok(vec!["mirror/success"]));
+        assert_eq!(mirror(&["success"]), mirror(&["mirror/success"]));
+        assert_eq!(mirror(&["mirror/MR-10"]).unwrap(), ["mirror/rest"]);
+        assert_eq!(mirror(&[]).unwrap().len(), Profile::Mirror.scenarios().len());
+        assert!(mirror(&["mirror/sucess"]).unwrap_err().contains("mirror/success"));
+        assert!(mirror(&["FT-02"]).is_err() && mirror(&["aggregate/success"]).is_err());
+        assert_eq!(ids(Profile::Field, &["MB-12"]).unwrap(), ["field/status"]);
+    }
+
+    #[test]
+    fn each_scenario_has_an_id_of_its_profile_that_is_there_once() {
+        for profile in [Profile::Mirror, Profile::Aggregate, Profile::Field] {
+            let mut ids: Vec<&str> = profile.scenarios().iter().map(|it| it.id).collect();
+            assert!(
+                ids.iter().all(|id| id.strip_prefix(profile.name()).is_some_and(|id| id.starts_with('/')))
+            );
+            ids.sort_unstable();
+            assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "{ids:?}");
+        }
     }
 }
