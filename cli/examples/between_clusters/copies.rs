@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 /// The label with the UID of the local Job.
 pub const ORIGIN: &str = "example.com/origin";
+/// The annotation with the manager of the local Job. A label could not hold its value.
+pub const MANAGER: &str = "example.com/manager";
 /// The annotations with the counts of earlier copies.
 const SUCCEEDED: &str = "example.com/succeeded";
 const FAILED: &str = "example.com/failed";
@@ -36,7 +38,7 @@ pub fn finalizers(copy: Option<&Value>) -> impl Iterator<Item = &Value> {
 }
 
 /// The copy of a Job. It asks for the successes, and grants the failures, that are left.
-pub fn copy_of(local: &Value, base: Base) -> Value {
+pub fn copy_of(local: &Value, base: Base, manager: &str) -> Value {
     let mut spec = local["spec"].clone();
     for (field, counted) in [("completions", base.succeeded), ("backoffLimit", base.failed)] {
         if let Some(whole) = spec[field].as_i64() {
@@ -53,7 +55,9 @@ pub fn copy_of(local: &Value, base: Base) -> Value {
         "metadata": {
             "name": metadata["name"], "namespace": metadata["namespace"],
             "labels": {ORIGIN: metadata["uid"]}, "finalizers": [FINALIZER],
-            "annotations": {SUCCEEDED: base.succeeded.to_string(), FAILED: base.failed.to_string()},
+            "annotations": {
+                SUCCEEDED: base.succeeded.to_string(), FAILED: base.failed.to_string(), MANAGER: manager,
+            },
         },
     })
 }

@@ -36,12 +36,28 @@ pub enum Defect {
     IgnoresSuspend,
     /// The copy stays when its Job is deleted.
     KeepsCopies,
+    /// Only the first completed index is reported.
+    LosesIndexes,
+    /// The Job has started years ago.
+    StartsInThePast,
+    /// A Job has started although it is suspended since its creation.
+    StartsSuspended,
+    /// The terminal condition is written while a pod is active.
+    EndsActive,
+    /// One pod too many is active.
+    CountsTooMany,
+    /// Conditions have no time.
+    HasNoTimes,
+    /// Active pods are not reported.
+    HidesActive,
+    /// Once the Job is suspended, a status is written that the API server refuses.
+    StuckSuspended,
 }
 
 impl Defect {
     /// Returns true if it writes without a change.
     pub fn repeats(self) -> bool {
-        matches!(self, Defect::HotLoop | Defect::Restless | Defect::ReportsLate)
+        matches!(self, Defect::HotLoop | Defect::Restless | Defect::ReportsLate | Defect::StuckSuspended)
     }
 
     /// Returns true if it writes before its cache shows the previous write.
@@ -95,13 +111,6 @@ impl Defect {
                 return vec![Action::Write(complete(now))];
             }
             Defect::NeverFinishes => actions.retain(|it| !matches!(it, Action::Write(new) if ends(new))),
-            Defect::LeavesOutInterim => {
-                for action in &mut actions {
-                    if let Action::Write(new) = action {
-                        leave_out_interim(new, now);
-                    }
-                }
-            }
             Defect::HotLoop if !is_new && !has_end => {
                 return vec![Action::Write(json!({"active": -1}))];
             }
@@ -111,19 +120,46 @@ impl Defect {
                 all.push(condition("Seen", now));
                 actions.push(Action::Write(json!({"conditions": all})));
             }
-            Defect::DropsConditions => {
-                for action in &mut actions {
-                    if let Action::Write(new) = action {
-                        keep(new, |kind| !kind.contains('/'));
-                    }
-                }
+            Defect::StuckSuspended if !has_end && local["spec"]["suspend"] == true => {
+                return vec![Action::Write(json!({"active": -1}))];
             }
             Defect::IgnoresSuspend => {
                 actions.retain(|it| !matches!(it, Action::Decided(Request::Suspend(_, true))));
             }
             _ => {}
         }
+        for action in &mut actions {
+            if let Action::Write(new) = action {
+                self.spoil(new, now);
+            }
+        }
         actions
+    }
+
+    /// Changes a status that the manager sends.
+    fn spoil(self, new: &mut Value, now: Time) {
+        match self {
+            Defect::LeavesOutInterim => leave_out_interim(new, now),
+            Defect::DropsConditions => keep(new, |kind| !kind.contains('/')),
+            Defect::LosesIndexes if new["completedIndexes"].is_string() => {
+                new["completedIndexes"] = json!("0")
+            }
+            Defect::StartsInThePast if new["startTime"].is_string() => {
+                new["startTime"] = json!("2020-01-01T00:00:00Z");
+            }
+            Defect::StartsSuspended if new["startTime"].is_null() => {
+                new["startTime"] = json!(now.to_string())
+            }
+            Defect::EndsActive if ends(new) => (new["active"], new["ready"]) = (json!(1), json!(1)),
+            Defect::CountsTooMany if new["active"].as_i64() > Some(0) => new["active"] = json!(2),
+            Defect::HasNoTimes => {
+                for condition in new["conditions"].as_array_mut().into_iter().flatten() {
+                    condition["lastTransitionTime"] = Value::Null;
+                }
+            }
+            Defect::HidesActive => (new["active"], new["ready"]) = (json!(0), json!(0)),
+            _ => {}
+        }
     }
 }
 

@@ -8,29 +8,27 @@
 //! `jobcheck_managers::protocol::decide` makes every decision. This program fills its caches, and sends its requests.
 //! `--defect NAME` makes it wrong in one way, so that the tests can show that the suite notices.
 
+mod clients;
 mod copies;
 mod defects;
 mod status;
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use futures_util::StreamExt;
 use jiff::Timestamp;
 use jobcheck_managers::protocol::{LocalView, Memory, Request, WorkerView, decide};
 use jobcheck_projection::Projector;
 use jobcheck_spec::Time;
 use k8s_openapi::api::batch::v1::Job;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::reflector::Store;
-use kube::runtime::{WatchStreamExt, reflector, watcher};
-use kube::{Api, Client, Config, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedSender;
 
+use crate::clients::{Key, cache, client, version};
 use crate::defects::Defect;
 
 /// Mirror Jobs between two clusters.
@@ -80,33 +78,6 @@ async fn main() -> anyhow::Result<()> {
     }
 }
 
-async fn client(kubeconfig: &Path) -> anyhow::Result<Client> {
-    let file = Kubeconfig::read_from(kubeconfig)?;
-    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-    config.default_retry = false;
-    config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static("between-clusters/1")));
-    Ok(Client::try_from(config)?)
-}
-
-/// The namespace and the name of a Job.
-type Key = (String, String);
-
-/// A cache that a watch fills. Each change is reported.
-fn cache(client: &Client, changed: &UnboundedSender<Key>) -> Store<Job> {
-    let (reader, writer) = reflector::store();
-    let watch = watcher(Api::<Job>::all(client.clone()), watcher::Config::default()).default_backoff();
-    let changed = changed.clone();
-    let filled = reflector(writer, watch).touched_objects().for_each(move |job| {
-        if let Ok(job) = job {
-            // The receiver lives as long as the process.
-            let _ = changed.send((job.namespace().unwrap_or_default(), job.name_any()));
-        }
-        std::future::ready(())
-    });
-    tokio::spawn(filled);
-    reader
-}
-
 struct Mirror {
     manager: Client,
     worker: Client,
@@ -136,7 +107,7 @@ impl Mirror {
         let local = self.locals.find(is_of);
         let copy = self.copies.find(is_of);
         let local = local.map(|job| json!(*job)).filter(|job| self.is_mine(job));
-        let copy = copy.map(|job| json!(*job));
+        let copy = copy.map(|job| json!(*job)).filter(|job| self.is_of_mine(job));
         let (local_version, copy_version) = (version(local.as_ref()), version(copy.as_ref()));
         if copy.is_some() {
             self.awaited.remove(&key);
@@ -167,6 +138,12 @@ impl Mirror {
     fn is_mine(&self, job: &Value) -> bool {
         let is_any = self.defect == Some(Defect::WritesStrangers) && job["spec"]["managedBy"].is_string();
         is_any || job["spec"]["managedBy"] == *self.managed_by
+    }
+
+    /// Copies of other managers are left alone. One without a manager is the Job of somebody else, who keeps the name.
+    fn is_of_mine(&self, copy: &Value) -> bool {
+        let manager = &copy["metadata"]["annotations"][copies::MANAGER];
+        manager.is_null() || *manager == *self.managed_by
     }
 
     fn requests(&self, local: Option<&Value>, copy: Option<&Value>, key: &Key) -> Vec<Action> {
@@ -213,7 +190,7 @@ impl Mirror {
         match request {
             Request::Create(_, base) => {
                 let Some(local) = local else { return Ok(()) };
-                let mut copy = copies::copy_of(local, *base);
+                let mut copy = copies::copy_of(local, *base, &self.managed_by);
                 if self.defect.is_some_and(Defect::has_no_finalizer) {
                     copy["metadata"]["finalizers"] = json!([]);
                 }
@@ -244,9 +221,4 @@ enum Action {
     Write(Value),
     /// A request to the worker.
     Decided(Request),
-}
-
-fn version(object: Option<&Value>) -> String {
-    let version = object.and_then(|it| it["metadata"]["resourceVersion"].as_str());
-    version.unwrap_or_default().to_owned()
 }
