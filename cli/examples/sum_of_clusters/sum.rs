@@ -22,6 +22,10 @@ pub enum Defect {
     ImitatesOlder,
     /// A list without parts is the end.
     EndsWhenEmpty,
+    /// The Job starts anew with each part that starts.
+    MovesStart,
+    /// The terminal condition is written without the interim one.
+    LeavesOutInterim,
 }
 
 /// The patch that writes the sum of these parts. `None`: it is stored already.
@@ -50,6 +54,10 @@ pub fn patch(local: &Value, own: &[&Value], defect: Option<Defect>) -> Option<Va
     if present.iter().any(has_started) && !stored["startTime"].is_string() {
         new["startTime"] = json!(now);
         (new["ready"], new["terminating"]) = (json!(0), json!(0));
+    }
+    if defect == Some(Defect::MovesStart) {
+        let starts = present.iter().filter_map(|it| it["status"]["startTime"].as_str());
+        starts.max().into_iter().for_each(|last| new["startTime"] = json!(last));
     }
     let parts_of = ["active", "ready", "terminating"].map(|field| (field, sum(field)));
     for (field, value) in parts_of.into_iter().chain([("succeeded", succeeded), ("failed", failed)]) {
@@ -84,6 +92,8 @@ fn decide(new: &mut Value, local: &Value, present: &[&Value], defect: Option<Def
         Some(Defect::FailsAtOnce) if fails => end_with(new, &[interim, end], now),
         Some(Defect::IgnoresTerminating) if rest[0] == 0 => end_with(new, &[interim, end], now),
         Some(Defect::EndsWhenEmpty) if is_empty => end_with(new, &[interim, end], now),
+        Some(Defect::LeavesOutInterim) if rest == [0; 3] => end_with(new, &[end], now),
+        Some(Defect::LeavesOutInterim) => {}
         Some(Defect::ImitatesOlder) if is_old => end_with(new, &[end], now),
         _ if !is_true(stored, interim) => add(new, interim, now),
         _ if rest == [0; 3] => end_with(new, &[end], now),

@@ -41,6 +41,8 @@ fn an_aggregator_passes_if_it_is_right_and_fails_for_what_it_breaks() {
         ("imitates-older", "older-members", "MR-32"),
         ("ends-when-empty", "no-members", "MR-33"),
         ("forgets", "member-replaced", "MR-03"),
+        ("moves-start", "order", "MR-05"),
+        ("leaves-out-interim", "failure", "MR-07"),
     ];
     each(&cases, |(defect, scenario, broken)| {
         let managed_by = format!("example.com/{defect}");
