@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::process::Stdio;
 
 use jiff::Timestamp;
 use jobcheck_apiserver::audit::AuditSink;
@@ -34,6 +35,8 @@ fn the_field_is_right_with_the_shipped_controller_and_wrong_with_one_that_takes_
     drop(right);
     let mut greedy = binary();
     greedy.args(["controller", "--kubeconfig", &site.kubeconfigs[0], "--feature-gates=JobManagedBy=false"]);
+    // The Lease is still that of the other one.
+    greedy.arg("--leader-elect=false").stderr(Stdio::null());
     let _greedy = Controller(greedy.spawn().unwrap());
     for scenario in ["keeps-away", "keeps-away-suspended", "recreated"] {
         let run = site.conform(scenario, &[&PROFILE[..], &["--patience", "4s", scenario]].concat());
