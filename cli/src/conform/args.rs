@@ -35,8 +35,8 @@ pub struct ConformArgs {
     /// Without an audit log, a trace shows neither who wrote nor what was refused, and less can be judged.
     #[arg(long = "audit-log", value_name = "FILE")]
     pub audit_logs: Vec<PathBuf>,
-    /// For a mirror or an aggregate: a YAML file with the objects that the manager needs in each namespace, and with the labels and
-    /// annotations of every Job.
+    /// For a mirror or an aggregate: a YAML file with the objects that each namespace needs, and with labels and annotations
+    /// of every Job.
     #[arg(long, value_name = "FILE")]
     pub setup: Option<PathBuf>,
     /// For a mirror or an aggregate: a command for what the suite cannot do. The steps are restart-manager, disconnect, and reconnect.

@@ -1,4 +1,4 @@
-//! What a run waits for: whether it is there, and what it means if it does not come.
+//! The states for which a run waits: whether they are there, and what it means if they do not come.
 
 use jobcheck_record::watch::text;
 use jobcheck_spec::Req;
@@ -132,7 +132,7 @@ fn touched(board: &Board, met: &Met) -> Option<(usize, String)> {
     })
 }
 
-/// What somebody has done to the Job since its creation.
+/// The first thing that somebody has done to the Job since its creation.
 fn touch(board: &Board, met: &Met) -> Option<String> {
     let (job, created) = (local(board, met)?, met.created.as_ref()?);
     let mut pods = board.clusters[MANAGER].pods.values();

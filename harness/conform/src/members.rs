@@ -44,7 +44,7 @@ impl Play<'_> {
     }
 }
 
-/// The status of a copy. What was written before, and has to stay, stays.
+/// The status of a copy. It keeps the times and conditions that were written before.
 fn written(copy: &Value, reported: Reported) -> Value {
     let Reported { active, terminating, succeeded, failed, conditions } = reported;
     let (stored, now) = (&copy["status"], now());

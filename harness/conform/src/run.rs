@@ -42,7 +42,7 @@ pub fn not_run(scenario: &Scenario, reason: impl Into<String>) -> Reported {
     reported
 }
 
-/// What the settings lack for a scenario.
+/// The reason why the settings do not allow a scenario.
 #[must_use]
 pub fn missing(scenario: &Scenario, settings: &Settings) -> Option<String> {
     let hook = scenario.hooks().find(|hook| !settings.hooks.contains_key(*hook));

@@ -28,7 +28,7 @@ pub struct Judged {
 /// A step or an expectation of a scenario that was not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet {
-    /// What was not met.
+    /// The sentence for reports.
     pub why: String,
     /// The id of the requirement that this alone breaks.
     pub broken: Option<String>,
