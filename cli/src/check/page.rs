@@ -96,18 +96,20 @@ fn step(line: &StoryLine, shown: Option<&str>) -> String {
 
 /// The table of scopes, with the number of states at each depth.
 pub fn scopes(report: &CheckReport) -> String {
-    if let [one] = &report.scopes[..] {
+    if let ([one], true) = (&report.scopes[..], report.not_run.is_empty()) {
         return format!(
             "<section>\n<h2>States by depth</h2>\n{}{}</section>\n",
             by_depth(one, true),
             scope_table(report)
         );
     }
-    let not_run: String = report
-        .not_run
-        .iter()
-        .map(|name| format!("<p class=\"note\">{} was not run.</p>\n", html(name)))
-        .collect();
+    let not_run = if report.not_run.is_empty() {
+        String::new()
+    } else {
+        let names = html(&report.not_run.join(", "));
+        let number = report.not_run.len();
+        format!("<details>\n<summary>Not run: {number} scopes</summary>\n<p>{names}</p>\n</details>\n")
+    };
     format!(
         "<section>\n<h2>Scopes</h2>\n{not_run}{}<p class=\"key\">The bars of states are logarithmic. The columns are the numbers of states at \
          each depth.</p>\n</section>\n",

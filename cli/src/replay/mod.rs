@@ -17,7 +17,7 @@ use std::io::IsTerminal;
 use jobcheck_judge::replay::{ShowProgress, consistent, group_until, judge, judge_clusters};
 use jobcheck_judge::report::{Exit, ReplayReport};
 
-pub use self::args::{Group, ManagerProfile, ReplayArgs, actor, job};
+pub use self::args::{FailureRule, Group, ManagerProfile, ReplayArgs, actor, job};
 pub use self::clusters::{ClusterFile, cluster_file, clusters};
 pub use self::limit::Limit;
 pub use self::progress::Progress;

@@ -16,7 +16,7 @@ use jobcheck_traces::{Input, parse_duration};
 
 use super::STEPS;
 use crate::parse::{DEFAULT_BUDGET, processors, requirement, size};
-use crate::replay::{ClusterFile, Group, ManagerProfile, actor, cluster_file, job};
+use crate::replay::{ClusterFile, FailureRule, Group, ManagerProfile, actor, cluster_file, job};
 
 /// Arguments of `jobcheck view`.
 #[derive(Debug, Args)]
@@ -63,6 +63,9 @@ pub struct ViewArgs {
     /// Say what the managers of Jobs without spec.managedBy do, as for replay.
     #[arg(long, value_name = "PROFILE", value_enum)]
     pub profile: Option<ManagerProfile>,
+    /// With --profile aggregate: the members whose failure fails the Job, as for replay.
+    #[arg(long, value_name = "RULE", value_enum, requires = "profile", default_value_t = FailureRule::Any)]
+    pub fails_when: FailureRule,
     /// Treat warnings, such as broken advice (SHOULD), as violations.
     #[arg(long)]
     pub strict: bool,
@@ -123,6 +126,7 @@ impl ViewArgs {
             only: self.requirement.clone(),
             wanted: Wanted { jobs: self.job.clone(), namespaces: self.namespace.clone() },
             profile: self.profile.map(ManagerProfile::profile),
+            fails_when: self.fails_when.rule(),
             keeps_story: true,
             strict: self.strict,
             threads: NonZero::new(processors()),

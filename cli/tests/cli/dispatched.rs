@@ -93,4 +93,12 @@ fn a_sum_is_judged_beside_its_members() {
     assert_eq!(sum(failed, "member", &["--fails-when", "any"]).code, 0);
     let all = sum(failed, "member", &["--fails-when", "all"]);
     assert!(all.code == 1 && all.out.contains("MR-31"), "{all:?}");
+    // The page is judged by the same rule.
+    let of = |role: &str, part: &str| format!("--cluster={role}={FOLDER}/../sums/{failed}/{part}.jsonl");
+    let clusters = [of("manager", "manager"), of("member", "member-1"), of("member", "member-2")];
+    for (rule, code) in [("any", 0), ("all", 1)] {
+        let flags = ["view", "--profile=aggregate", "--fails-when", rule].map(str::to_owned);
+        let page = jobcheck(flags.iter().chain(&clusters));
+        assert!(page.code == code && page.out.contains("MR-31") == (code == 1), "{rule}: {}", page.err);
+    }
 }
