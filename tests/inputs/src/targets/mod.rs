@@ -4,6 +4,7 @@ mod judge;
 mod objects;
 mod planted;
 mod readers;
+mod report;
 mod scenario;
 mod seeds;
 mod server;
@@ -25,5 +26,6 @@ pub fn all() -> Vec<Target> {
         server::requests(),
         server::selectors(),
         scenario::target(),
+        report::target(),
     ]
 }
