@@ -141,7 +141,7 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     let rendered = args.output.render(|| text(&report), || json::between_clusters(&report));
     let exit = output::print_report(rendered, args.output, report.exit());
     let is_written = args.page.as_ref().is_none_or(|file| {
-        super::write_page(file, &page::html_page(&json::between_clusters(&report), report.exit(), ""))
+        super::write_page(file, &page::html_page(&json::between_clusters(&report), args, report.exit(), ""))
     });
     if is_written { exit } else { Exit::Environment }
 }

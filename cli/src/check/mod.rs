@@ -48,6 +48,7 @@ pub use self::json::{
     counterexample_between_clusters,
 };
 pub use self::managers::narrative as narrative_between_clusters;
+pub use self::page::counterexample as counterexample_page;
 use self::rows::Rows;
 use self::subject::has_controllers;
 pub use self::subject::{Subject, not_in_the_plan, other_requirement};
@@ -187,7 +188,7 @@ pub fn quick(
         crate::save::save(folder, broken().map(|(scope, found)| counterexample(scope, found)));
     }
     let (exit, found) = (report.exit(), json::report(&report));
-    let page = page::counterexamples(&found) + &page::scopes(&found);
+    let page = page::counterexamples(&found, &args) + &page::scopes(&found);
     let states = report.runs.iter().map(|run| run.exploration.states).sum();
     Quick { exit, scopes: report.runs.len(), states, problems, report: found, page }
 }
@@ -202,7 +203,7 @@ pub fn quick_managers(threads: Option<usize>, global: &Global, interrupt: &Inter
         problems.push(format!("interrupted: {} scopes were not explored", report.not_run.len()));
     }
     let (exit, found) = (report.exit(), json::between_clusters(&report));
-    let page = page::counterexamples(&found) + &page::scopes(&found);
+    let page = page::counterexamples(&found, &args) + &page::scopes(&found);
     let states = report.runs.iter().map(|run| run.exploration.states).sum();
     Quick { exit, scopes: report.runs.len(), states, problems, report: found, page }
 }
@@ -233,7 +234,7 @@ fn write_files(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> bool
     };
     let page = args.page.as_ref().is_none_or(|file| {
         let graphs = graphs(report, args, interrupt);
-        write_page(file, &page::html_page(&json::report(report), report.exit(), &graphs))
+        write_page(file, &page::html_page(&json::report(report), args, report.exit(), &graphs))
     });
     let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report, args.mutant));
     let found = report.runs.iter().filter_map(|run| Some(counterexample(&run.scope, run.found()?)));

@@ -5,11 +5,12 @@ use jobcheck_judge::report::Exit;
 use jobcheck_look::escape::html;
 use jobcheck_look::plot::{Columns, Mark, bar};
 
+use super::args::CheckArgs;
 use super::json::{BrokenReport, CheckReport, CounterexampleReport, ScopeReport, StoryLine};
 use crate::page::{document, head, number, row, rule, table};
 
 /// The page. `graphs` are sections that follow the table of scopes.
-pub fn html_page(report: &CheckReport, exit: Exit, graphs: &str) -> String {
+pub fn html_page(report: &CheckReport, args: &CheckArgs, exit: Exit, graphs: &str) -> String {
     let result = match exit {
         Exit::Conforms => "holds",
         Exit::Inconclusive => "not finished",
@@ -22,7 +23,7 @@ pub fn html_page(report: &CheckReport, exit: Exit, graphs: &str) -> String {
     let states: usize = report.scopes.iter().map(|it| it.states).sum();
     let below = format!("{} states in {:.1} s", number(states as u64), report.seconds);
     let body = head(exit, result, &title, &below)
-        + &counterexamples(report)
+        + &counterexamples(report, args)
         + &scopes(report)
         + graphs
         + &properties(report)
@@ -31,12 +32,36 @@ pub fn html_page(report: &CheckReport, exit: Exit, graphs: &str) -> String {
 }
 
 /// The counterexamples of all scopes.
-pub fn counterexamples(report: &CheckReport) -> String {
+pub fn counterexamples(report: &CheckReport, args: &CheckArgs) -> String {
     let broken = report.scopes.iter().filter_map(|scope| Some((scope, scope.counterexample.as_ref()?)));
-    broken.map(|(scope, found)| counterexample(scope, found)).collect()
+    let shown = broken.map(|(scope, found)| {
+        counterexample(&format!("scope {}", scope.scope), command(scope, args).as_deref(), found)
+    });
+    shown.collect()
 }
 
-fn counterexample(scope: &ScopeReport, found: &CounterexampleReport) -> String {
+/// The command that steps through a counterexample. Managers between clusters have none.
+fn command(scope: &ScopeReport, args: &CheckArgs) -> Option<String> {
+    let subject = match scope.subject {
+        "mirror" | "kueue" => return None,
+        "controller" => " --subject controller",
+        _ => "",
+    };
+    if let Some(mutant) = args.mutant.filter(|_| args.scopes.is_empty()) {
+        return Some(format!("jobcheck explore --mutant {}", mutant.id));
+    }
+    if args.mutant.is_some() {
+        return None;
+    }
+    let without: String = args.without.iter().map(|req| format!(" --without {}", req.id())).collect();
+    Some(format!("jobcheck explore {}{subject}{without} --counterexample", scope.scope))
+}
+
+/// A counterexample in a place such as `scope non-indexed`, and the command that steps through it.
+pub fn counterexample(place: &str, command: Option<&str>, found: &CounterexampleReport) -> String {
+    let command = command.map_or(String::new(), |command| {
+        format!("<p class=\"key\">Step through it: <code>{}</code></p>\n", html(command))
+    });
     let id = found.requirement.map_or(String::new(), |id| format!("{id}: "));
     let world: String =
         found.world.iter().map(|line| format!("<p class=\"dim\">{}</p>\n", html(line))).collect();
@@ -51,16 +76,15 @@ fn counterexample(scope: &ScopeReport, found: &CounterexampleReport) -> String {
         lines += &turn(NOTHING_FOLLOWS);
     }
     format!(
-        "<section>\n<div class=\"alarm\">\n<h2>{}{}</h2>\n<p>In the scope <b>{}</b>: {}</p>\n{}</div>\n{world}\
+        "<section>\n<div class=\"alarm\">\n<h2>{}{}</h2>\n<p>In {}: {}</p>\n{}</div>\n{world}\
          <h3>The shortest way to it</h3>\n<ol class=\"steps\">\n{lines}</ol>\n<p class=\"bad\">{}</p>\n\
-         <p class=\"key\">Step through it: <code>jobcheck explore {} --counterexample</code></p>\n</section>\n",
+         {command}</section>\n",
         html(&id),
         html(found.property),
-        html(scope.scope),
+        html(place),
         html(&found.why),
         found.requirement.map_or(String::new(), rule),
         html(&found.end),
-        html(scope.scope),
     )
 }
 

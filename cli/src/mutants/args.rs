@@ -29,6 +29,9 @@ pub struct MutantsArgs {
     /// With --save: write the page of `jobcheck view` beside each trace.
     #[arg(long, requires = "save")]
     pub html: bool,
+    /// Write the report to this file as one HTML page, with the counterexample of each defect.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
     /// Write the counterexample of a defect to this file, as a scenario that only `jobcheck run --mutant ID` breaks.
     ///
     /// A directory, or a path without an extension, gets a scenario for each defect.

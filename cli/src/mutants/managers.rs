@@ -8,6 +8,7 @@ use jobcheck_managers::check::Exploration;
 use jobcheck_managers::mutants::{MUTANTS, Mutant};
 
 use super::args::{MutantsArgs, Subject};
+use super::page;
 use super::report::{Row, between_clusters};
 use crate::check::narrative_between_clusters;
 use crate::global::Global;
@@ -88,6 +89,9 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
             return Exit::Unreadable;
         }
     };
+    if !page::is_possible(args.page.as_deref()) {
+        return Exit::Environment;
+    }
     let interrupt = Interrupt::listen();
     let progress = Progress::new(!global.quiet, 1);
     let (mut runs, mut known) = (Vec::new(), BTreeMap::new());
@@ -111,7 +115,8 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
     let with_counterexamples = !args.defects.is_empty();
     let rendered =
         args.output.render(|| text(&report, with_counterexamples, global), || between_clusters(&report));
-    output::print_report(rendered, args.output, report.exit())
+    let exit = output::print_report(rendered, args.output, report.exit());
+    page::write(args.page.as_deref(), &between_clusters(&report), exit)
 }
 
 /// The report for people.

@@ -2,6 +2,7 @@
 
 mod args;
 mod managers;
+mod page;
 mod report;
 
 use std::collections::BTreeSet;
@@ -100,7 +101,8 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
             return Exit::Unreadable;
         }
     };
-    let can_save = args.save.as_deref().is_none_or(can_make_directory)
+    let can_save = page::is_possible(args.page.as_deref())
+        && args.save.as_deref().is_none_or(can_make_directory)
         && args.scenario.as_deref().is_none_or(|path| {
             if args.scenarios_are_many() { can_make_directory(path) } else { can_write(path) }
         });
@@ -112,6 +114,7 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
     let rendered =
         args.output.render(|| report::text(&report, with_counterexamples, global), || report::whole(&report));
     let exit = output::print_report(rendered, args.output, report.exit());
+    let exit = page::write(args.page.as_deref(), &report::whole(&report), exit);
     let saved = args.folder().is_none_or(|folder| save(folder, &report.runs));
     if saved && write_scenarios(args, &report.runs) { exit } else { Exit::Environment }
 }

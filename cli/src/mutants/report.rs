@@ -8,7 +8,7 @@ use jobcheck_judge::report::API_VERSION;
 use jobcheck_spec::Req;
 use serde::Serialize;
 
-use super::{Report, Run, managers};
+use super::{Report, Run, Subject, managers};
 use crate::check;
 use crate::global::Global;
 use crate::styles::{BAD, BOLD, GOOD, OPEN};
@@ -116,29 +116,32 @@ fn counterexample(run: &Run, out: &mut Text) {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MutantsReport {
-    api_version: &'static str,
-    kind: &'static str,
-    exit_code: u8,
-    subject: &'static str,
-    mutants: Vec<MutantReport>,
-    impossible: Vec<&'static str>,
-    not_run: Vec<&'static str>,
+    pub(super) api_version: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) exit_code: u8,
+    pub(super) subject: &'static str,
+    pub(super) mutants: Vec<MutantReport>,
+    pub(super) impossible: Vec<&'static str>,
+    pub(super) not_run: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct MutantReport {
-    id: &'static str,
-    title: &'static str,
-    issues: &'static [&'static str],
-    caught: bool,
-    holds_without: bool,
-    requirement: Option<&'static str>,
-    steps: Option<usize>,
-    turn: Option<usize>,
-    states: usize,
-    seconds: f64,
-    counterexample: Option<check::CounterexampleReport>,
+pub(super) struct MutantReport {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) issues: &'static [&'static str],
+    pub(super) caught: bool,
+    pub(super) holds_without: bool,
+    pub(super) requirement: Option<&'static str>,
+    pub(super) steps: Option<usize>,
+    pub(super) turn: Option<usize>,
+    pub(super) states: usize,
+    pub(super) seconds: f64,
+    pub(super) counterexample: Option<check::CounterexampleReport>,
+    /// True if `jobcheck explore --mutant` shows it.
+    #[serde(skip)]
+    pub(super) is_explored: bool,
 }
 
 /// The report for programs.
@@ -169,6 +172,7 @@ fn mutant(run: &Run) -> MutantReport {
         states: run.hunt.exploration.states,
         seconds: run.elapsed.as_secs_f64(),
         counterexample: found.map(|found| check::counterexample_report(&run.scope(), found)),
+        is_explored: run.subject == Subject::Algorithm,
     }
 }
 
@@ -199,5 +203,6 @@ fn mutant_between_clusters(run: &managers::Run) -> MutantReport {
         states: run.exploration.states,
         seconds: run.elapsed.as_secs_f64(),
         counterexample: found.map(|found| check::counterexample_between_clusters(&run.mutant.scope(), found)),
+        is_explored: false,
     }
 }

@@ -97,6 +97,13 @@ impl Browser {
 
     /// Calls a method, and returns its result. Events that arrive meanwhile are kept.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let answer = self.ask(method, parameters);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Calls a method, and returns its answer, which may be an error.
+    fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
         let mut message = json!({"id": self.last, "method": method, "params": parameters});
         if !self.session.is_empty() {
@@ -106,8 +113,7 @@ impl Browser {
         loop {
             let answer = self.receive();
             if answer["id"] == self.last {
-                assert!(answer["error"].is_null(), "{method}: {answer}");
-                return answer["result"].clone();
+                return answer;
             }
             self.events.push_back(answer);
         }
@@ -145,6 +151,12 @@ impl Browser {
         let found = self.call("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
         assert!(found["exceptionDetails"].is_null(), "{expression}: {found}");
         found["result"]["value"].clone()
+    }
+
+    /// Returns whether an expression is true in the page. It is not while the browser goes to another page.
+    pub fn holds(&mut self, expression: &str) -> bool {
+        let answer = self.ask("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
+        answer["result"]["result"]["value"] == true
     }
 
     /// The text of the element that a selector finds.

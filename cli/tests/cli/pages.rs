@@ -12,7 +12,7 @@ use crate::support::{Folder, jobcheck};
 /// Waits until an expression in the page is true.
 fn wait(browser: &mut Browser, expression: &str) {
     let start = Instant::now();
-    while browser.value(expression) != true {
+    while !browser.holds(expression) {
         assert!(start.elapsed() < Duration::from_secs(20), "never: {expression}");
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -82,7 +82,7 @@ fn the_page_of_check_shows_a_counterexample_with_its_rule_and_its_path() {
         "States by depth",
         "class=\"node start path\"",
         "class=\"edge path\"",
-        "jobcheck explore non-indexed --counterexample",
+        "jobcheck explore non-indexed --without FT-03 --counterexample",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -115,6 +115,29 @@ fn the_page_of_check_has_the_states_of_each_depth() {
     assert_eq!(columns, layers.len());
     let shown = browser.value("document.querySelectorAll('.graph')[0].querySelectorAll('.node').length");
     assert!(shown.as_u64().unwrap() > 10, "{shown}");
+}
+
+#[test]
+fn the_page_of_mutants_has_the_story_of_each_defect() {
+    let folder = Folder::new();
+    let file = folder.path("mutants.html");
+    let run = jobcheck(["mutants", "B18", "B04", "--page", file.to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let page = std::fs::read_to_string(&file).unwrap();
+    for part in [
+        "<title>2 of 2 defects are caught</title>",
+        "<a href=\"#B18\">B18</a>",
+        "<section id=\"B04\">",
+        "jobcheck explore --mutant B18",
+        "<summary>The rule TC-04</summary>",
+        "no event or timer triggers another sync",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let Some(mut browser) = Browser::start("the_page_of_mutants_has_the_story_of_each_defect") else {
+        return;
+    };
+    is_plain(&mut browser, &file);
 }
 
 #[test]
