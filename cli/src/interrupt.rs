@@ -24,7 +24,7 @@ fn ignores_hangup() -> bool {
 /// Makes a file that is larger than the limit of the shell (`ulimit -f`) an error of the write. Otherwise it would end the
 /// process without a message.
 pub fn outlive_large_files() {
-    // Where the signal cannot be handled, the process ends as before.
+    // If the signal cannot be handled, the process ends as before.
     let _ = register(SIGXFSZ, Arc::default());
 }
 

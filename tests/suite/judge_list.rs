@@ -35,7 +35,7 @@ fn traces() -> Vec<Vec<Input>> {
     traces
 }
 
-/// What a report of some Jobs must be, by that of all.
+/// The report of some Jobs as it must be, by that of all.
 fn expected(mut whole: Value, is_listed: &dyn Fn(&Value) -> bool) -> Value {
     let jobs = whole["jobs"].take();
     let (listed, others): (Vec<_>, Vec<_>) =

@@ -72,8 +72,8 @@ pub fn judge(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_
 }
 
 impl Judging {
-    /// The verdicts that the report may need. With `since`, the end of the trace decides which Jobs count, and names that
-    /// fit no Job are told.
+    /// The verdicts that the report may need. With `since`, the end of the trace decides which Jobs count. A report on some
+    /// Jobs says which names fit none.
     fn kept(&self) -> Kept {
         match self.list {
             _ if self.since.is_some() || !self.wanted.is_everything() => Kept::All,

@@ -1,4 +1,4 @@
-//! What the caller of a validation chooses.
+//! The choices of the caller of a validation.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,7 +26,7 @@ pub struct Options {
     pub gates: Gates,
     /// The users that play a role, from `--actor ROLE=USER`.
     pub actors: Vec<(Role, String)>,
-    /// What is kept for the report.
+    /// The part that is kept for the report.
     pub reported: Reported,
     /// Times at which the Job controller restarted, in microseconds.
     pub restarted: Vec<i64>,

@@ -41,7 +41,7 @@ pub struct Settings {
     pub constants: Constants,
     /// The feature gates of the current process of the Job controller.
     pub gates: Gates,
-    /// What is kept for the report.
+    /// The part that is kept for the report.
     pub reported: Reported,
     /// Ends each search for an explanation once it is true.
     pub stop: Arc<AtomicBool>,

@@ -272,7 +272,7 @@ fn a_deadline_is_unseen_until_a_clock_has_shown_it_or_versions_differ() {
     assert_eq!(frontier.unseen_deadline(), None);
 }
 
-/// A search that is told to end decides nothing, and costs nothing more.
+/// A search that must end decides nothing, and costs nothing more.
 #[test]
 fn a_search_that_is_stopped_is_at_its_limit() {
     let (mut frontier, mut history) = (frontier(), history(1..=9));
