@@ -18,7 +18,7 @@ pub enum Kept {
     /// All of them.
     #[default]
     All,
-    /// Those with a violation, a doubt, a warning, or counts that the pods contradict.
+    /// Those with a violation, a reason to be inconclusive, a warning, or counts that the pods contradict.
     Findings,
     /// Those with a violation, and with `noted` also those with a warning or a reservation, which then count as one.
     Violations {
@@ -43,7 +43,7 @@ impl Kept {
     }
 }
 
-/// What a validation keeps for the report.
+/// The part of a validation that is kept for the report.
 #[derive(Clone, Debug, Default)]
 pub struct Reported {
     /// The Jobs that are reported.
