@@ -27,6 +27,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::reflector::Store;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clients::{Key, cache, client, version};
 use crate::defects::Defect;
@@ -50,6 +51,8 @@ struct Cli {
 
 /// The interval at which a manager with the defect `hot-loop` or `restless` writes.
 const TICK: Duration = Duration::from_millis(500);
+/// The time after a request without an answer.
+const PAUSE: Duration = Duration::from_secs(1);
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -64,6 +67,7 @@ async fn main() -> anyhow::Result<()> {
         worker,
         locals,
         copies,
+        changed,
         managed_by: cli.managed_by,
         defect: cli.defect,
         awaited: BTreeSet::new(),
@@ -83,6 +87,8 @@ struct Mirror {
     worker: Client,
     locals: Store<Job>,
     copies: Store<Job>,
+    /// The Jobs to decide about.
+    changed: UnboundedSender<Key>,
     managed_by: String,
     defect: Option<Defect>,
     /// The Jobs whose copy was created, and is not in the cache yet.
@@ -129,10 +135,25 @@ impl Mirror {
             match self.send(&request, local.as_ref(), copy.as_ref(), &key).await {
                 Ok(()) if self.defect.is_some_and(Defect::writes_blindly) && !on_worker => {}
                 Ok(()) => drop(self.sent.insert((on_worker, key.clone()), version)),
-                // The next change leads to a new decision.
-                Err(_) => drop(self.awaited.remove(&key)),
+                Err(error) => {
+                    self.awaited.remove(&key);
+                    // After a refusal the next change leads to a new decision. Without an answer there may be none.
+                    if !matches!(error, kube::Error::Api(_)) {
+                        self.again(key.clone());
+                    }
+                }
             }
         }
+    }
+
+    /// Decides about a Job again after a while.
+    fn again(&self, key: Key) {
+        let changed = self.changed.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(PAUSE).await;
+            // The receiver lives as long as the process.
+            let _ = changed.send(key);
+        });
     }
 
     fn is_mine(&self, job: &Value) -> bool {
