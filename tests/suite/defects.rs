@@ -56,10 +56,38 @@ fn every_known_defect_is_a_mutant_or_has_a_reason_why_not() {
         assert_eq!((mutants > 0, told), (told == 0, usize::from(mutants == 0)), "{number}");
     }
     let sources = sources();
-    for (id, row) in &rows {
+    for (id, row) in rows.iter().filter(|(id, _)| !is_of_third_parties(id)) {
         let tests = tests_of(row);
         assert!(!tests.is_empty(), "{id}: the row names no test");
         assert!(tests.iter().all(|test| sources.contains(&format!("fn {test}()"))), "{id}: {tests:?}");
+    }
+}
+
+/// U1 to U3, and B51 to B62.
+fn is_of_third_parties(id: &str) -> bool {
+    id.starts_with('U') || id.strip_prefix('B').is_some_and(|number| number.parse::<u32>().unwrap() > 50)
+}
+
+/// `jobcheck conform` is tried on an example with the defect, and expects the requirement.
+#[test]
+fn every_defect_of_third_parties_is_tried_or_has_a_reason_why_not() {
+    let page = fs::read_to_string(root().join("docs/reference/defects.md")).unwrap();
+    for id in (51..=62).map(|number| format!("B{number}")).chain(["U1", "U2", "U3"].map(str::to_owned)) {
+        assert!(page.contains(&id), "{id} is not on the page");
+    }
+    let folder = root().join("cli/tests/cli/conform");
+    let files = fs::read_dir(folder).unwrap().map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let tests: String = files.collect();
+    let rows = rows("reference/defects.md");
+    let of_third_parties: Vec<_> = rows.iter().filter(|(id, _)| is_of_third_parties(id)).collect();
+    assert_eq!(of_third_parties.len(), 12);
+    for (id, row) in of_third_parties {
+        let cells: Vec<&str> = row.trim_end_matches([' ', '|']).split(" | ").collect();
+        let [_, example, broken] = cells[..] else { panic!("{id}: {cells:?}") };
+        let defects = example.split('`').skip(1).step_by(2).filter(|name| name.contains('-'));
+        for name in defects.chain(broken.split(", ")) {
+            assert!(tests.contains(&format!("\"{name}\"")), "{id}: no test has {name}");
+        }
     }
 }
 
