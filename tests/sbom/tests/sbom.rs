@@ -51,7 +51,7 @@ fn dependencies_of_tests_are_no_part_of_the_program() {
     let bill = sbom(root(), false).unwrap();
     let names: BTreeSet<&str> = texts(&bill["components"], "name").into_iter().collect();
     assert!(names.contains("kube-client") && names.contains("jobcheck-judge"));
-    for other in ["proptest", "stateright", "jobcheck-tests", "jobcheck-inputs", "jsonschema"] {
+    for other in ["proptest", "jobcheck-site", "jobcheck-tests", "jobcheck-inputs", "jsonschema"] {
         assert!(!names.contains(other), "{other}");
     }
 }
