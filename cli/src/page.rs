@@ -12,7 +12,7 @@ const STYLE: &str = include_str!("page.css");
 
 /// A page with a title, as text, and a body, as HTML.
 pub fn document(title: &str, body: &str) -> String {
-    Document { title, style: &format!("{PLOT_STYLE}{STYLE}"), body }.html()
+    Document { title, style: &format!("{PLOT_STYLE}{STYLE}"), body, script: "" }.html()
 }
 
 /// The head of a page: the result in its colour, a title, and a line below it. The texts are no markup.

@@ -3,7 +3,7 @@
 //! | item | content |
 //! | --- | --- |
 //! | [`STYLE`] | colours, type, tables, marks |
-//! | [`Document`] | a page without a script: its policy admits its own styles, and nothing else |
+//! | [`Document`] | a page: its policy admits its own styles and script, and nothing else |
 //! | [`plot`], [`graph`] | plots and graphs as SVG, with the styles of [`PLOT_STYLE`] |
 //! | [`escape`] | names and messages are the text of others, and stay text |
 //!
@@ -11,7 +11,7 @@
 //! use jobcheck_look::{Document, escape};
 //!
 //! let body = format!("<p>{}</p>", escape::html("<b>"));
-//! let page = Document { title: "a page", style: "", body: &body }.html();
+//! let page = Document { title: "a page", body: &body, ..Document::default() }.html();
 //! assert!(page.contains("default-src 'none'") && page.contains("&lt;b&gt;"));
 //! ```
 

@@ -36,7 +36,7 @@ pub fn html(report: &ConformanceReport) -> String {
         facts = facts(report),
     );
     let title = format!("{}: {}", report.result, report.run.implementation.project);
-    Document { title: &title, style: &format!("{PLOT_STYLE}{STYLE}"), body: &body }.html()
+    Document { title: &title, style: &format!("{PLOT_STYLE}{STYLE}"), body: &body, script: "" }.html()
 }
 
 fn facts(report: &ConformanceReport) -> String {

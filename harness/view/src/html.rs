@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jobcheck_judge::validate::Outcome;
-use jobcheck_look::{digest, escape};
+use jobcheck_look::{Document, escape};
 
 use crate::page::{Found, Job, Page};
 
@@ -30,24 +30,10 @@ const JOBS: usize = 200;
 /// The data cannot be written as JSON.
 pub fn html(page: &Page) -> serde_json::Result<String> {
     let data = escape::json(&serde_json::to_string(page)?);
-    let style = format!("{}{STYLE}", jobcheck_look::STYLE);
-    let mut out = String::with_capacity(data.len() + 100_000);
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{styles}'; script-src '{scripts}'; \
-         base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n\
-         <body>\n{header}{FRAME}{findings}\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
-        styles = digest(&style),
-        scripts = digest(SCRIPT),
-        title = escape::html(&title(page)),
-        header = header(page),
-        findings = findings(page),
-    );
-    Ok(out)
+    let (header, findings) = (header(page), findings(page));
+    let body =
+        format!("{header}{FRAME}{findings}<script type=\"application/json\" id=\"data\">{data}</script>\n");
+    Ok(Document { title: &title(page), style: STYLE, body: &body, script: SCRIPT }.html())
 }
 
 fn title(page: &Page) -> String {
