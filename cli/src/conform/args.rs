@@ -9,6 +9,7 @@ use jobcheck_traces::parse_duration;
 
 use crate::controller::manager;
 use crate::parse::similar;
+use crate::replay::FailureRule;
 
 /// Arguments of `jobcheck conform`.
 #[derive(Debug, Args)]
@@ -49,7 +50,7 @@ pub struct ConformArgs {
     pub resource: Option<PathBuf>,
     /// For an aggregate: the members whose failure fails the Job.
     #[arg(long, value_enum, value_name = "RULE")]
-    pub fails_when: Option<FailsWhenName>,
+    pub fails_when: Option<FailureRule>,
     /// The seconds by which the clocks of two clusters may differ; 5 by default.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(0..=3600))]
     pub skew: Option<i64>,
@@ -117,25 +118,6 @@ impl ProfileName {
             ProfileName::Aggregate => Some(Profile::Aggregate),
             ProfileName::Field => Some(Profile::Field),
             ProfileName::Executor | ProfileName::Ttl => None,
-        }
-    }
-}
-
-/// The members whose failure fails a Job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailsWhenName {
-    /// One of them.
-    Any,
-    /// All of them.
-    All,
-}
-
-impl FailsWhenName {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            FailsWhenName::Any => "any",
-            FailsWhenName::All => "all",
         }
     }
 }

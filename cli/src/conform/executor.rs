@@ -8,13 +8,13 @@ use jobcheck_report::judge::{MANAGER, Unmet, conclude, judged};
 use jobcheck_report::types::{JudgingOptions, Outcome, Stage};
 use jobcheck_report::{ConformanceReport, Folder, Scenario};
 use jobcheck_scenario::read;
+use jobcheck_spec::Req;
 
 use super::args::{ConformArgs, ProfileName};
 use super::results::{self, RULE_SET};
 use super::{Failure, text};
 use crate::global::{Global, defaults};
 use crate::library::{self, Entry};
-use crate::parse::{find, similar};
 use crate::real_cluster::{ConnectionArgs, LimitArgs};
 use crate::run::{self, Execution, Run, RunArgs, Target};
 use crate::{output, runtime, save};
@@ -72,27 +72,15 @@ fn chosen(args: &ConformArgs) -> Result<Vec<(String, String)>, String> {
     for entry in library::scenarios() {
         // Each file of the library was read by a test.
         let Ok(scenario) = read(&entry.text()) else { continue };
-        let ids: Vec<&str> = scenario.requirements.iter().map(|id| id.0.id()).collect();
-        let is_ttl = ids.iter().any(|id| id.starts_with("TT-"));
+        let aims: Vec<Req> = scenario.requirements.iter().map(|id| id.0).collect();
+        let is_ttl = aims.iter().any(|req| req.id().starts_with("TT-"));
         let is_for_others = !scenario.targets.is_empty()
             && !scenario.targets.iter().any(|target| target.name() == Target::External.name());
         if is_ttl == (args.profile == ProfileName::Ttl) && !is_for_others && !entry.name().contains('/') {
-            let ids = ids.into_iter().map(str::to_owned).collect::<Vec<_>>();
-            all.push((entry.name().to_owned(), scenario.about.clone(), ids));
+            all.push((entry.name().to_owned(), scenario.about.clone(), aims));
         }
     }
-    let prefix = format!("{}/", args.profile.name());
-    let is_named = |(name, _, ids): &(String, String, Vec<String>), id: &str| {
-        let short = id.strip_prefix(&prefix).unwrap_or(id);
-        name == short || find(short).is_ok_and(|req| ids.iter().any(|id| id == req.id()))
-    };
-    for id in &args.ids {
-        if !all.iter().any(|it| is_named(it, id)) {
-            let hint = similar(id, all.iter().map(|(name, ..)| &**name));
-            return Err(format!("no scenario has the id {id:?} or aims at it{hint}; --list lists all"));
-        }
-    }
-    all.retain(|it| args.ids.is_empty() || args.ids.iter().any(|id| is_named(it, id)));
+    let all = super::chosen(args.profile.name(), all, &args.ids, |(name, _, aims)| (name, aims))?;
     Ok(all.into_iter().map(|(name, about, _)| (name, about)).collect())
 }
 

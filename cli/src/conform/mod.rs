@@ -19,11 +19,13 @@ use jobcheck_cluster::status::{self, Health};
 use jobcheck_cluster::{Home, audit_log};
 use jobcheck_judge::report::Exit;
 use jobcheck_record::Access;
+use jobcheck_spec::Req;
 
 pub use self::args::ConformArgs;
 use self::args::NamedCluster;
 use crate::global::Global;
 use crate::output;
+use crate::parse::{find, similar};
 
 /// Runs the scenarios, and prints the report. Returns the exit code.
 pub fn run(args: &ConformArgs, global: &Global) -> Exit {
@@ -76,4 +78,25 @@ async fn access(
             Ok((Access { kubeconfig, context }, None))
         }
     }
+}
+
+/// The scenarios that these ids name, with or without the profile, and those that aim at a requirement with such an id. All
+/// of them without ids. `of`: the name of a scenario, and the requirements.
+fn chosen<T>(
+    profile: &str,
+    mut all: Vec<T>,
+    ids: &[String],
+    of: impl for<'a> Fn(&'a T) -> (&'a str, &'a [Req]),
+) -> Result<Vec<T>, String> {
+    let short = |id: &str| id.strip_prefix(&format!("{profile}/")).unwrap_or(id).to_owned();
+    let is_named = |scenario: &T, id: &str| {
+        let ((name, aims), wanted) = (of(scenario), short(id));
+        short(name) == wanted || find(&wanted).is_ok_and(|req| aims.contains(&req))
+    };
+    if let Some(id) = ids.iter().find(|id| !all.iter().any(|it| is_named(it, id))) {
+        let hint = similar(id, all.iter().map(|it| of(it).0));
+        return Err(format!("no scenario has the id {id:?} or aims at it{hint}; --list lists all"));
+    }
+    all.retain(|it| ids.is_empty() || ids.iter().any(|id| is_named(it, id)));
+    Ok(all)
 }

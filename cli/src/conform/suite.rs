@@ -10,7 +10,6 @@ use jobcheck_judge::report::Exit;
 use jobcheck_report::judge::MANAGER;
 use jobcheck_report::types::{Cluster as Reported, JudgingOptions, Outcome};
 use jobcheck_report::{ConformanceReport, Scenario as Ran};
-use jobcheck_spec::Req;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +20,6 @@ use super::setup::{self, Setup};
 use super::{Failure, access, text};
 use crate::cluster::Progress;
 use crate::global::Global;
-use crate::parse::{self, similar};
 use crate::{output, runtime};
 
 /// The longest wait of a step, unless the user says otherwise.
@@ -171,26 +169,8 @@ impl Many<'_> {
 
 /// The scenarios that the arguments name, by their ids or by a requirement at which they aim.
 fn chosen(profile: Profile, ids: &[String]) -> Result<Vec<&'static Scenario>, String> {
-    let all = profile.scenarios().iter();
-    if ids.is_empty() {
-        return Ok(all.collect());
-    }
-    for id in ids {
-        if !all.clone().any(|scenario| is_named(profile, scenario, id)) {
-            let hint = similar(id, all.map(|scenario| scenario.id));
-            return Err(format!("no scenario has the id {id:?} or aims at it{hint}; --list lists all"));
-        }
-    }
-    Ok(all.filter(|scenario| ids.iter().any(|id| is_named(profile, scenario, id))).collect())
-}
-
-fn is_named(profile: Profile, scenario: &Scenario, id: &str) -> bool {
-    let short = |id: &'_ str| {
-        id.split_once('/').filter(|(name, _)| *name == profile.name()).map(|(_, id)| id.to_owned())
-    };
-    let wanted = short(id).unwrap_or_else(|| id.to_owned());
-    let aims = |req: Req| scenario.requirements.contains(&req);
-    short(scenario.id).as_ref() == Some(&wanted) || parse::find(&wanted).is_ok_and(aims)
+    let all = profile.scenarios().iter().collect();
+    super::chosen(profile.name(), all, ids, |scenario: &&Scenario| (scenario.id, scenario.requirements))
 }
 
 #[cfg(test)]

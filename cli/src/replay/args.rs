@@ -158,6 +158,15 @@ impl FailureRule {
             FailureRule::All => FailsWhen::All,
         }
     }
+
+    /// The name on the command line.
+    #[cfg(feature = "cluster")]
+    pub fn name(self) -> &'static str {
+        match self {
+            FailureRule::Any => "any",
+            FailureRule::All => "all",
+        }
+    }
 }
 
 /// The value of `--list`.

@@ -89,8 +89,7 @@ pub(crate) async fn watch(
     for (at, cluster) in clusters.iter().enumerate() {
         for resource in [Resource::Jobs, Resource::Pods] {
             let target = WatchTarget { namespace: Some(namespace.to_owned()), resource };
-            let failed = |why| Error::Cluster { cluster: cluster.name.clone(), why };
-            let listed = list(&cluster.client, &target).await.map_err(failed)?;
+            let listed = list(&cluster.client, &target).await.map_err(|why| cluster.failed(why))?;
             let version = listed.version.clone();
             let (board, recording) = (board.clone(), Arc::clone(&recordings[at]));
             let show = move |update| {

@@ -187,10 +187,7 @@ impl Play<'_> {
     pub(crate) async fn post(&self, cluster: usize, played: Played, job: &Value) -> Result<Value, Error> {
         let here = &self.clusters[cluster];
         let created = here.send(played, "POST", &jobs(self.namespace, ""), job).await?;
-        created.ok_or_else(|| Error::Cluster {
-            cluster: here.name.clone(),
-            why: format!("the Job {} exists already", text(job, "name")),
-        })
+        created.ok_or_else(|| here.failed(format!("the Job {} exists already", text(job, "name"))))
     }
 
     async fn edit(&self, spec: Value) -> Result<(), Error> {
@@ -218,8 +215,8 @@ impl Play<'_> {
                 return Ok(());
             }
         }
-        let why = "a condition cannot be added: the status is changed again and again".to_owned();
-        Err(Error::Cluster { cluster: self.clusters[MANAGER].name.clone(), why })
+        let why = "a condition cannot be added: the status is changed again and again";
+        Err(self.clusters[MANAGER].failed(why))
     }
 
     pub(crate) async fn delete(

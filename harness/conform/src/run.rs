@@ -219,7 +219,7 @@ async fn remove(
         while cluster.send(Played::Suite, "GET", &path, &Value::Null).await?.is_some() {
             if Instant::now() >= end {
                 let why = format!("the namespace {namespace} was not removed in {GOES:?}");
-                return Err(Error::Cluster { cluster: cluster.name.clone(), why });
+                return Err(cluster.failed(why));
             }
             release(cluster, at, board, namespace).await?;
             // A change may be the last one before the namespace goes.
