@@ -4,11 +4,12 @@
 //! has one connection for each request in progress, so that one can be cut without the others.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
 };
 use thiserror::Error;
 use tokio::net::TcpStream;
@@ -18,6 +19,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
+use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::server::TlsStream;
 
 /// The time for a handshake.
@@ -43,9 +46,59 @@ pub enum TlsError {
     Made(String),
 }
 
-/// The certificate of a server, with its key.
+/// The certificate of a server, with its key. It can be renewed while the server runs: the next handshake has the new
+/// one.
 #[derive(Clone)]
-pub struct Tls(TlsAcceptor);
+pub struct Tls {
+    acceptor: TlsAcceptor,
+    current: Arc<Current>,
+    /// The files of the certificate and the key, unless they were made here.
+    files: Option<Arc<Files>>,
+}
+
+/// The certificate of the next handshake.
+#[derive(Debug)]
+struct Current(RwLock<Arc<CertifiedKey>>);
+
+impl ResolvesServerCert for Current {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+/// The files of a certificate, and their times when they were read.
+struct Files {
+    certificates: PathBuf,
+    key: PathBuf,
+    read: Mutex<[Option<SystemTime>; 2]>,
+}
+
+impl Files {
+    /// The times of the last change. Links are followed: Kubernetes replaces the link to a folder.
+    fn times(&self) -> [Option<SystemTime>; 2] {
+        [&self.certificates, &self.key].map(|file| std::fs::metadata(file).and_then(|it| it.modified()).ok())
+    }
+
+    fn certified(&self) -> Result<CertifiedKey, TlsError> {
+        let failed = |path: &Path, why: String| TlsError::File { path: path.to_owned(), why };
+        let chain: Result<Vec<_>, _> =
+            CertificateDer::pem_file_iter(&self.certificates).and_then(|chain| chain.collect());
+        let chain = chain.map_err(|error| failed(&self.certificates, error.to_string()))?;
+        if chain.is_empty() {
+            return Err(failed(&self.certificates, "it has no certificate in PEM".to_owned()));
+        }
+        let private = PrivateKeyDer::from_pem_file(&self.key);
+        let private = private.map_err(|error| failed(&self.key, error.to_string()))?;
+        certified(chain, private).map_err(|why| failed(&self.certificates, why))
+    }
+}
+
+fn certified(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<CertifiedKey, String> {
+    CertifiedKey::from_der(chain, key, &default_provider()).map_err(|error| error.to_string())
+}
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -60,31 +113,53 @@ impl Tls {
     ///
     /// A file cannot be read, or the two do not fit together.
     pub fn read(certificates: &Path, key: &Path) -> Result<Tls, TlsError> {
-        let failed = |path: &Path, why: String| TlsError::File { path: path.to_owned(), why };
-        let chain: Result<Vec<_>, _> =
-            CertificateDer::pem_file_iter(certificates).and_then(|chain| chain.collect());
-        let chain = chain.map_err(|error| failed(certificates, error.to_string()))?;
-        if chain.is_empty() {
-            return Err(failed(certificates, "it has no certificate in PEM".to_owned()));
-        }
-        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, error.to_string()))?;
-        Tls::of(chain, private).map_err(|why| failed(certificates, why))
+        let files =
+            Files { certificates: certificates.to_owned(), key: key.to_owned(), read: Mutex::default() };
+        *files.read.lock().unwrap_or_else(PoisonError::into_inner) = files.times();
+        let tls = Tls::of(files.certified()?).map_err(TlsError::Made)?;
+        Ok(Tls { files: Some(Arc::new(files)), ..tls })
     }
 
-    fn of(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<Tls, String> {
+    /// Reads the files again if they have changed. Returns true if the server has another certificate now. A server
+    /// that runs for weeks calls this from time to time.
+    ///
+    /// # Errors
+    ///
+    /// The new files cannot be used, for example as only one of the two is written yet. The server keeps the certificate
+    /// that it has, and the error comes once for each change.
+    pub fn read_again(&self) -> Result<bool, TlsError> {
+        let Some(files) = &self.files else { return Ok(false) };
+        let mut read = files.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = files.times();
+        if *read == times {
+            return Ok(false);
+        }
+        *read = times;
+        self.current.replace(files.certified()?);
+        Ok(true)
+    }
+
+    fn of(certified: CertifiedKey) -> Result<Tls, String> {
+        let current = Arc::new(Current(RwLock::new(Arc::new(certified))));
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
-            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));
-        let mut config = config.map_err(|error| error.to_string())?;
+            .map_err(|error| error.to_string())?;
+        let mut config = config.with_no_client_auth().with_cert_resolver(Arc::<Current>::clone(&current));
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Tls(TlsAcceptor::from(Arc::new(config))))
+        Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), current, files: None })
     }
 
     /// The connection behind the handshake; none if that fails or takes too long. A client that does not trust the
     /// server closes the connection.
     pub async fn accept(self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
         let _ = stream.set_nodelay(true);
-        timeout(HANDSHAKE, self.0.accept(stream)).await.ok()?.ok()
+        timeout(HANDSHAKE, self.acceptor.accept(stream)).await.ok()?.ok()
+    }
+}
+
+impl Current {
+    fn replace(&self, certified: CertifiedKey) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(certified);
     }
 }
 
@@ -102,7 +177,7 @@ impl Authority {
     /// The operating system provides no random numbers.
     pub fn new() -> Result<Authority, TlsError> {
         let made = || {
-            let mut params = short_lived(CertificateParams::default());
+            let mut params = short_lived(CertificateParams::default(), "jobcheck authority");
             params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
             params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
             let key = KeyPair::generate()?;
@@ -124,9 +199,24 @@ impl Authority {
     ///
     /// The operating system provides no random numbers.
     pub fn certificate(&self) -> Result<Tls, TlsError> {
+        Tls::of(self.certified()?).map_err(TlsError::Made)
+    }
+
+    /// Gives a server another certificate of this authority.
+    ///
+    /// # Errors
+    ///
+    /// The operating system provides no random numbers.
+    pub fn renew(&self, tls: &Tls) -> Result<(), TlsError> {
+        tls.current.replace(self.certified()?);
+        Ok(())
+    }
+
+    fn certified(&self) -> Result<CertifiedKey, TlsError> {
         let made = || {
-            let mut params =
-                short_lived(CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?);
+            let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
+            let mut params = short_lived(CertificateParams::new(names)?, "jobcheck server");
+            params.use_authority_key_identifier_extension = true;
             params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
             let key = KeyPair::generate()?;
             let certificate = params.signed_by(&key, &self.issuer)?;
@@ -135,11 +225,13 @@ impl Authority {
         let (certificate, key) = made().map_err(|error: rcgen::Error| TlsError::Made(error.to_string()))?;
         let key = PrivateKeyDer::try_from(key.serialize_der());
         let key = key.map_err(|why| TlsError::Made(why.to_owned()))?;
-        Tls::of(vec![certificate], key).map_err(TlsError::Made)
+        certified(vec![certificate], key).map_err(TlsError::Made)
     }
 }
 
-fn short_lived(mut params: CertificateParams) -> CertificateParams {
+/// OpenSSL takes a certificate whose issuer has the name of its subject for self-signed, so that names differ.
+fn short_lived(mut params: CertificateParams, name: &str) -> CertificateParams {
+    params.distinguished_name.push(DnType::CommonName, name);
     let now = SystemTime::now();
     params.not_before = (now - SKEW).into();
     params.not_after = (now + VALID).into();
@@ -152,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_certificate_is_valid_for_some_weeks() {
-        let params = short_lived(CertificateParams::default());
+        let params = short_lived(CertificateParams::default(), "x");
         let days = (params.not_after - params.not_before).whole_days();
         assert!((29..=31).contains(&days), "{days} days");
         let now = SystemTime::now();
@@ -184,5 +276,71 @@ mod tests {
             let error = Tls::read(certificates, key).unwrap_err().to_string();
             assert!(error.contains(named) && !error.contains("SECRET"), "{error}");
         }
+    }
+
+    /// The certificate that a client is shown which trusts these roots.
+    async fn shown(tls: &Tls, roots: &[CertificateDer<'static>]) -> CertificateDer<'static> {
+        use tokio_rustls::TlsConnector;
+        use tokio_rustls::rustls::pki_types::ServerName;
+        use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+        let mut store = RootCertStore::empty();
+        roots.iter().for_each(|root| store.add(root.clone()).unwrap());
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(store)
+            .with_no_client_auth();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (accepted, _) = listener.accept().await.unwrap();
+        let server = tokio::spawn(tls.clone().accept(accepted));
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let client = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+        assert!(server.await.unwrap().is_some());
+        client.get_ref().1.peer_certificates().unwrap()[0].clone().into_owned()
+    }
+
+    /// Sets the time of the last change, so that the test does not depend on the resolution of the file system.
+    fn changed_at(file: &Path, seconds: u64) {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        std::fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_renewed_file_is_used_without_a_restart_and_a_wrong_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, key) = written(folder.path(), "tls");
+        let (next_file, next_key) = written(folder.path(), "next");
+        let read = |file: &Path| CertificateDer::from_pem_file(file).unwrap();
+        let roots = [read(&file), read(&next_file)];
+        let tls = Tls::read(&file, &key).unwrap();
+        assert!(!tls.read_again().unwrap());
+        assert_eq!(shown(&tls, &roots).await, roots[0]);
+
+        // The certificate is written before its key.
+        std::fs::copy(&next_file, &file).unwrap();
+        changed_at(&file, 1);
+        let error = tls.read_again().unwrap_err().to_string();
+        assert!(error.contains("tls.crt"), "{error}");
+        assert!(!tls.read_again().unwrap(), "the error came twice");
+        assert_eq!(shown(&tls, &roots).await, roots[0]);
+
+        std::fs::copy(&next_key, &key).unwrap();
+        changed_at(&key, 2);
+        assert!(tls.read_again().unwrap());
+        assert_eq!(shown(&tls, &roots).await, roots[1]);
+    }
+
+    #[tokio::test]
+    async fn an_authority_renews_the_certificate_of_a_server() {
+        let authority = Authority::new().unwrap();
+        let roots = [CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap()];
+        let tls = authority.certificate().unwrap();
+        let first = shown(&tls, &roots).await;
+        let names = |name: &[u8]| first.windows(name.len()).any(|part| part == name);
+        assert!(names(b"jobcheck authority") && names(b"jobcheck server"), "issuer and subject are not told apart");
+        authority.renew(&tls).unwrap();
+        assert_ne!(shown(&tls, &roots).await, first);
     }
 }

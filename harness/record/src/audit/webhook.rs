@@ -13,7 +13,7 @@ use std::time::Duration;
 use http::{Method, Request as HttpRequest, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
-use jobcheck_serve::tls::Tls;
+use jobcheck_serve::tls::{Tls, TlsError};
 use jobcheck_serve::{HttpServer, origin};
 use jobcheck_traces::Body;
 use serde::Deserialize;
@@ -107,6 +107,7 @@ pub async fn webhook(
 ) -> Result<(), Error> {
     let (sender, mut inbox) = mpsc::channel(BODIES);
     let receiver = Receiver::new(webhook.token.clone(), sender);
+    let tls = webhook.tls.clone();
     let _serving = webhook.answer(receiver);
     let mut events = Events::of(namespaces);
     let mut buffer: ReorderBuffer<String> = ReorderBuffer::new(WAIT);
@@ -117,6 +118,9 @@ pub async fn webhook(
             biased;
             () = stop.cancelled() => break,
             _ = looks.tick() => {
+                if let Some(renewed) = tls.as_ref().map(Tls::read_again) {
+                    told(renewed, notify);
+                }
                 while let Some(event) = buffer.ripe(0) {
                     write(&event, trace)?;
                 }
@@ -158,6 +162,15 @@ struct EventList {
 /// Returns an event as a list of its own. The items of a list have no kind and no API version.
 fn single_event_list(item: &RawValue) -> String {
     format!(r#"{{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{}]}}"#, item.get())
+}
+
+/// Tells about another certificate, or why the new one is not used.
+fn told(renewed: Result<bool, TlsError>, notify: &mut dyn FnMut(Notice<'_>)) {
+    match renewed {
+        Ok(false) => {}
+        Ok(true) => notify(Notice::Note("the webhook has read its renewed certificate".to_owned())),
+        Err(error) => notify(Notice::Note(format!("the webhook keeps its certificate: {error}"))),
+    }
 }
 
 /// Adds the events of a list. The inner error is the reason why the list is invalid.
