@@ -7,7 +7,8 @@
 //!
 //! Two replicas of the controllers compete for one Lease. The Jobs of a window live at the same time. A kubelet ends
 //! their pods, some by a failure, and the TTL controller deletes finished Jobs. Meanwhile watches are cut, and the history
-//! is compacted so that they expire (410). The token is renewed, the Lease is stolen, and the clock of the API server jumps.
+//! is compacted so that they expire (410). The token and the certificate are renewed, the Lease is stolen, and the clock of the
+//! API server jumps.
 //! `record` writes into `replay`, so that the judge sees all.
 //!
 //! The run fails

@@ -1,10 +1,11 @@
-//! The disturbances of the processes: cut watches, expired versions, other tokens, other leaders, and jumps of the clock.
+//! The disturbances of the processes: cut watches, expired versions, other tokens, other certificates, other leaders, and
+//! jumps of the clock.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,7 +13,10 @@ use jobcheck_apiserver::http::{Clock, SharedServer};
 use jobcheck_apiserver::request::{PatchKind, Request, Verb};
 use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::watch::WatchId;
+use jobcheck_serve::tls::{Authority, Tls};
 use serde_json::json;
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 
 /// The clock of this machine, shifted by some seconds.
 #[derive(Clone, Default)]
@@ -30,6 +34,14 @@ pub struct Tokens {
     current: usize,
 }
 
+/// The Jobs between two cuts of all watches. A process waits up to a second before it connects again, so that more cuts
+/// would be most of the run.
+const MOST_JOBS_PER_CUT: u64 = 500;
+/// A short run has this many cuts, so that it has each disturbance.
+const LEAST_CUTS: u64 = 8;
+/// The history is compacted with every fifth cut. A compaction without cut watches would expire none: they have seen
+/// everything.
+const CUTS_PER_COMPACTION: u64 = 5;
 /// The seconds of a jump of the clock.
 const JUMP: i64 = 3;
 /// The number of tokens.
@@ -55,32 +67,91 @@ impl Tokens {
     }
 }
 
+/// The certificate of the API server, which is renewed under connections that are open.
+#[derive(Clone)]
+pub struct Certificates {
+    authority: Arc<Authority>,
+    tls: Tls,
+    /// The number of connections that have been encrypted since the last renewal, and of certificates that clients saw.
+    since: Arc<AtomicU64>,
+    seen: Arc<AtomicU64>,
+}
+
+impl Certificates {
+    pub fn begin() -> anyhow::Result<Certificates> {
+        let authority = Authority::new()?;
+        let tls = authority.certificate()?;
+        Ok(Certificates { authority: Arc::new(authority), tls, since: Arc::default(), seen: Arc::default() })
+    }
+
+    /// The certificate of the authority, as PEM.
+    pub fn authority(&self) -> &str {
+        self.authority.pem()
+    }
+
+    pub async fn accept(self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+        let accepted = self.tls.accept(stream).await;
+        if accepted.is_some() && self.since.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.seen.fetch_add(1, Ordering::Relaxed);
+        }
+        accepted
+    }
+
+    fn renew(&self) -> anyhow::Result<()> {
+        self.authority.renew(&self.tls)?;
+        self.since.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
 /// The disturbances, each with its own period.
 pub struct Disturbances {
     server: SharedServer,
     clock: ShiftedClock,
     tokens: Tokens,
+    certificates: Certificates,
     begun: Instant,
     /// The number of watches that were cut, of compactions, and of stolen leases.
     pub cut: u64,
+    cuts: u64,
+    jobs_per_cut: u64,
     pub compactions: u64,
     pub stolen: u64,
     jumps: i64,
 }
 
 impl Disturbances {
-    pub fn new(server: &SharedServer, clock: ShiftedClock, tokens: Tokens) -> Disturbances {
+    pub fn new(
+        server: &SharedServer,
+        clock: ShiftedClock,
+        tokens: Tokens,
+        certificates: Certificates,
+        jobs: u64,
+    ) -> Disturbances {
         let server = server.clone();
         Disturbances {
             server,
             clock,
             tokens,
+            certificates,
             begun: Instant::now(),
             cut: 0,
+            cuts: 0,
+            jobs_per_cut: (jobs / LEAST_CUTS).clamp(1, MOST_JOBS_PER_CUT),
             compactions: 0,
             stolen: 0,
             jumps: 0,
         }
+    }
+
+    /// The number of certificates of the API server with which a client has connected.
+    pub fn certificates(&self) -> u64 {
+        self.certificates.seen.load(Ordering::Relaxed)
+    }
+
+    /// The number of jumps of the clock, each with another token and another certificate.
+    pub fn jumps(&self) -> u64 {
+        self.jumps.unsigned_abs()
     }
 
     /// Does what is due. `gone`: the number of Jobs so far.
@@ -89,13 +160,14 @@ impl Disturbances {
         let is_due = |times: u64, every: Duration| {
             seconds > every.saturating_mul(u32::try_from(times + 1).unwrap_or(u32::MAX))
         };
-        // A compaction without cut watches would expire none: they have seen everything.
-        if gone / 100 > self.compactions {
-            self.compactions += 1;
+        if gone / self.jobs_per_cut > self.cuts {
+            self.cuts += 1;
+            let is_compacted = self.cuts.is_multiple_of(CUTS_PER_COMPACTION);
+            self.compactions += u64::from(is_compacted);
             self.cut += self.server.with(|server, _| {
                 let ids: Vec<WatchId> = server.watches().infos().map(|info| info.id).collect();
                 ids.iter().for_each(|id| server.watches().close(*id));
-                if self.compactions.is_multiple_of(10) {
+                if is_compacted {
                     let revision = server.revision();
                     server.compact(revision);
                 }
@@ -109,6 +181,7 @@ impl Disturbances {
         if is_due(self.jumps.unsigned_abs(), Duration::from_secs(37)) {
             self.jumps += 1;
             self.tokens.renew()?;
+            self.certificates.renew()?;
             // Forward, then back. The judge grants a difference of 5 s between the clocks of a cluster.
             self.clock.0.store(JUMP * (self.jumps % 2), Ordering::Relaxed);
         }

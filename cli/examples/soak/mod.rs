@@ -17,7 +17,7 @@ use jobcheck_apiserver::http::{ApiService, Auth, SharedServer};
 use jobcheck_apiserver::{Config, Server};
 use jobcheck_serve::HttpServer;
 
-use self::disturb::{Disturbances, ShiftedClock, Tokens};
+use self::disturb::{Certificates, Disturbances, ShiftedClock, Tokens};
 use self::load::Load;
 use self::samples::Samples;
 
@@ -38,7 +38,7 @@ pub struct Soak {
 /// The number of samples of a run.
 const SAMPLES: u64 = 200;
 /// The changes of each resource that the API server keeps.
-const HISTORY: usize = 4_000;
+const HISTORY: usize = 8_000;
 /// The time between two steps of the kubelet and the garbage collector, which look at all objects.
 const TICK: Duration = Duration::from_millis(20);
 /// The time without any finished Job after which the run is stuck.
@@ -55,10 +55,12 @@ pub async fn soak(program: &Path, soak: &Soak) -> anyhow::Result<String> {
     let config = Config { history: HISTORY, ..Config::default() };
     let server = SharedServer::new(Server::new(config, Timestamp::now()), clock.clone());
     let tokens = Tokens::begin(folder.path())?;
-    let address = serve(&server, &tokens).await?;
-    let kubeconfig = kubeconfig(folder.path(), &address, &tokens)?;
+    let certificates = Certificates::begin()?;
+    let address = serve(&server, &tokens, &certificates).await?;
+    let kubeconfig = kubeconfig(folder.path(), &address, &tokens, &certificates)?;
     let processes = Processes::begin(program, &kubeconfig, folder.path())?;
-    let samples = run(soak, &server, Disturbances::new(&server, clock, tokens), &processes).await?;
+    let disturbances = Disturbances::new(&server, clock, tokens, certificates, soak.jobs);
+    let samples = run(soak, &server, disturbances, &processes).await?;
     let verdict = processes.end(folder.path()).with_context(|| samples.table())?;
     let report = format!("{}{verdict}\n", samples.table());
     samples.check().context(report.clone())?;
@@ -66,19 +68,32 @@ pub async fn soak(program: &Path, soak: &Soak) -> anyhow::Result<String> {
 }
 
 /// Serves the API on this machine. Each token is accepted that was valid once: clients read the file when they please.
-async fn serve(server: &SharedServer, tokens: &Tokens) -> anyhow::Result<String> {
+async fn serve(
+    server: &SharedServer,
+    tokens: &Tokens,
+    certificates: &Certificates,
+) -> anyhow::Result<String> {
     let socket = HttpServer::bind("127.0.0.1:0").await?;
     let address = socket.address().to_string();
     let service = ApiService::new(server.clone(), Auth::Tokens(Arc::new(tokens.all())));
-    tokio::spawn(async move { service.serve(socket, std::future::pending()).await });
+    let certificates = certificates.clone();
+    let encrypted = move |stream| certificates.clone().accept(stream);
+    tokio::spawn(async move { service.serve_over(encrypted, socket, std::future::pending()).await });
     Ok(address)
 }
 
-fn kubeconfig(folder: &Path, address: &str, tokens: &Tokens) -> anyhow::Result<PathBuf> {
-    let file = folder.join("kubeconfig");
+fn kubeconfig(
+    folder: &Path,
+    address: &str,
+    tokens: &Tokens,
+    certificates: &Certificates,
+) -> anyhow::Result<PathBuf> {
+    let (file, authority) = (folder.join("kubeconfig"), folder.join("authority.crt"));
+    fs::write(&authority, certificates.authority())?;
     let text = format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: c\n  cluster:\n    server: http://{address}\n\
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: c\n  cluster:\n    server: https://{address}\n    certificate-authority: {}\n\
          contexts:\n- name: c\n  context: {{cluster: c, user: u}}\nusers:\n- name: u\n  user:\n    tokenFile: {}\n",
+        authority.display(),
         tokens.file.display()
     );
     fs::write(&file, text)?;
@@ -96,8 +111,8 @@ impl Processes {
             let mut command = Command::new(program);
             command.args(["controller", "--qps=100000", "--burst=100000", "--sync-batch-period=10ms"]);
             command.args([
-                "--concurrent-job-syncs=16",
-                "--concurrent-ttl-syncs=16",
+                "--concurrent-job-syncs=64",
+                "--concurrent-ttl-syncs=64",
                 "--pod-failure-backoff=1ms",
             ]);
             command.args(["--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s"]);

@@ -47,8 +47,13 @@ impl Samples {
     pub fn take(&mut self, gone: u64, so_far: &Disturbances) {
         self.at.push((gone, self.begun.elapsed().as_secs()));
         let Disturbances { cut, compactions, stolen, .. } = so_far;
-        self.disturbed =
-            format!("{cut} watches cut, {} times expired (410), {stolen} leases stolen", compactions / 10);
+        self.disturbed = format!(
+            "{cut} watches cut, {} times expired (410), {stolen} leases stolen, {} jumps of the clock with another token, \
+             {} certificates seen",
+            compactions,
+            so_far.jumps(),
+            so_far.certificates()
+        );
         for process in &mut self.processes {
             let status = fs::read_to_string(format!("/proc/{}/status", process.id)).unwrap_or_default();
             let number = |key: &str| {
