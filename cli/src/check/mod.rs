@@ -286,9 +286,9 @@ fn counterexample<'a>(scope: &'a Scope, found: &'a Counterexample) -> Saved<'a> 
     Saved { name: scope.name, scope, path: &found.path, requirement: found.req, why: &found.why }
 }
 
-/// Writes a file. Returns whether that succeeded.
+/// Writes a file, which only its owner can read. Returns whether that succeeded.
 fn write(file: &Path, text: &str) -> bool {
-    let written = std::fs::write(file, text);
+    let written = jobcheck_traces::files::write(file, text.as_bytes());
     if let Err(why) = &written {
         output::error(format!("cannot write {}: {why}", of_path(file)));
     }

@@ -52,6 +52,7 @@ pub fn write(folder: &Folder, run: Run, scenarios: Vec<Scenario>) -> Result<Conf
     folder.write(&report).map_err(|error| failed(error.to_string()))?;
     let log = folder.path(folder::LOG);
     let text = text::render(&report, folder.path("").as_path(), false);
-    std::fs::write(&log, uncoloured(&text).as_bytes()).map_err(|error| failed(error.to_string()))?;
+    jobcheck_traces::files::write(&log, uncoloured(&text).as_bytes())
+        .map_err(|error| failed(error.to_string()))?;
     Ok(report)
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use jobcheck_judge::report::Exit;
 use jobcheck_traces::parse_duration;
 
 use crate::format::Format;
@@ -15,6 +16,9 @@ use crate::replay::Limit;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct VerifyArgs {
+    /// Verify this part alone, such as `scenarios`; by default all parts. Can be repeated.
+    #[arg(long = "part", value_name = "PART", hide_possible_values = true)]
+    pub parts: Vec<PartName>,
     /// Run the scenarios of this directory; by default the library that is part of this binary.
     #[arg(long, value_name = "DIR")]
     pub scenarios: Option<PathBuf>,
@@ -43,6 +47,37 @@ pub struct VerifyArgs {
     pub output: Format,
 }
 
+/// A part of the verification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartName {
+    /// The specification, and the reference algorithm.
+    Specification,
+    /// Our own controllers.
+    ShippedControllers,
+    /// The protocol for managers that write status alone.
+    MirrorProtocol,
+    /// Our controllers on the embedded API server.
+    Scenarios,
+    /// Traces that must conform.
+    Recordings,
+    /// Traces that must be rejected.
+    InvalidTraces,
+}
+
+impl PartName {
+    /// The name in the summary. The name on the command line has hyphens.
+    pub fn text(self) -> &'static str {
+        match self {
+            PartName::Specification => "specification",
+            PartName::ShippedControllers => "shipped controllers",
+            PartName::MirrorProtocol => "mirror protocol",
+            PartName::Scenarios => "scenarios",
+            PartName::Recordings => "recordings",
+            PartName::InvalidTraces => "invalid traces",
+        }
+    }
+}
+
 const AFTER_HELP: &str = "\
 The parts, none of which needs a cluster or a checkout:
   specification        every property holds in the quick scopes, for the
@@ -63,12 +98,13 @@ counterexamples/.
 Examples:
   jobcheck verify
   jobcheck verify --runs 1 -o json
+  jobcheck verify --part recordings --part invalid-traces
   jobcheck verify --scenarios my-scenarios --report my-report
 
 Ctrl-C ends the current part, and the summary of the parts so far is printed.
 
 Exit codes:
-  0  every part holds
+  0  every part holds, or every chosen one
   1  a part does not hold; the summary names the reasons
   2  wrong usage, or an unreadable file
   3  a part was not run or was interrupted, which is not a pass
@@ -76,6 +112,23 @@ Exit codes:
   5  internal error: please report it";
 
 impl VerifyArgs {
+    /// Returns true for a part that the user has chosen, or if none is chosen.
+    pub fn has(&self, part: PartName) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
+    }
+
+    /// The result of everything that is verified, in words.
+    pub fn summary(&self, exit: Exit) -> &'static str {
+        match (exit, self.parts.is_empty()) {
+            (Exit::Conforms, true) => "every part holds",
+            (Exit::Conforms, false) => "every chosen part holds",
+            (Exit::Inconclusive, true) => "not every part was verified",
+            (Exit::Inconclusive, false) => "not every chosen part was verified",
+            (_, true) => "not every part holds",
+            (_, false) => "not every chosen part holds",
+        }
+    }
+
     /// The limits of a part that reads traces, from now on.
     pub fn limit(&self) -> Limit {
         Limit::new(memory::limit(self.max_memory), self.budget)

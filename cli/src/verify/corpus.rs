@@ -9,7 +9,7 @@ use jobcheck_spec::{Level, Req};
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
-use super::{Part, VerifyArgs};
+use super::{Part, PartName, VerifyArgs};
 use crate::interrupt::Interrupt;
 use crate::library;
 use crate::page::{row, table};
@@ -24,8 +24,8 @@ struct Trace {
 
 /// Checks that the recordings of the built-in controller conform.
 pub fn recordings(args: &VerifyArgs) -> Part {
-    let name = "recordings";
-    let traces = match traces(args.corpus.as_deref(), name) {
+    let name = PartName::Recordings;
+    let traces = match traces(args.corpus.as_deref(), "recordings") {
         Ok(traces) => traces,
         Err(why) => return Part::not_run(name, why),
     };
@@ -38,13 +38,14 @@ pub fn recordings(args: &VerifyArgs) -> Part {
     let problems = wrong.map(|trace| format!("{}: {:?}", trace.files.join(", "), trace.verdict));
     let problems = problems.chain(limit.reached().map(str::to_owned)).collect();
     let (extent, exit) = (extent(report.judged_writes), report.exit_code);
-    Part { name, extent, exit, problems, report: serde_json::to_value(&report).ok(), page: String::new() }
+    let report = serde_json::to_value(&report).ok();
+    Part { name: name.text(), extent, exit, problems, report, page: String::new() }
 }
 
 /// Checks that each invalid trace breaks the requirement in its name, such as
 /// `FT-03--released-before-recorded.audit.jsonl`.
 pub fn invalid(args: &VerifyArgs, interrupt: &Interrupt) -> Part {
-    let name = "invalid traces";
+    let name = PartName::InvalidTraces;
     let traces = match traces(args.corpus.as_deref(), "invalid") {
         Ok(traces) => traces,
         Err(why) => return Part::not_run(name, why),
@@ -75,7 +76,7 @@ pub fn invalid(args: &VerifyArgs, interrupt: &Interrupt) -> Part {
         })
         .collect();
     let page = table("", &["trace", "first violation"], &rows);
-    Part { name, extent, exit, problems, report: Some(report), page }
+    Part { name: name.text(), extent, exit, problems, report: Some(report), page }
 }
 
 /// The first violation in a trace, and whether it is the one in its name.

@@ -14,7 +14,7 @@ use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 use serde_json::Value;
 
-pub use self::args::VerifyArgs;
+pub use self::args::{PartName, VerifyArgs};
 use crate::check::{self, Subject};
 use crate::format::{self, Format};
 use crate::global::Global;
@@ -42,10 +42,10 @@ pub struct Part {
 }
 
 impl Part {
-    fn not_run(name: &'static str, why: String) -> Part {
+    fn not_run(name: PartName, why: String) -> Part {
         let extent = "not run".to_owned();
         Part {
-            name,
+            name: name.text(),
             extent,
             exit: Exit::Inconclusive,
             problems: vec![why],
@@ -98,7 +98,8 @@ pub fn run(args: &VerifyArgs, global: &Global) -> Exit {
         output::print_text(&text::head(), Exit::Conforms);
     }
     let mut parts = Vec::new();
-    for (name, verify) in all_parts(args, global, &directory, &interrupt) {
+    let all = all_parts(args, global, &directory, &interrupt);
+    for (name, verify) in all.into_iter().filter(|(name, _)| args.has(*name)) {
         let begun = Instant::now();
         let part = if interrupt.is_set() { Part::not_run(name, "interrupted".to_owned()) } else { verify() };
         let timed = Timed { part, elapsed: begun.elapsed() };
@@ -109,9 +110,10 @@ pub fn run(args: &VerifyArgs, global: &Global) -> Exit {
     }
     let (exit, elapsed) = (Exit::of_all(parts.iter().map(|it| it.part.exit)), begun.elapsed());
     let whole = whole(&parts, exit, elapsed);
-    let rendered = args.output.render(|| text::summary(exit, elapsed, &args.report), || &whole);
+    let rendered =
+        args.output.render(|| text::summary((exit, args.summary(exit)), elapsed, &args.report), || &whole);
     let exit = output::print_report(rendered, args.output, exit);
-    match write(&args.report, &parts, &whole, (exit, elapsed)) {
+    match write(args, &parts, &whole, (exit, elapsed)) {
         Ok(()) => exit,
         Err(error) => {
             output::error(format!("{error:#}"));
@@ -121,7 +123,7 @@ pub fn run(args: &VerifyArgs, global: &Global) -> Exit {
 }
 
 /// A part that has not been verified yet.
-type Todo<'a> = (&'static str, Box<dyn Fn() -> Part + 'a>);
+type Todo<'a> = (PartName, Box<dyn Fn() -> Part + 'a>);
 
 fn all_parts<'a>(
     args: &'a VerifyArgs,
@@ -134,17 +136,17 @@ fn all_parts<'a>(
         (name, Box::new(verify) as Box<dyn Fn() -> Part>)
     };
     [
-        explored("specification", Subject::All),
-        explored("shipped controllers", Subject::Controller),
-        ("mirror protocol", Box::new(|| of_managers(args, global, interrupt))),
-        ("scenarios", Box::new(|| of_scenarios(args, directory, interrupt))),
-        ("recordings", Box::new(|| corpus::recordings(args))),
-        ("invalid traces", Box::new(|| corpus::invalid(args, interrupt))),
+        explored(PartName::Specification, Subject::All),
+        explored(PartName::ShippedControllers, Subject::Controller),
+        (PartName::MirrorProtocol, Box::new(|| of_managers(args, global, interrupt))),
+        (PartName::Scenarios, Box::new(|| of_scenarios(args, directory, interrupt))),
+        (PartName::Recordings, Box::new(|| corpus::recordings(args))),
+        (PartName::InvalidTraces, Box::new(|| corpus::invalid(args, interrupt))),
     ]
 }
 
 fn of_scopes(
-    name: &'static str,
+    name: PartName,
     subject: Subject,
     args: &VerifyArgs,
     global: &Global,
@@ -155,10 +157,11 @@ fn of_scopes(
 }
 
 fn of_managers(args: &VerifyArgs, global: &Global, interrupt: &Interrupt) -> Part {
-    part_of("mirror protocol", check::quick_managers(args.threads, global, interrupt))
+    part_of(PartName::MirrorProtocol, check::quick_managers(args.threads, global, interrupt))
 }
 
-fn part_of(name: &'static str, quick: check::Quick) -> Part {
+fn part_of(name: PartName, quick: check::Quick) -> Part {
+    let name = name.text();
     let extent = format!("{} scopes, {} states", quick.scopes, quick.states);
     match serde_json::to_value(&quick.report) {
         Ok(report) => Part {
@@ -181,7 +184,7 @@ fn part_of(name: &'static str, quick: check::Quick) -> Part {
 }
 
 fn of_scenarios(args: &VerifyArgs, directory: &Path, interrupt: &Interrupt) -> Part {
-    let name = "scenarios";
+    let name = PartName::Scenarios;
     if let Some(scenarios) = args.scenarios.as_ref().filter(|it| !it.is_dir()) {
         return Part::not_run(
             name,
@@ -191,7 +194,7 @@ fn of_scenarios(args: &VerifyArgs, directory: &Path, interrupt: &Interrupt) -> P
     let all = crate::run::on_sim(&crate::run::RunArgs::of_verify(args), directory, interrupt);
     let extent = format!("{} scenarios, {} runs, {} requests", all.scenarios, all.runs, all.requests);
     Part {
-        name,
+        name: name.text(),
         extent,
         exit: all.exit,
         problems: all.problems,
@@ -230,16 +233,18 @@ fn counterexamples(directory: &Path) -> Vec<String> {
 }
 
 fn write(
-    directory: &Path,
+    args: &VerifyArgs,
     parts: &[Timed],
     whole: &VerifyReport<'_>,
     (exit, elapsed): (Exit, Duration),
 ) -> anyhow::Result<()> {
+    let directory = &args.report;
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", of_path(directory)))?;
     let put = |name: &str, text: &str| {
         let file = directory.join(name);
-        fs::write(&file, text).with_context(|| format!("cannot write {}", of_path(&file)))
+        jobcheck_traces::files::write(&file, text.as_bytes())
+            .with_context(|| format!("cannot write {}", of_path(&file)))
     };
     for Timed { part, .. } in parts {
         if let Some(report) = &part.report {
@@ -247,5 +252,5 @@ fn write(
         }
     }
     put("verify.json", &format::json(whole)?)?;
-    put("index.html", &page::html(exit, parts, elapsed, &counterexamples(directory)))
+    put("index.html", &page::html((exit, args.summary(exit)), parts, elapsed, &counterexamples(directory)))
 }

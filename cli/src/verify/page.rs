@@ -10,12 +10,12 @@ use super::{COUNTEREXAMPLES, Timed};
 use crate::page::{class, document, head, row, seconds, table};
 
 /// The page. `counterexamples` are the names of pages in the folder of counterexamples.
-pub fn html(exit: Exit, parts: &[Timed], elapsed: Duration, counterexamples: &[String]) -> String {
-    let result = match exit {
-        Exit::Conforms => "every part holds",
-        Exit::Inconclusive => "not every part was verified",
-        _ => "not every part holds",
-    };
+pub fn html(
+    (exit, result): (Exit, &str),
+    parts: &[Timed],
+    elapsed: Duration,
+    counterexamples: &[String],
+) -> String {
     let longest = parts.iter().map(|it| it.elapsed).max().unwrap_or_default().as_secs_f64().max(0.001);
     let rows: Vec<String> = parts.iter().map(|it| part_row(it, longest)).collect();
     let head_line = head(exit, result, "jobcheck verify", &seconds(elapsed));

@@ -74,7 +74,7 @@ impl Recording {
                 lines.iter().map(|line| format!("{line}\n")).collect()
             }
         };
-        std::fs::write(file, bytes).map_err(Error::file(file))
+        jobcheck_traces::files::write(file, bytes.as_bytes()).map_err(Error::file(file))
     }
 }
 
