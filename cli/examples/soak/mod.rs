@@ -40,7 +40,7 @@ const SAMPLES: u64 = 200;
 /// The changes of each resource that the API server keeps.
 const HISTORY: usize = 8_000;
 /// The time between two steps of the kubelet and the garbage collector, which look at all objects.
-const TICK: Duration = Duration::from_millis(20);
+const TICK: Duration = Duration::from_millis(40);
 /// The time without any finished Job after which the run is stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -100,6 +100,13 @@ fn kubeconfig(
     Ok(file)
 }
 
+/// The program, with its own allocator. The API server of the run may have another, with which it is faster.
+fn own(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_remove("LD_PRELOAD");
+    command
+}
+
 /// The processes under test.
 struct Processes(Mutex<Vec<(&'static str, Child)>>);
 
@@ -108,7 +115,7 @@ impl Processes {
         let log = |name: &str| fs::File::create(folder.join(name));
         let mut all = Vec::new();
         for name in ["controller 1", "controller 2"] {
-            let mut command = Command::new(program);
+            let mut command = own(program);
             command.args(["controller", "--qps=100000", "--burst=100000", "--sync-batch-period=10ms"]);
             command.args([
                 "--concurrent-job-syncs=64",
@@ -120,11 +127,11 @@ impl Processes {
             command.env("RUST_LOG", "error").arg("--kubeconfig").arg(kubeconfig);
             all.push((name, command.stdin(Stdio::null()).stderr(log(name)?).spawn()?));
         }
-        let mut record = Command::new(program);
+        let mut record = own(program);
         record.args(["record", "-A", "-o", "-", "--quiet", "--kubeconfig"]).arg(kubeconfig);
         let mut record = record.stdout(Stdio::piped()).stderr(log("record")?).spawn()?;
         let trace = record.stdout.take().context("the recorder has no output")?;
-        let mut replay = Command::new(program);
+        let mut replay = own(program);
         replay.args([
             "replay",
             "-",

@@ -339,7 +339,10 @@ mod tests {
         let tls = authority.certificate().unwrap();
         let first = shown(&tls, &roots).await;
         let names = |name: &[u8]| first.windows(name.len()).any(|part| part == name);
-        assert!(names(b"jobcheck authority") && names(b"jobcheck server"), "issuer and subject are not told apart");
+        assert!(
+            names(b"jobcheck authority") && names(b"jobcheck server"),
+            "issuer and subject are not told apart"
+        );
         authority.renew(&tls).unwrap();
         assert_ne!(shown(&tls, &roots).await, first);
     }

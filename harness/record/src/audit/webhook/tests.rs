@@ -181,3 +181,55 @@ async fn events_arrive_over_tls_and_neither_plain_text_nor_silence_keeps_them_ou
     timeout(LONG, stream.read_exact(&mut line)).await.unwrap().unwrap();
     assert_eq!(&line[9..], b"200");
 }
+
+/// Drops what it gets.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn write(&mut self, _: &jobcheck_traces::Body<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn gap(&mut self, _: String) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_renewed_certificate_is_told_and_a_wrong_one_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    let renew = || {
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        std::fs::write(&file, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    };
+    renew();
+    let served = Webhook::listen("127.0.0.1:0", Some(Tls::read(&file, &key).unwrap()), None).await.unwrap();
+    let stop = CancellationToken::new();
+    let (notes, mut told) = mpsc::unbounded_channel();
+    let mut hear = move |notice: Notice<'_>| {
+        if let Notice::Note(text) = notice {
+            notes.send(text).unwrap();
+        }
+    };
+    let renewing = async {
+        let half = folder.path().join("half");
+        std::fs::write(&half, "half of it").unwrap();
+        std::fs::rename(&half, &file).unwrap();
+        let wrong = timeout(LONG, told.recv()).await.unwrap().unwrap();
+        assert!(wrong.contains("keeps its certificate") && wrong.contains("tls.crt"), "{wrong}");
+        tokio::time::sleep(3 * INTERVAL).await;
+        assert!(told.is_empty(), "{:?}", told.recv().await);
+        renew();
+        // The two files can be seen one after the other.
+        let mut last = String::new();
+        while !last.contains("has read its renewed certificate") {
+            last = timeout(LONG, told.recv()).await.unwrap().unwrap();
+        }
+        stop.cancel();
+    };
+    let mut nowhere = Nowhere;
+    let (served, ()) = tokio::join!(webhook(served, &[], &mut nowhere, &stop, &mut hear), renewing);
+    served.unwrap();
+}
