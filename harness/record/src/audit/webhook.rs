@@ -119,7 +119,7 @@ pub async fn webhook(
             () = stop.cancelled() => break,
             _ = looks.tick() => {
                 if let Some(renewed) = tls.as_ref().map(Tls::read_again) {
-                    told(renewed, notify);
+                    report_renewal(renewed, notify);
                 }
                 while let Some(event) = buffer.ripe(0) {
                     write(&event, trace)?;
@@ -164,8 +164,8 @@ fn single_event_list(item: &RawValue) -> String {
     format!(r#"{{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{}]}}"#, item.get())
 }
 
-/// Tells about another certificate, or why the new one is not used.
-fn told(renewed: Result<bool, TlsError>, notify: &mut dyn FnMut(Notice<'_>)) {
+/// Reports another certificate, or why the new one is not used.
+fn report_renewal(renewed: Result<bool, TlsError>, notify: &mut dyn FnMut(Notice<'_>)) {
     match renewed {
         Ok(false) => {}
         Ok(true) => notify(Notice::Note("the webhook has read its renewed certificate".to_owned())),
