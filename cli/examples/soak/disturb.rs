@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -15,8 +15,8 @@ use jobcheck_apiserver::resource::Resource;
 use jobcheck_apiserver::watch::WatchId;
 use jobcheck_serve::tls::{Authority, Tls};
 use serde_json::json;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio_rustls::server::TlsStream;
 
 /// The clock of this machine, shifted by some seconds.
 #[derive(Clone, Default)]
@@ -72,8 +72,9 @@ impl Tokens {
 pub struct Certificates {
     authority: Arc<Authority>,
     tls: Tls,
-    /// The number of connections that have been encrypted since the last renewal, and of certificates that clients saw.
-    since: Arc<AtomicU64>,
+    /// True if a client has connected with the current certificate.
+    is_seen: Arc<AtomicBool>,
+    /// The number of certificates with which a client has connected.
     seen: Arc<AtomicU64>,
 }
 
@@ -81,7 +82,12 @@ impl Certificates {
     pub fn begin() -> anyhow::Result<Certificates> {
         let authority = Authority::new()?;
         let tls = authority.certificate()?;
-        Ok(Certificates { authority: Arc::new(authority), tls, since: Arc::default(), seen: Arc::default() })
+        Ok(Certificates {
+            authority: Arc::new(authority),
+            tls,
+            is_seen: Arc::default(),
+            seen: Arc::default(),
+        })
     }
 
     /// The certificate of the authority, as PEM.
@@ -89,9 +95,12 @@ impl Certificates {
         self.authority.pem()
     }
 
-    pub async fn accept(self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+    pub async fn accept(
+        self,
+        stream: TcpStream,
+    ) -> Option<impl AsyncRead + AsyncWrite + Unpin + Send + 'static> {
         let accepted = self.tls.accept(stream).await;
-        if accepted.is_some() && self.since.fetch_add(1, Ordering::Relaxed) == 0 {
+        if accepted.is_some() && !self.is_seen.swap(true, Ordering::Relaxed) {
             self.seen.fetch_add(1, Ordering::Relaxed);
         }
         accepted
@@ -99,7 +108,7 @@ impl Certificates {
 
     fn renew(&self) -> anyhow::Result<()> {
         self.authority.renew(&self.tls)?;
-        self.since.store(0, Ordering::Relaxed);
+        self.is_seen.store(false, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -111,12 +120,12 @@ pub struct Disturbances {
     tokens: Tokens,
     certificates: Certificates,
     begun: Instant,
-    /// The number of watches that were cut, of compactions, and of stolen leases.
+    /// The number of watches that were cut, and of stolen leases.
     pub cut: u64,
+    pub stolen: u64,
+    /// The number of times at which all watches were cut.
     cuts: u64,
     jobs_per_cut: u64,
-    pub compactions: u64,
-    pub stolen: u64,
     jumps: i64,
 }
 
@@ -138,7 +147,6 @@ impl Disturbances {
             cut: 0,
             cuts: 0,
             jobs_per_cut: (jobs / LEAST_CUTS).clamp(1, MOST_JOBS_PER_CUT),
-            compactions: 0,
             stolen: 0,
             jumps: 0,
         }
@@ -147,6 +155,11 @@ impl Disturbances {
     /// The number of certificates of the API server with which a client has connected.
     pub fn certificates(&self) -> u64 {
         self.certificates.seen.load(Ordering::Relaxed)
+    }
+
+    /// The number of compactions.
+    pub fn compactions(&self) -> u64 {
+        self.cuts / CUTS_PER_COMPACTION
     }
 
     /// The number of jumps of the clock, each with another token and another certificate.
@@ -163,7 +176,6 @@ impl Disturbances {
         if gone / self.jobs_per_cut > self.cuts {
             self.cuts += 1;
             let is_compacted = self.cuts.is_multiple_of(CUTS_PER_COMPACTION);
-            self.compactions += u64::from(is_compacted);
             self.cut += self.server.with(|server, _| {
                 let ids: Vec<WatchId> = server.watches().infos().map(|info| info.id).collect();
                 ids.iter().for_each(|id| server.watches().close(*id));

@@ -46,11 +46,11 @@ impl Samples {
 
     pub fn take(&mut self, gone: u64, so_far: &Disturbances) {
         self.at.push((gone, self.begun.elapsed().as_secs()));
-        let Disturbances { cut, compactions, stolen, .. } = so_far;
+        let Disturbances { cut, stolen, .. } = so_far;
         self.disturbed = format!(
             "{cut} watches cut, {} times expired (410), {stolen} leases stolen, {} jumps of the clock with another token, \
              {} certificates seen",
-            compactions,
+            so_far.compactions(),
             so_far.jumps(),
             so_far.certificates()
         );
