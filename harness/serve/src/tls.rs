@@ -60,6 +60,12 @@ pub struct Tls {
 #[derive(Debug)]
 struct Current(RwLock<Arc<CertifiedKey>>);
 
+impl Current {
+    fn replace(&self, certified: CertifiedKey) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(certified);
+    }
+}
+
 impl ResolvesServerCert for Current {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
@@ -113,9 +119,9 @@ impl Tls {
     ///
     /// A file cannot be read, or the two do not fit together.
     pub fn read(certificates: &Path, key: &Path) -> Result<Tls, TlsError> {
-        let files =
+        let mut files =
             Files { certificates: certificates.to_owned(), key: key.to_owned(), read: Mutex::default() };
-        *files.read.lock().unwrap_or_else(PoisonError::into_inner) = files.times();
+        files.read = Mutex::new(files.times());
         let tls = Tls::of(files.certified()?).map_err(TlsError::Made)?;
         Ok(Tls { files: Some(Arc::new(files)), ..tls })
     }
@@ -154,12 +160,6 @@ impl Tls {
     pub async fn accept(self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
         let _ = stream.set_nodelay(true);
         timeout(HANDSHAKE, self.acceptor.accept(stream)).await.ok()?.ok()
-    }
-}
-
-impl Current {
-    fn replace(&self, certified: CertifiedKey) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(certified);
     }
 }
 
