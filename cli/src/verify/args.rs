@@ -134,3 +134,24 @@ impl VerifyArgs {
         Limit::new(memory::limit(self.max_memory), self.budget)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        verify: VerifyArgs,
+    }
+
+    #[test]
+    fn the_result_of_some_parts_is_not_that_of_all() {
+        let of = |arguments: &[&str], exit| Cli::parse_from(arguments).verify.summary(exit);
+        assert_eq!(of(&["x"], Exit::Violates), "not every part holds");
+        assert_eq!(of(&["x"], Exit::Inconclusive), "not every part was verified");
+        assert_eq!(of(&["x", "--part", "scenarios"], Exit::Conforms), "every chosen part holds");
+    }
+}

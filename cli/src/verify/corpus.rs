@@ -39,7 +39,7 @@ pub fn recordings(args: &VerifyArgs) -> Part {
     let problems = problems.chain(limit.reached().map(str::to_owned)).collect();
     let (extent, exit) = (extent(report.judged_writes), report.exit_code);
     let report = serde_json::to_value(&report).ok();
-    Part { name: name.text(), extent, exit, problems, report, page: String::new() }
+    Part { name, extent, exit, problems, report, page: String::new() }
 }
 
 /// Checks that each invalid trace breaks the requirement in its name, such as
@@ -76,7 +76,7 @@ pub fn invalid(args: &VerifyArgs, interrupt: &Interrupt) -> Part {
         })
         .collect();
     let page = table("", &["trace", "first violation"], &rows);
-    Part { name: name.text(), extent, exit, problems, report: Some(report), page }
+    Part { name, extent, exit, problems, report: Some(report), page }
 }
 
 /// The first violation in a trace, and whether it is the one in its name.
@@ -152,9 +152,9 @@ mod tests {
     fn a_limit_that_is_reached_is_no_pass() {
         let args = VerifyArgs { budget: Duration::ZERO, ..defaults() };
         for part in [recordings(&args), invalid(&args, &Interrupt::from(|| false))] {
-            assert_eq!(part.exit, Exit::Inconclusive, "{}: {:?}", part.name, part.problems);
+            assert_eq!(part.exit, Exit::Inconclusive, "{}: {:?}", part.name.text(), part.problems);
             let is_named = part.problems.iter().any(|it| it.contains("the time of 0s ended"));
-            assert!(is_named, "{}: {:?}", part.name, part.problems);
+            assert!(is_named, "{}: {:?}", part.name.text(), part.problems);
         }
     }
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use jobcheck_judge::report::{API_VERSION, Exit};
+use jobcheck_traces::files;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -28,7 +29,7 @@ const COUNTEREXAMPLES: &str = "counterexamples";
 /// A part of the verification, with its result.
 pub struct Part {
     /// The name.
-    pub name: &'static str,
+    pub name: PartName,
     /// The extent, such as a number of scopes.
     pub extent: String,
     /// The exit code.
@@ -45,7 +46,7 @@ impl Part {
     fn not_run(name: PartName, why: String) -> Part {
         let extent = "not run".to_owned();
         Part {
-            name: name.text(),
+            name,
             extent,
             exit: Exit::Inconclusive,
             problems: vec![why],
@@ -56,7 +57,7 @@ impl Part {
 
     /// The name of the file of its report.
     fn file(&self) -> String {
-        format!("{}.json", self.name.replace(' ', "-"))
+        format!("{}.json", self.name.text().replace(' ', "-"))
     }
 }
 
@@ -161,7 +162,6 @@ fn of_managers(args: &VerifyArgs, global: &Global, interrupt: &Interrupt) -> Par
 }
 
 fn part_of(name: PartName, quick: check::Quick) -> Part {
-    let name = name.text();
     let extent = format!("{} scopes, {} states", quick.scopes, quick.states);
     match serde_json::to_value(&quick.report) {
         Ok(report) => Part {
@@ -194,7 +194,7 @@ fn of_scenarios(args: &VerifyArgs, directory: &Path, interrupt: &Interrupt) -> P
     let all = crate::run::on_sim(&crate::run::RunArgs::of_verify(args), directory, interrupt);
     let extent = format!("{} scenarios, {} runs, {} requests", all.scenarios, all.runs, all.requests);
     Part {
-        name: name.text(),
+        name,
         extent,
         exit: all.exit,
         problems: all.problems,
@@ -211,7 +211,7 @@ fn whole(parts: &[Timed], exit: Exit, elapsed: Duration) -> VerifyReport<'_> {
         parts: parts
             .iter()
             .map(|it| PartReport {
-                name: it.part.name,
+                name: it.part.name.text(),
                 extent: &it.part.extent,
                 exit_code: it.part.exit.code(),
                 wrong: &it.part.problems,
@@ -243,8 +243,7 @@ fn write(
         .with_context(|| format!("cannot make the directory {}", of_path(directory)))?;
     let put = |name: &str, text: &str| {
         let file = directory.join(name);
-        jobcheck_traces::files::write(&file, text.as_bytes())
-            .with_context(|| format!("cannot write {}", of_path(&file)))
+        files::write(&file, text.as_bytes()).with_context(|| format!("cannot write {}", of_path(&file)))
     };
     for Timed { part, .. } in parts {
         if let Some(report) = &part.report {

@@ -28,8 +28,8 @@ pub fn html(
 
 fn part_row(Timed { part, elapsed }: &Timed, longest: f64) -> String {
     let report = match &part.report {
-        Some(_) => format!("<a href=\"./{}\">{}</a>", text(&part.file()), text(part.name)),
-        None => text(part.name),
+        Some(_) => format!("<a href=\"./{}\">{}</a>", text(&part.file()), text(part.name.text())),
+        None => text(part.name.text()),
     };
     row(&[
         report,
@@ -64,5 +64,5 @@ fn section(Timed { part, .. }: &Timed) -> String {
         "" => String::new(),
         page => format!("<details{open}>\n<summary>Details</summary>\n{page}</details>\n"),
     };
-    format!("<section>\n<h2>{}</h2>\n{problems}{details}</section>\n", text(part.name))
+    format!("<section>\n<h2>{}</h2>\n{problems}{details}</section>\n", text(part.name.text()))
 }

@@ -24,7 +24,7 @@ pub fn row(Timed { part, elapsed }: &Timed) -> String {
     let (paint, result) = result(part.exit);
     let seconds = elapsed.as_secs_f64();
     let mut out =
-        format!("{:<19}  {:<41} {seconds:>6.1}s  {paint}{result}{paint:#}\n", part.name, part.extent);
+        format!("{:<19}  {:<41} {seconds:>6.1}s  {paint}{result}{paint:#}\n", part.name.text(), part.extent);
     for problem in part.problems.iter().take(MOST_SHOWN) {
         let _ = writeln!(out, "  {paint}{}{paint:#}", clean(problem));
     }
@@ -35,14 +35,10 @@ pub fn row(Timed { part, elapsed }: &Timed) -> String {
 }
 
 /// The last line.
-pub fn summary((exit, result): (Exit, &str), elapsed: Duration, directory: &Path) -> String {
-    let paint = match exit {
-        Exit::Conforms => GOOD,
-        Exit::Inconclusive => OPEN,
-        _ => BAD,
-    };
+pub fn summary((exit, words): (Exit, &str), elapsed: Duration, directory: &Path) -> String {
+    let (paint, _) = result(exit);
     let (seconds, directory) = (elapsed.as_secs_f64(), of_path(directory));
-    format!("{paint}{result}{paint:#} in {seconds:.1} s; the report is in {directory}\n")
+    format!("{paint}{words}{paint:#} in {seconds:.1} s; the report is in {directory}\n")
 }
 
 /// The result of a part in its colour.

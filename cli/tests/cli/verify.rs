@@ -59,6 +59,9 @@ fn a_part_that_is_wrong_or_missing_is_named_and_does_not_pass() {
     ] {
         assert!(page.contains(part), "{part}");
     }
+    if let Some(mut browser) = Browser::start("a_part_that_is_wrong_or_missing_is_named") {
+        is_plain(&mut browser, &Path::new(report).join("index.html"));
+    }
     assert_eq!(verify(&["recordings"]).code, 0);
 }
 
