@@ -98,7 +98,7 @@ Examples:
   jobcheck watch-audit --audit /var/log/audit.log --state /var/lib/jobcheck
   jobcheck watch-audit --audit-webhook 0.0.0.0:9443 --audit-token-file token \\
     --state /state --listen 0.0.0.0:9464 --events
-  jobcheck watch-audit --audit audit.log --once --state /tmp/state --listen 0
+  jobcheck watch-audit --audit audit.log --once --state state --listen 0
 
 Exit codes:
   0  ended by Ctrl-C or SIGTERM, or at the end of the log; nothing was violated
