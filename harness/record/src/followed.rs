@@ -54,13 +54,6 @@ impl FollowedWatch {
             self.state = WatchState::Interrupted(since);
         }
     }
-
-    /// Returns true if the watch has shown all objects of a list.
-    pub(crate) fn has_reached(&self, listed: &BTreeMap<String, u64>, version: u64) -> bool {
-        let shown = |(uid, version)| self.known.get(uid).is_some_and(|known| known >= version);
-        let is_there = |(uid, known): (&String, &u64)| *known > version || listed.contains_key(uid);
-        self.version > version || (listed.iter().all(shown) && self.known.iter().all(is_there))
-    }
 }
 
 #[cfg(test)]
@@ -70,25 +63,6 @@ mod tests {
     use jobcheck_traces::Resource;
 
     use super::*;
-
-    #[test]
-    fn a_watch_is_complete_when_it_has_shown_all_listed_and_all_removed_objects() {
-        let target = WatchTarget { namespace: None, resource: Resource::Pods };
-        let versions = |all: &[(&str, u64)]| all.iter().map(|(uid, it)| ((*uid).to_owned(), *it)).collect();
-        let followed = |known| FollowedWatch {
-            target: target.clone(),
-            version: 0,
-            known,
-            is_lost: false,
-            state: WatchState::GivenUp,
-        };
-        let listed = versions(&[("a", 5), ("b", 7)]);
-        assert!(!followed(versions(&[("a", 5), ("b", 6)])).has_reached(&listed, 9));
-        assert!(!followed(versions(&[("a", 5), ("b", 7), ("gone", 3)])).has_reached(&listed, 9));
-        assert!(followed(versions(&[("a", 5), ("b", 8), ("later", 10)])).has_reached(&listed, 9));
-        let beyond = FollowedWatch { version: 10, ..followed(versions(&[("a", 5)])) };
-        assert!(beyond.has_reached(&listed, 9));
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_watch_that_is_cut_whenever_it_opens_is_interrupted_all_the_time() {

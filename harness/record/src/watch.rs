@@ -10,13 +10,23 @@ use kube::api::WatchEvent;
 use kube::core::Status;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::change::number_of;
 
 /// The delay before a broken watch is restarted. It doubles if the watch breaks again at once.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The maximum of this delay.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// The timeout of a watch in seconds.
+/// The timeout of a watch in seconds, which the API server is asked to keep.
 const SECONDS: u32 = 280;
+/// The same for a watch that only shows what another one may have missed. The server sends a bookmark 2 s before its
+/// end.
+const SHORT_SECONDS: u32 = 3;
+/// The time after which a watch that the server should have ended counts as dead.
+const MARGIN: Duration = Duration::from_secs(20);
+/// The maximum time for a page of a list. The API server itself ends a request after a minute.
+const PAGE_TIME: Duration = Duration::from_secs(90);
 /// The page size of a list.
 const PAGE: u32 = 500;
 /// The maximum number of pages. More objects than that do not fit into etcd.
@@ -87,7 +97,7 @@ enum End {
 ///
 /// The API server does not respond, or refuses the request.
 pub async fn list(client: &Client, target: &WatchTarget) -> Result<Listed, String> {
-    let first = client.request(page(target, None)?).await.map_err(|error| with_causes(&error))?;
+    let first = answered(client, page(target, None)?).await?;
     rest(client, target, first).await
 }
 
@@ -108,6 +118,13 @@ fn page(target: &WatchTarget, token: Option<&str>) -> Result<http::Request<Vec<u
     get(target, &format!("limit={PAGE}{}", token.unwrap_or_default())).map_err(|error| error.to_string())
 }
 
+/// The answer of the API server to a request, which may not take longer than [`PAGE_TIME`].
+async fn answered(client: &Client, request: http::Request<Vec<u8>>) -> Result<Value, String> {
+    let answer = timeout(PAGE_TIME, client.request(request)).await;
+    let answer = answer.map_err(|_| format!("no complete response within {} s", PAGE_TIME.as_secs()))?;
+    answer.map_err(|error| with_causes(&error))
+}
+
 /// The objects of all pages. The pages of a list have one version.
 async fn rest(client: &Client, target: &WatchTarget, mut list: Value) -> Result<Listed, String> {
     let mut objects = Vec::new();
@@ -119,7 +136,7 @@ async fn rest(client: &Client, target: &WatchTarget, mut list: Value) -> Result<
         if token.is_empty() {
             return Ok(listed(text(&list, "resourceVersion").to_owned(), objects, target));
         }
-        list = client.request(page(target, Some(&token))?).await.map_err(|error| with_causes(&error))?;
+        list = answered(client, page(target, Some(&token))?).await?;
     }
     Err(format!("the list has more than {MAX_PAGES} pages"))
 }
@@ -144,7 +161,7 @@ pub async fn follow(
     let mut pause = PAUSE;
     loop {
         let begun = version.clone();
-        let ended = until_it_ends(&client, &target, &mut version, &mut out).await;
+        let ended = until_it_ends(&client, &target, SECONDS, &mut version, &mut out).await;
         if !out(WatchUpdate::Ended) {
             return;
         }
@@ -164,18 +181,70 @@ pub async fn follow(
         if !is_open {
             return;
         }
-        tokio::time::sleep(pause).await;
+        sleep(pause).await;
     }
 }
 
+/// Shows all changes after `version`, up to `until` at least, and returns when the API server has confirmed that these
+/// are all: by an event or a bookmark of such a version, or by a watch that ends at its own time.
+///
+/// A watch that shows nothing may have nothing to show, or a connection that is dead. So this opens another one.
+///
+/// # Errors
+///
+/// The API server does not have the changes any more. If it does not answer, this never returns.
+pub(crate) async fn catch_up(
+    client: &Client,
+    target: &WatchTarget,
+    mut version: String,
+    until: u64,
+    mut out: impl FnMut(WatchUpdate) + Send,
+) -> Result<(), String> {
+    let mut pause = PAUSE;
+    loop {
+        let (begun, mut is_reached) = (Instant::now(), false);
+        let mut show = |update: WatchUpdate| {
+            is_reached = match &update {
+                WatchUpdate::Reached(version) => number_of(version) >= until,
+                WatchUpdate::Event { object, .. } => number_of(text(object, "resourceVersion")) >= until,
+                _ => false,
+            };
+            out(update);
+            !is_reached
+        };
+        let ended = until_it_ends(client, target, SHORT_SECONDS, &mut version, &mut show).await;
+        match ended {
+            End::Closed => return Ok(()),
+            End::Cut(None) if begun.elapsed() >= Duration::from_secs(SHORT_SECONDS.into()) => return Ok(()),
+            End::Missed(why) => return Err(why),
+            End::Cut(_) => sleep(pause).await,
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Shows the events of one watch, and ends it if the server does not.
 async fn until_it_ends(
     client: &Client,
     target: &WatchTarget,
+    seconds: u32,
+    version: &mut String,
+    out: &mut (impl FnMut(WatchUpdate) -> bool + Send),
+) -> End {
+    let longest = Duration::from_secs(seconds.into()) + MARGIN;
+    let shown = timeout(longest, show_until_it_ends(client, target, seconds, version, out)).await;
+    shown.unwrap_or_else(|_| End::Cut(Some(format!("it did not end within {} s", longest.as_secs()))))
+}
+
+async fn show_until_it_ends(
+    client: &Client,
+    target: &WatchTarget,
+    seconds: u32,
     version: &mut String,
     out: &mut (impl FnMut(WatchUpdate) -> bool + Send),
 ) -> End {
     let query =
-        format!("watch=1&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds={SECONDS}");
+        format!("watch=1&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds={seconds}");
     let request = match get(target, &query) {
         Ok(request) => request,
         Err(error) => return End::Cut(Some(error.to_string())),

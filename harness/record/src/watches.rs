@@ -2,17 +2,18 @@
 //!
 //! Each namespace has a watch of its Jobs and a watch of its pods, and one may be ahead of the other. A trace in
 //! which a Job counts a pod before the pod has terminated would show a mistake that no controller made. So changes
-//! wait until all watches have reached their version, or for [`WAIT`]. At the end the objects are listed, and only
-//! changes up to that list are written. While a watch is interrupted, changes beyond it wait for [`LONGEST_HOLD`]. Then
+//! wait until all watches have reached their version, or for [`WAIT`]. At the end the objects are listed, each watch is
+//! opened again to show all changes up to that list, and only these are written. While a watch is interrupted, changes beyond it wait for [`LONGEST_HOLD`]. Then
 //! they are written behind the mark of a gap.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use jobcheck_traces::{Body, Resource, WatchKind};
 use kube::Client;
 use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -32,7 +33,7 @@ pub(crate) const WAIT: Duration = Duration::from_secs(5);
 const LONGEST_HOLD: Duration = Duration::from_secs(60);
 /// The interval at which waiting changes are written.
 const LOOK: Duration = Duration::from_millis(200);
-/// The time in which the watches must reach the final list.
+/// The time for the final list, and for the watches to reach it.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The required permissions.
 const NEEDED: [permission::Need; 2] =
@@ -131,6 +132,7 @@ pub async fn watches(
         trace,
         notify,
         inbox,
+        outbox: sender.clone(),
         selection: Selection::new(what.labels.clone()),
         buffer: ReorderBuffer::new(WAIT),
         idle: Idle::default(),
@@ -161,6 +163,7 @@ pub async fn watches(
         recording.begin(there);
     }
     recording.until(stop).await?;
+    watches.shutdown().await;
     recording.end().await
 }
 
@@ -187,6 +190,7 @@ struct Recording<'a> {
     trace: &'a mut Trace,
     notify: &'a mut dyn FnMut(Notice<'_>),
     inbox: UnboundedReceiver<(usize, WatchUpdate)>,
+    outbox: UnboundedSender<(usize, WatchUpdate)>,
     selection: Selection,
     buffer: ReorderBuffer<Entry>,
     idle: Idle,
@@ -415,31 +419,56 @@ impl Recording<'_> {
 
     /// Returns the version up to which the recording is complete, or the reason why it is unknown.
     async fn complete_version(&mut self, end: Instant) -> Result<u64, String> {
+        self.take_all()?;
         let mut wanted = Vec::new();
         for followed in &self.followed {
             let listed = timeout_at(end, watch::list(self.client, &followed.target)).await;
             let listed = listed.unwrap_or_else(|_| Err("it does not respond".to_owned()));
             let listed =
                 listed.map_err(|why| format!("at the end the API server could not be asked: {why}"))?;
-            if number_of(&listed.version) < followed.version {
+            let version = number_of(&listed.version);
+            if version < followed.version {
                 return Err(format!(
                     "at the end {} is ahead of the API server: etcd was replaced",
                     followed.name()
                 ));
             }
-            let objects = listed.objects.iter();
-            let versions =
-                objects.map(|it| (text(it, "uid").to_owned(), number_of(text(it, "resourceVersion"))));
-            wanted.push((versions.collect::<BTreeMap<_, _>>(), number_of(&listed.version)));
+            wanted.push(version);
         }
-        loop {
-            let behind =
-                self.followed.iter().zip(&wanted).find(|(it, (listed, at))| !it.has_reached(listed, *at));
-            let Some((behind, _)) = behind else { break };
-            let why = format!("at the end {} has not shown all objects", behind.name());
-            let Ok(Some((number, shown))) = timeout_at(end, self.inbox.recv()).await else { return Err(why) };
+        let each = wanted.iter().enumerate();
+        let shown = join_all(each.map(|(number, until)| self.catch_up(number, *until, end))).await;
+        self.take_all()?;
+        shown.into_iter().collect::<Result<(), _>>()?;
+        Ok(wanted.iter().copied().min().unwrap_or(0))
+    }
+
+    /// Opens a watch again, which puts into the inbox what is missing.
+    async fn catch_up(&self, number: usize, until: u64, end: Instant) -> Result<(), String> {
+        let followed = &self.followed[number];
+        if followed.version >= until {
+            return Ok(());
+        }
+        let outbox = &self.outbox;
+        let out = move |update| drop(outbox.send((number, update)));
+        let version = followed.version.to_string();
+        let shown =
+            timeout_at(end, watch::catch_up(self.client, &followed.target, version, until, out)).await;
+        let why = match shown {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(why)) => format!(": {why}"),
+            Err(_) => String::new(),
+        };
+        Err(format!("at the end {} has not shown all changes{why}", followed.name()))
+    }
+
+    /// Takes all updates that have arrived.
+    fn take_all(&mut self) -> Result<(), String> {
+        while let Ok((number, shown)) = self.inbox.try_recv() {
             self.take(number, shown).map_err(|error| error.to_string())?;
         }
-        Ok(wanted.iter().map(|(_, version)| *version).min().unwrap_or(0))
+        Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
