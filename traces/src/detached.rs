@@ -22,6 +22,12 @@ impl DetachedRecord {
         Record { place: self.place, form: self.form, body: self.held.view(&self.text) }
     }
 
+    /// The document that it was read from, out of its envelope. Items of a list have that of the list.
+    #[must_use]
+    pub fn document(&self) -> &str {
+        &self.text
+    }
+
     /// Length of the document in bytes.
     #[must_use]
     pub fn length(&self) -> usize {

@@ -12,7 +12,7 @@ use jobcheck_controller::runtime::signals;
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
 use jobcheck_record::{
-    AccessError, AuditLog, Error, Notice, Tally, Target, Token, Trace, WatchConfig, Webhook, audit_log,
+    AccessError, AuditLog, Error, Load, Notice, Tally, Target, Token, Trace, WatchConfig, Webhook, audit_log,
     version, watches, webhook,
 };
 use jobcheck_serve::tls::Tls;
@@ -45,9 +45,11 @@ fn failed(error: &Error) -> Exit {
     let exit = match error {
         // A closed pipe is no failure: `head` closes it when it has read enough.
         Error::Output { source, .. } if source.kind() == ErrorKind::BrokenPipe => return Exit::Conforms,
-        Error::Exists(_) | Error::AuditLog { .. } | Error::Token { .. } | Error::Certificate(_) => {
-            Exit::Unreadable
-        }
+        Error::Exists(_)
+        | Error::AuditLog { .. }
+        | Error::NoAuditLog(_)
+        | Error::Token { .. }
+        | Error::Certificate(_) => Exit::Unreadable,
         Error::Internal(_) | Error::Sink(_) => Exit::Internal,
         Error::Access(_) | Error::Permission { .. } | Error::Output { .. } | Error::Listen { .. } => {
             Exit::Environment
@@ -137,7 +139,8 @@ impl Source {
             let path = if token.is_some() { "TOKEN" } else { "" };
             let tls = args.audit_tls_cert_file.as_ref().zip(args.audit_tls_private_key_file.as_ref());
             let tls = tls.map(|(certificates, key)| Tls::read(certificates, key)).transpose()?;
-            let webhook = Webhook::listen(address, tls, token).await?;
+            let load = Arc::new(Load::of(memory::limit(args.max_memory)));
+            let webhook = Webhook::listen(address, tls, token).await?.limited(load);
             let url = format!("{}://{}/{path}", webhook.scheme(), webhook.address());
             progress.note(&format!("the webhook is {url}"));
             return Ok(Source::Webhook(webhook, header(None)));

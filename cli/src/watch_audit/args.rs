@@ -51,7 +51,7 @@ pub struct WatchAuditArgs {
     /// Read the audit log from its beginning, unless it was read before.
     #[arg(long)]
     pub from_start: bool,
-    /// Read the audit log from its beginning to its end, judge every Job, and end.
+    /// Read the audit log from its beginning to its end, judge every Job, and end. Each form that replay reads is read.
     #[arg(long, conflicts_with = "from_start")]
     pub once: bool,
     /// Judge a Job for the last time when it has been finished or gone for this time.
@@ -66,6 +66,11 @@ pub struct WatchAuditArgs {
     /// Drop a Job whose records are larger. It is inconclusive.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MB")]
     pub max_job_size: u64,
+    /// Refuse events of the webhook while more memory is used, such as 512MB. The API server sends them again.
+    ///
+    /// By default three quarters of the memory that is available at the start. A refused request is a gap.
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "audit_webhook")]
+    pub max_memory: Option<u64>,
     /// Keep the records of this many Jobs that violate, the newest ones.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub keep: usize,
@@ -103,7 +108,8 @@ Examples:
 Exit codes:
   0  ended by Ctrl-C or SIGTERM, or at the end of the log; nothing was violated
   1  a requirement was violated
-  2  wrong usage, or the audit log or the token cannot be read
+  2  wrong usage, or the audit log or the token cannot be read; with --once, also
+     if the log cannot be read to its end
   4  the folder, an address, the output, or the cluster cannot be used
   5  internal error: please report it";
 
@@ -131,6 +137,8 @@ impl WatchAuditArgs {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use clap::Parser;
     use serde_json::Value;
 
@@ -149,7 +157,7 @@ mod tests {
         let arguments = container["args"].as_array().expect("a list").iter().filter_map(Value::as_str);
         let cli = Cli::try_parse_from(["jobcheck"].into_iter().chain(arguments)).expect("they are valid");
         let Command::WatchAudit(args) = cli.command else { panic!("it is another command") };
-        assert!(args.events && args.audit_token_file.is_some());
+        assert!(args.events && args.audit_token_file.is_some() && args.audit_tls_cert_file.is_some());
         let port = |address: &str| address.rsplit(':').next().and_then(|port| port.parse::<u64>().ok());
         let ports: Vec<_> = container["ports"]
             .as_array()
@@ -158,10 +166,36 @@ mod tests {
             .map(|it| it["containerPort"].as_u64())
             .collect();
         assert_eq!(ports, [port(args.audit_webhook.as_deref().unwrap_or("")), port(&args.listen)]);
+        // Each file that an argument names is in a Secret.
+        let pod = &set["spec"]["template"]["spec"];
+        let list = |value: &Value| value.as_array().expect("a list").clone();
+        let secrets: Vec<_> =
+            list(&pod["volumes"]).into_iter().filter(|it| it["secret"]["secretName"].is_string()).collect();
+        let mounts = list(&container["volumeMounts"]);
+        let files = [args.audit_token_file, args.audit_tls_cert_file, args.audit_tls_private_key_file];
+        for file in files.into_iter().flatten() {
+            let mount = mounts.iter().find(|it| file.parent() == it["mountPath"].as_str().map(Path::new));
+            let mount = mount.unwrap_or_else(|| panic!("{} is in no volume", file.display()));
+            assert!(secrets.iter().any(|it| it["name"] == mount["name"]), "{}", file.display());
+        }
         let rules = &read("clusterrole.yaml")["rules"];
         assert_eq!(
             *rules,
             serde_json::json!([{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}])
         );
+        // All of it is in the one namespace, whose pods must be restricted.
+        let (kustomization, namespace) = (read("kustomization.yaml"), read("namespace.yaml"));
+        let mut listed: Vec<_> = list(&kustomization["resources"])
+            .iter()
+            .filter_map(|it| it.as_str().map(str::to_owned))
+            .collect();
+        listed.extend(["alerts.yaml", "kustomization.yaml"].map(str::to_owned));
+        listed.sort();
+        let entries = std::fs::read_dir(folder).expect("the folder exists").flatten();
+        let mut there: Vec<_> = entries.filter_map(|it| it.file_name().into_string().ok()).collect();
+        there.sort();
+        assert_eq!(listed, there);
+        assert_eq!(kustomization["namespace"], namespace["metadata"]["name"]);
+        assert_eq!(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "restricted");
     }
 }

@@ -11,10 +11,14 @@ mod events;
 mod watching;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jobcheck_controller::runtime::http::{Pages, Server, parse_bind_address};
 use jobcheck_judge::report::Exit;
-use jobcheck_record::{AccessError, AuditLog, Error, Notice, Sink as _, Token, Webhook, audit_log, webhook};
+use jobcheck_record::{
+    AccessError, AuditLog, Error, Load, Notice, Sink as _, Token, Webhook, audit_log, webhook,
+    whole_audit_log,
+};
 use jobcheck_serve::tls::Tls;
 use jobcheck_watch::Service;
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,7 +27,10 @@ use tokio_util::sync::CancellationToken;
 pub use self::args::WatchAuditArgs;
 use self::watching::{Output, Shown, Watching};
 use crate::global::Global;
-use crate::{output, runtime};
+use crate::{memory, output, runtime};
+
+/// The time between two looks at the memory.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Watches until a signal, or the end of the log. Returns the exit code.
 pub fn run(args: &WatchAuditArgs, global: &Global) -> Exit {
@@ -35,7 +42,10 @@ pub fn run(args: &WatchAuditArgs, global: &Global) -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             let exit = match error {
-                Error::AuditLog { .. } | Error::Token { .. } | Error::Certificate(_) => Exit::Unreadable,
+                Error::AuditLog { .. }
+                | Error::NoAuditLog(_)
+                | Error::Token { .. }
+                | Error::Certificate(_) => Exit::Unreadable,
                 Error::Internal(_) => Exit::Internal,
                 _ => Exit::Environment,
             };
@@ -64,7 +74,7 @@ async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
     };
     let out = Output::open(args.output.clone()).map_err(|error| Error::Sink(error.to_string()))?;
     reopen_on_hangup(&out)?;
-    let mut watching = Watching::new(service, out, events, shown, args.allow_known);
+    let mut watching = Watching::new(service, out, events, shown.clone(), args.allow_known);
     let mut hear = |notice: Notice<'_>| {
         if let Notice::Note(text) = notice {
             note(global, &text);
@@ -74,33 +84,63 @@ async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
         let token = args.audit_token_file.as_deref().map(Token::read).transpose()?;
         let tls = args.audit_tls_cert_file.as_ref().zip(args.audit_tls_private_key_file.as_ref());
         let tls = tls.map(|(certificates, key)| Tls::read(certificates, key)).transpose()?;
-        let served = Webhook::listen(address, tls, token).await?;
+        let load = limited(args, &shown);
+        let served = Webhook::listen(address, tls, token).await?.limited(load);
         note(global, &format!("the webhook is {}://{}", served.scheme(), served.address()));
         watching.gap("the webhook was not served before".to_owned())?;
         watching.is_ready();
         webhook(served, &args.namespaces, &mut watching, &stop, &mut hear).await?;
+    } else if let Some(path) = args.audit.as_ref().filter(|_| args.once) {
+        watching.is_ready();
+        let read = whole_audit_log(path, &args.namespaces, &mut watching, &stop).await;
+        return conclude(watching, read);
     } else if let Some(log) = open_log(args, &mut watching)? {
         watching.is_ready();
-        if args.once {
-            // The log is read to its end before that is looked at.
-            stop.cancel();
-        }
         audit_log(log, &args.namespaces, &mut watching, &stop, &mut hear).await?;
     }
-    watching.end(args.once)
+    watching.end(false)
+}
+
+/// The end of a complete log. If it cannot be read to its end, the Jobs in the part that was read are judged in part.
+fn conclude(mut watching: Watching, read: Result<(), Error>) -> Result<Exit, Error> {
+    let exit = match read {
+        Ok(()) => Exit::Conforms,
+        Err(error @ Error::NoAuditLog(_)) => {
+            output::error_lines(&error);
+            watching.gap("the audit log cannot be read to its end".to_owned())?;
+            Exit::Unreadable
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Exit::of_all([exit, watching.end(true)?]))
+}
+
+/// The limits of the webhook. As long as the process uses more memory than it may, events are refused.
+fn limited(args: &WatchAuditArgs, shown: &Shown) -> Arc<Load> {
+    let most = memory::limit(args.max_memory);
+    let load = Arc::new(Load::of(most));
+    shown.show_load(Arc::clone(&load));
+    let watched = Arc::clone(&load);
+    tokio::spawn(async move {
+        loop {
+            watched.set_full(memory::is_above(most));
+            tokio::time::sleep(LOOK).await;
+        }
+    });
+    load
 }
 
 /// The audit log, at the place where it was left, or at its beginning or end.
 fn open_log(args: &WatchAuditArgs, watching: &mut Watching) -> Result<Option<AuditLog>, Error> {
     let Some(path) = &args.audit else { return Ok(None) };
-    if let Some(position) = watching.position().filter(|_| !args.once) {
+    if let Some(position) = watching.position() {
         let (log, is_whole) = AuditLog::resume(path, &position)?;
         if !is_whole {
             watching.gap("the audit log was rotated more than once while nobody read it".to_owned())?;
         }
         return Ok(Some(log));
     }
-    if args.once || args.from_start {
+    if args.from_start {
         return AuditLog::from_the_beginning(path).map(Some);
     }
     AuditLog::open(path).map(Some)

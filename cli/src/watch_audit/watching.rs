@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jobcheck_controller::runtime::http::Status;
 use jobcheck_controller::runtime::prometheus_text::from_open_metrics;
 use jobcheck_judge::report::Exit;
 use jobcheck_judge::validate::Outcome;
-use jobcheck_record::{Error, Position, Sink};
+use jobcheck_record::{Error, Load, Position, Sink};
 use jobcheck_traces::{Body, files};
 use jobcheck_watch::{News, Service};
 use tokio::sync::mpsc;
@@ -29,23 +29,56 @@ pub struct Shown {
     is_ready: AtomicBool,
     /// Events that could not be created.
     pub lost_events: AtomicU64,
+    /// The load of the webhook, if there is one.
+    load: OnceLock<Arc<Load>>,
+    /// The lines of the audit log that are audit events, and those that are not.
+    lines: [AtomicU64; 2],
+}
+
+impl Shown {
+    /// Shows the load of the webhook.
+    pub fn show_load(&self, load: Arc<Load>) {
+        // There is one webhook.
+        let _ = self.load.set(load);
+    }
 }
 
 impl Status for Shown {
     fn not_ready(&self) -> Option<String> {
-        let ready = self.is_ready.load(Ordering::Relaxed);
-        (!ready).then(|| "the audit events are not read yet".to_owned())
+        if !self.is_ready.load(Ordering::Relaxed) {
+            return Some("the audit events are not read yet".to_owned());
+        }
+        let [readable, unreadable] = &self.lines;
+        if readable.load(Ordering::Relaxed) == 0 && unreadable.load(Ordering::Relaxed) > 0 {
+            return Some("no line of the audit log is an audit event".to_owned());
+        }
+        let is_full = self.load.get().is_some_and(|load| load.is_full());
+        is_full.then(|| "events are refused, because too much memory is used".to_owned())
     }
 
     fn metrics(&self) -> String {
         let text = self.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut text = from_open_metrics(&text);
         let lost = self.lost_events.load(Ordering::Relaxed);
-        let text = from_open_metrics(&text);
-        let name = "jobcheck_watch_lost_events_total";
-        format!(
-            "{text}# HELP {name} Events on Jobs that could not be created.\n# TYPE {name} counter\n{name} {lost}\n"
-        )
+        let help = "Events on Jobs that could not be created.";
+        text += &metric("jobcheck_watch_lost_events_total", "counter", help, lost);
+        let [_, unreadable] = &self.lines;
+        let unreadable = unreadable.load(Ordering::Relaxed);
+        let help = "Lines of the audit log that are no audit events.";
+        text += &metric("jobcheck_watch_unreadable_lines_total", "counter", help, unreadable);
+        if let Some(load) = self.load.get() {
+            let help = "Requests of API servers that were refused, and may have been sent again.";
+            text += &metric("jobcheck_watch_refused_requests_total", "counter", help, load.refused());
+            let help = "Size of the events that wait for older ones, in bytes.";
+            text += &metric("jobcheck_watch_waiting_bytes", "gauge", help, load.waiting() as u64);
+        }
+        text
     }
+}
+
+/// A metric without labels, in the text format of Prometheus.
+fn metric(name: &str, kind: &str, help: &str, value: u64) -> String {
+    format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n")
 }
 
 /// A file to which lines are appended, or standard output.
@@ -175,6 +208,12 @@ impl Sink for Watching {
 
     fn gap(&mut self, reason: String) -> Result<(), Error> {
         self.service.gap(reason)
+    }
+
+    fn lines(&mut self, readable: u64, unreadable: u64) {
+        for (shown, count) in self.shown.lines.iter().zip([readable, unreadable]) {
+            shown.store(count, Ordering::Relaxed);
+        }
     }
 
     fn flush(&mut self) -> Result<(), Error> {

@@ -153,6 +153,57 @@ fn a_rotation_a_restart_and_a_hangup_lose_no_verdict() {
 }
 
 #[test]
+fn a_log_in_another_form_is_read_or_is_an_error() {
+    let folder = Folder::new();
+    let (log, state) = (folder.path("audit.log"), folder.path("state"));
+    let lines = wrong();
+    let docker =
+        |line: &String| serde_json::json!({"log": format!("{line}\n"), "stream": "stdout"}).to_string();
+    let docker: Vec<String> = lines.iter().map(docker).collect();
+    let cri: Vec<String> =
+        lines.iter().map(|line| format!("2026-01-01T00:00:00.0Z stdout F {line}")).collect();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
+    let array = format!("[{}]", lines.join(",\n")).into_bytes();
+    let forms = [gzip.finish().unwrap(), docker.join("\n").into_bytes(), cri.join("\n").into_bytes(), array];
+    for (number, form) in forms.iter().enumerate() {
+        fs::write(&log, form).unwrap();
+        let run = once(&log, &state);
+        assert_eq!((run.code, verdicts(&news(&run.out))), (1, vec!["violates"]), "{number}: {run:?}");
+    }
+    let watch = r#"{"type":"ADDED","object":{"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"j","namespace":"ns","uid":"u","resourceVersion":"1"}}}"#;
+    for (text, found) in [
+        ("hello\nworld\n", "expected JSON"),
+        (watch, "found the changes of a watch; judge it: jobcheck replay"),
+    ] {
+        fs::write(&log, text).unwrap();
+        let run = once(&log, &state);
+        assert!(run.code == 2 && run.err.contains(found) && run.out.is_empty(), "{run:?}");
+    }
+    // The part that was read is judged.
+    fs::write(&log, lines.join("\n") + "\nhello\n").unwrap();
+    let run = once(&log, &state);
+    assert!(run.code == 2 && verdicts(&news(&run.out)) == ["violates"], "{run:?}");
+}
+
+#[test]
+fn a_followed_log_without_audit_events_is_not_ready() {
+    let folder = Folder::new();
+    let log = folder.path("audit.log");
+    append(&log, &["hello".to_owned(), "world".to_owned()]);
+    let watching = Watching::begin(&folder);
+    watching.until("/metrics", "jobcheck_watch_unreadable_lines_total 2");
+    watching.until("/metrics", "jobcheck_watch_gaps_total 1");
+    assert!(watching.get("/readyz").contains("no line of the audit log is an audit event"));
+    let line =
+        |line: &String| serde_json::json!({"log": format!("{line}\n"), "stream": "stdout"}).to_string();
+    append(&log, &wrong().iter().map(line).collect::<Vec<_>>());
+    watching.until("/metrics", "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"}");
+    assert!(watching.get("/readyz").starts_with("HTTP/1.1 200"));
+    assert_eq!(watching.end(), 1);
+}
+
+#[test]
 fn a_job_that_lived_before_is_inconclusive() {
     let folder = Folder::new();
     let log = folder.path("audit.log");

@@ -51,6 +51,10 @@ pub enum Error {
         /// The reason.
         source: std::io::Error,
     },
+    /// The audit log cannot be read to its end, or has other things than audit events. The text names the file, the line,
+    /// and what was found.
+    #[error("cannot read {0}")]
+    NoAuditLog(String),
     /// The token of the webhook cannot be used.
     #[error("cannot use the token in {}: {why}", .path.display())]
     Token {

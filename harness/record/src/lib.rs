@@ -26,8 +26,8 @@
 //! | access to a cluster by a kubeconfig, and its permissions | [`Access`], [`permission`] |
 //! | lists and watches, also for other crates | [`watch`] |
 //! | a recording from watches | [`watches()`], [`WatchConfig`] |
-//! | a recording from an audit log that is followed | [`audit_log()`] |
-//! | a recording from an audit webhook | [`webhook()`] |
+//! | a recording from an audit log that is followed, or that is complete | [`audit_log()`], [`whole_audit_log()`] |
+//! | a recording from an audit webhook, and its limits | [`webhook()`], [`Load`] |
 //! | the part of an audit log that a run adds to it | [`AuditTail`] |
 //! | the output, and others that take records of audit sources | [`Trace`], [`Tally`], [`Sink`] |
 //!
@@ -58,7 +58,7 @@ pub mod watch;
 mod watches;
 
 pub use access::{Access, version};
-pub use audit::{AuditLog, Position, Token, Webhook, audit_log, webhook};
+pub use audit::{AuditLog, Load, Position, Token, Webhook, audit_log, webhook, whole_audit_log};
 pub use error::{AccessError, Error};
 pub use selection::Labels;
 pub use sink::Sink;

@@ -9,6 +9,8 @@ use crate::recent::Recent;
 
 /// The number of event ids that are remembered. API servers resend a batch soon.
 const REMEMBERED: usize = 100_000;
+/// The maximum length of such an id. It is a UUID unless a client has sent its own.
+const LONGEST_ID: usize = 64;
 /// The annotation of an event whose objects the API server has omitted because of their size.
 const TRUNCATED: &str = "\"audit.k8s.io/truncated\":\"true\"";
 
@@ -30,7 +32,7 @@ impl Events {
         if !self.namespaces.is_empty() && !self.namespaces.contains(request.namespace) {
             return false;
         }
-        let Some(id) = request.id else { return true };
+        let Some(id) = request.id.filter(|id| id.len() <= LONGEST_ID) else { return true };
         let is_new = !self.seen.contains(id);
         self.seen.insert(id.to_owned());
         is_new

@@ -23,6 +23,20 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// The maximum length of a line in bytes, as in `jobcheck_traces`.
 const MAX_LINE: usize = 64 << 20;
 
+/// The API group of audit events. Each line has it, also in an envelope.
+const GROUP: &str = "audit.k8s.io";
+/// The resources of the lines that are parsed. An envelope has them as a text in a text.
+const RESOURCES: [&str; 4] = ["\"jobs\"", "\"pods\"", "\\\"jobs\\\"", "\\\"pods\\\""];
+const ADVICE: &str =
+    "each line must be one; jobcheck watch-audit --once and jobcheck replay read other forms of a log, too";
+
+/// The lines of a log so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    readable: u64,
+    unreadable: u64,
+}
+
 /// An audit log that is followed from its current end.
 #[derive(Debug)]
 pub struct AuditLog(Tail);
@@ -103,18 +117,20 @@ pub async fn audit_log(
     let AuditLog(mut log) = log;
     let path = log.path.clone();
     let mut events = Events::of(namespaces);
+    let mut counts = Counts::default();
     let mut looks = interval(INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_last = false;
     loop {
         let pieces = log.read_new().map_err(|source| Error::AuditLog { path: path.clone(), source })?;
         for piece in pieces {
-            if let Some(why) = take(&piece, &mut events, trace)? {
+            if let Some(why) = take(&piece, &mut events, &mut counts, trace)? {
                 let why = format!("{}: {why}", path.display());
                 notify(Notice::Note(format!("a gap: {why}")));
                 trace.gap(why)?;
             }
         }
+        trace.lines(counts.readable, counts.unreadable);
         trace.flush()?;
         trace.read_up_to(&log.position())?;
         if let Some(tally) = trace.tally() {
@@ -133,13 +149,25 @@ pub async fn audit_log(
 }
 
 /// Records a piece of the log. Returns the reason if events may be missing.
-fn take(piece: &Piece, events: &mut Events, trace: &mut impl Sink) -> Result<Option<String>, Error> {
+fn take(
+    piece: &Piece,
+    events: &mut Events,
+    counts: &mut Counts,
+    trace: &mut impl Sink,
+) -> Result<Option<String>, Error> {
     let line = match piece {
         Piece::Gap(why) => return Ok(Some(why.clone())),
         Piece::Line(line) => line,
     };
+    if !line.contains(GROUP) {
+        counts.unreadable += 1;
+        // The next ones are only counted, because nobody knows what they are.
+        let is_first = counts.unreadable == 1;
+        return Ok(is_first.then(|| format!("a line is no audit event of {GROUP}; {ADVICE}")));
+    }
+    counts.readable += 1;
     // Most lines concern other resources, and parsing them would be slow.
-    if !["\"jobs\"", "\"pods\""].iter().any(|it| line.contains(it)) {
+    if !RESOURCES.iter().any(|it| line.contains(it)) {
         return Ok(None);
     }
     let mut taken = 0;
@@ -151,7 +179,11 @@ fn take(piece: &Piece, events: &mut Events, trace: &mut impl Sink) -> Result<Opt
         trace.write(&Body::Request(*request))
     })?;
     Ok(match readable {
-        Err(why) => Some(format!("a line cannot be parsed: {why}")),
+        Err(why) => {
+            counts.readable -= 1;
+            counts.unreadable += 1;
+            Some(format!("a line cannot be parsed: {why}"))
+        }
         Ok(()) if taken > 0 && is_truncated(line) => {
             Some("an event was truncated by the API server".to_owned())
         }

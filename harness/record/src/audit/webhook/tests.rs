@@ -3,6 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::super::load::MAX_BODY;
 use super::*;
 
 const JSON: &str = "Content-Type: application/json\r\n";
@@ -27,7 +28,8 @@ async fn started(token: Option<&str>, body_time: Duration) -> SocketAddr {
 fn serving(webhook: Webhook, body_time: Duration) -> SocketAddr {
     let address = webhook.address();
     let (sender, mut inbox) = mpsc::channel::<Delivery>(BODIES);
-    let receiver = Receiver { body_time, ..Receiver::new(webhook.token.clone(), sender) };
+    let receiver =
+        Receiver { body_time, ..Receiver::new(webhook.token.clone(), Arc::clone(&webhook.load), sender) };
     let server = webhook.answer(receiver);
     tokio::spawn(async move {
         let _server = server;
@@ -235,4 +237,150 @@ async fn a_renewed_certificate_is_told_and_a_wrong_one_is_told_once() {
     let mut nowhere = Nowhere;
     let (served, ()) = tokio::join!(webhook(served, &[], &mut nowhere, &stop, &mut hear), renewing);
     served.unwrap();
+}
+
+/// What a recording has written: the names of Jobs, and the gaps.
+#[derive(Clone, Default)]
+struct Written(Arc<std::sync::Mutex<(Vec<String>, Vec<String>)>>);
+
+impl Written {
+    fn names(&self) -> Vec<String> {
+        self.0.lock().unwrap().0.clone()
+    }
+
+    fn gaps(&self) -> Vec<String> {
+        self.0.lock().unwrap().1.clone()
+    }
+}
+
+impl Sink for Written {
+    fn write(&mut self, body: &Body<'_>) -> Result<(), Error> {
+        let Body::Request(request) = body else { return Ok(()) };
+        self.0.lock().unwrap().0.push(request.name.to_owned());
+        Ok(())
+    }
+
+    fn gap(&mut self, reason: String) -> Result<(), Error> {
+        self.0.lock().unwrap().1.push(reason);
+        Ok(())
+    }
+}
+
+/// A recording in the background, with these limits.
+struct Running {
+    address: SocketAddr,
+    load: Arc<Load>,
+    written: Written,
+    stop: CancellationToken,
+    recording: tokio::task::JoinHandle<Result<(), Error>>,
+}
+
+impl Running {
+    async fn begin(memory: Option<u64>) -> Running {
+        let load = Arc::new(Load::of(memory));
+        let served = Webhook::listen("127.0.0.1:0", None, None).await.unwrap().limited(Arc::clone(&load));
+        let (address, stop, written) = (served.address(), CancellationToken::new(), Written::default());
+        let (stopping, mut sink) = (stop.clone(), written.clone());
+        // What hears the notes need not be `Send`.
+        let runtime = tokio::runtime::Handle::current();
+        let recording = tokio::task::spawn_blocking(move || {
+            runtime.block_on(webhook(served, &[], &mut sink, &stopping, &mut |_| {}))
+        });
+        Running { address, load, written, stop, recording }
+    }
+
+    /// Ends the recording. Returns the names of Jobs, and the gaps.
+    async fn end(self) -> (Vec<String>, Vec<String>) {
+        self.stop.cancel();
+        self.recording.await.unwrap().unwrap();
+        (self.written.names(), self.written.gaps())
+    }
+}
+
+/// A list with the creation of a Job with this name at this second, and as many bytes more.
+fn batch(name: &str, second: u32, bytes: usize) -> String {
+    let time = format!("2026-01-01T00:00:{second:02}Z");
+    let object =
+        format!(r#"{{"metadata":{{"name":"{name}","annotations":{{"x":"{}"}}}}}}"#, "x".repeat(bytes));
+    format!(
+        r#"{{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{{"level":"RequestResponse","auditID":"{name}","stage":"ResponseComplete","verb":"create","user":{{"username":"admin"}},"objectRef":{{"resource":"jobs","apiGroup":"batch","namespace":"ns","name":"{name}"}},"responseStatus":{{"code":201}},"responseObject":{object},"requestReceivedTimestamp":"{time}","stageTimestamp":"{time}"}}]}}"#
+    )
+}
+
+/// Sends a body. Returns the response.
+async fn posted(address: SocketAddr, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let length = body.len();
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{JSON}Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // A refusal may come before the body is sent.
+    let _ = stream.write_all(body.as_bytes()).await;
+    let mut answer = String::new();
+    timeout(LONG, stream.read_to_string(&mut answer)).await.expect("a response within a minute").unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn the_oldest_events_are_written_early_if_too_many_wait() {
+    let running = Running::begin(Some(8 << 20)).await;
+    for (name, second) in [("b", 2), ("a", 1), ("c", 3)] {
+        assert!(posted(running.address, &batch(name, second, 400_000)).await.starts_with("HTTP/1.1 200"));
+    }
+    assert_eq!(running.written.names(), ["a"]);
+    assert!((800_000..1_048_576).contains(&running.load.waiting()), "{}", running.load.waiting());
+    assert_eq!(running.end().await, (["a", "b", "c"].map(str::to_owned).to_vec(), Vec::new()));
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused_because_of_the_memory_may_come_again_and_is_a_gap() {
+    let running = Running::begin(None).await;
+    running.load.set_full(true);
+    let answer = posted(running.address, &batch("a", 1, 0)).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 503") && answer.to_lowercase().contains("retry-after: 5"),
+        "{answer}"
+    );
+    running.load.set_full(false);
+    assert!(posted(running.address, &batch("a", 1, 0)).await.starts_with("HTTP/1.1 200"));
+    assert_eq!(running.load.refused(), 1);
+    let (names, gaps) = running.end().await;
+    assert_eq!((names, gaps.len()), (vec!["a".to_owned()], 1), "{gaps:?}");
+}
+
+#[tokio::test]
+async fn a_body_that_is_larger_than_its_place_is_a_gap() {
+    let running = Running::begin(Some(64 << 20)).await;
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let length = (16 << 20) + 1;
+    let head = format!("POST / HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: {length}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert_eq!(code(&mut stream).await, "413");
+    assert_eq!(running.end().await.1, ["a request was refused by the webhook"]);
+}
+
+#[tokio::test]
+async fn a_body_that_is_being_received_at_the_end_is_recorded() {
+    let running = Running::begin(None).await;
+    let body = batch("late", 1, 0);
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert_eq!(code(&mut stream).await, "100");
+    let mut rest = [0; 2 + 11];
+    stream.read_exact(&mut rest).await.unwrap();
+    let (address, stop) = (running.address, running.stop.clone());
+    let rest_of_it = async {
+        stop.cancelled().await;
+        tokio::time::sleep(SHORT).await;
+        assert!(posted(address, &batch("new", 2, 0)).await.starts_with("HTTP/1.1 503"));
+        stream.write_all(body.as_bytes()).await.unwrap();
+        assert_eq!(code(&mut stream).await, "200");
+    };
+    let (written, ()) = tokio::join!(running.end(), rest_of_it);
+    assert_eq!(written, (vec!["late".to_owned()], Vec::new()));
 }
