@@ -1,5 +1,7 @@
 //! Label and field selectors in the syntax of kubectl and client-go.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::object::text;
@@ -22,8 +24,8 @@ struct Requirement {
 enum Test {
     Exists,
     Absent,
-    In(Vec<String>),
-    NotIn(Vec<String>),
+    In(BTreeSet<String>),
+    NotIn(BTreeSet<String>),
     Above(i64),
     Below(i64),
 }
@@ -74,8 +76,8 @@ impl Requirement {
         match &self.test {
             Test::Exists => value.is_some(),
             Test::Absent => value.is_none(),
-            Test::In(values) => value.is_some_and(|value| values.iter().any(|it| it == value)),
-            Test::NotIn(values) => !value.is_some_and(|value| values.iter().any(|it| it == value)),
+            Test::In(values) => value.is_some_and(|value| values.contains(value)),
+            Test::NotIn(values) => !value.is_some_and(|value| values.contains(value)),
             Test::Above(bound) => number().is_some_and(|number| number > *bound),
             Test::Below(bound) => number().is_some_and(|number| number < *bound),
         }
@@ -139,7 +141,7 @@ fn parse_label(term: &str) -> Option<Requirement> {
             if !is_label_value(value) {
                 return None;
             }
-            let values = vec![value.to_owned()];
+            let values = BTreeSet::from([value.to_owned()]);
             return requirement(key, if equal { Test::In(values) } else { Test::NotIn(values) });
         }
     }
@@ -152,7 +154,7 @@ fn parse_label(term: &str) -> Option<Requirement> {
     let Some((head, list)) = term.split_once('(') else {
         return requirement(term, Test::Exists);
     };
-    let values: Vec<String> =
+    let values: BTreeSet<String> =
         list.trim_end().strip_suffix(')')?.split(',').map(|value| value.trim().to_owned()).collect();
     let mut words = head.split_whitespace();
     let (key, operator) = (words.next()?, words.next()?);

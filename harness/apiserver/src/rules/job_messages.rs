@@ -1,5 +1,7 @@
 //! The broken rules of a Job in upstream's words (`pkg/apis/batch/validation`).
 
+use std::collections::HashSet;
+
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::{Broken, Req};
 use serde_json::{Value, json};
@@ -161,17 +163,16 @@ fn uncounted(broken: &Broken, object: &Value) -> FieldError {
     if broken.req == Req::SS13 {
         return FieldError::invalid(PATH, whole, "must be empty for finished job");
     }
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for list in ["succeeded", "failed"] {
         for (place, uid) in whole[list].as_array().into_iter().flatten().enumerate() {
             let field = format!("{PATH}.{list}[{place}]");
             if *uid == json!("") {
                 return FieldError::invalid(field, uid.clone(), "must not be empty");
             }
-            if seen.contains(&uid) {
+            if !seen.insert(uid) {
                 return FieldError { field, problem: Problem::Duplicate(uid.clone()), detail: String::new() };
             }
-            seen.push(uid);
         }
     }
     FieldError::invalid(PATH, whole, broken.found.to_string())

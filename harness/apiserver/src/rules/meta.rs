@@ -1,5 +1,7 @@
 //! Validation of `metadata` (`apimachinery/pkg/api/validation`).
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use crate::error::{FieldError, Problem};
@@ -11,6 +13,9 @@ use crate::resource::Resource;
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 /// The maximum size of all annotations together, in bytes.
 const ANNOTATION_BYTES: usize = 256 * 1024;
+/// The maximum number of errors about a second controller. Each shows all owners, so that more would take quadratic
+/// memory. Upstream reports all.
+const MOST_SECOND_CONTROLLERS: usize = 10;
 
 const IMMUTABLE: &str = "field is immutable";
 
@@ -38,7 +43,7 @@ pub(super) fn validate(resource: Resource, object: &Value) -> Vec<FieldError> {
 pub(super) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if is_deleting(old) {
-        let had = finalizers(old);
+        let had: HashSet<&str> = finalizers(old).into_iter().collect();
         let mut added: Vec<&str> = finalizers(new).into_iter().filter(|name| !had.contains(name)).collect();
         added.sort_unstable();
         added.dedup();
@@ -126,6 +131,7 @@ fn annotations(annotations: &Value, path: &str, errors: &mut Vec<FieldError>) {
 fn owners(owners: &Value, errors: &mut Vec<FieldError>) {
     const PATH: &str = "metadata.ownerReferences";
     let mut controller: Option<String> = None;
+    let mut others = 0;
     for owner in owners.as_array().into_iter().flatten() {
         let member = |key: &str| owner[key].as_str().unwrap_or_default();
         for (key, why) in [
@@ -144,7 +150,9 @@ fn owners(owners: &Value, errors: &mut Vec<FieldError>) {
         let name = format!("{}/{}", member("kind"), member("name"));
         match &controller {
             None => controller = Some(name),
+            Some(_) if others == MOST_SECOND_CONTROLLERS => {}
             Some(first) => {
+                others += 1;
                 let why = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
                      {name}"

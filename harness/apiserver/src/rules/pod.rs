@@ -1,6 +1,8 @@
 //! Preparation and validation of pods (`pkg/registry/core/pod`, `pkg/apis/core/validation`), as far as they concern
 //! Job controllers.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use crate::error::FieldError;
@@ -68,7 +70,7 @@ pub(super) fn prepare_status_update(old: &Value, new: &mut Value) {
 
 /// Validates the specification of a pod or of a template.
 pub(super) fn validate_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for list in ["containers", "initContainers"] {
         let items = spec[list].as_array().map(Vec::as_slice).unwrap_or_default();
         if items.is_empty() && list == "containers" {
@@ -103,17 +105,22 @@ fn one_of(spec: &Value, path: &str, key: &str, known: &[&str], errors: &mut Vec<
     }
 }
 
-fn validate_container(container: &Value, path: &str, seen: &mut Vec<String>, errors: &mut Vec<FieldError>) {
+fn validate_container<'a>(
+    container: &'a Value,
+    path: &str,
+    seen: &mut HashSet<&'a str>,
+    errors: &mut Vec<FieldError>,
+) {
     let name = text(container, &["name"]);
     if name.is_empty() {
         errors.push(FieldError::required(format!("{path}.name"), ""));
     } else if let Some(problem) = dns_label_problem(name) {
         errors.push(FieldError::invalid(format!("{path}.name"), json!(name), problem));
-    } else if seen.iter().any(|it| it == name) {
+    } else if seen.contains(name) {
         let problem = crate::error::Problem::Duplicate(json!(name));
         errors.push(FieldError { field: format!("{path}.name"), problem, detail: String::new() });
     }
-    seen.push(name.to_owned());
+    seen.insert(name);
     let image = text(container, &["image"]);
     if image.is_empty() {
         errors.push(FieldError::required(format!("{path}.image"), ""));
@@ -131,7 +138,7 @@ fn validate_container(container: &Value, path: &str, seen: &mut Vec<String>, err
 }
 
 fn validate_volumes(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let mut names = Vec::new();
+    let mut names = HashSet::new();
     for (place, volume) in spec["volumes"].as_array().into_iter().flatten().enumerate() {
         let (name, field) = (text(volume, &["name"]), format!("{path}.volumes[{place}].name"));
         if name.is_empty() {
@@ -140,7 +147,7 @@ fn validate_volumes(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
             let problem = crate::error::Problem::Duplicate(json!(name));
             errors.push(FieldError { field, problem, detail: String::new() });
         }
-        names.push(name);
+        names.insert(name);
     }
     let lists = ["containers", "initContainers"];
     for list in lists {
@@ -232,7 +239,7 @@ fn tolerations_grow(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
         members(&mut toleration).remove("tolerationSeconds");
         toleration
     };
-    let is: Vec<Value> = of(new).iter().map(without_seconds).collect();
+    let is: HashSet<Value> = of(new).iter().map(without_seconds).collect();
     if !of(old).iter().all(|was| is.contains(&without_seconds(was))) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         errors.push(FieldError::forbidden("spec.tolerations", why));
@@ -240,7 +247,7 @@ fn tolerations_grow(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
 }
 
 fn gates_shrink(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
-    let was = old["schedulingGates"].as_array().cloned().unwrap_or_default();
+    let was: HashSet<&Value> = old["schedulingGates"].as_array().into_iter().flatten().collect();
     for (place, gate) in new["schedulingGates"].as_array().into_iter().flatten().enumerate() {
         if !was.contains(gate) {
             let name = text(gate, &["name"]);
@@ -274,13 +281,15 @@ fn terminated_containers_stay(old: &Value, new: &Value, errors: &mut Vec<FieldEr
     }
     let statuses = |pod: &Value| pod["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
     let is = statuses(new);
+    // Of several statuses with one name, the first counts.
+    let is: HashMap<&Value, &Value> = is.iter().rev().map(|status| (&status["name"], status)).collect();
     for (place, was) in statuses(old).iter().enumerate() {
         let Some(ended) = at(was, &["state", "terminated"]) else { continue };
         // A failed container may be restarted under OnFailure.
         if ended["exitCode"].as_i64().unwrap_or(0) != 0 && policy == "OnFailure" {
             continue;
         }
-        let later = is.iter().find(|it| it["name"] == was["name"]);
+        let later = is.get(&was["name"]);
         if later.is_some_and(|later| at(later, &["state", "terminated"]).is_none()) {
             let field = format!("status.containerStatuses[{place}].state");
             errors.push(FieldError::forbidden(field, "may not be transitioned to non-terminated state"));

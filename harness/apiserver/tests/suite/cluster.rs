@@ -70,6 +70,16 @@ impl Cluster {
         self.object(&on(resource, name, Verb::Patch { kind, body }))
     }
 
+    pub fn patch_status(
+        &mut self,
+        resource: Resource,
+        name: &str,
+        kind: PatchKind,
+        body: Value,
+    ) -> Result<Arc<Value>, ApiError> {
+        self.object(&on(resource, name, Verb::Patch { kind, body }).on(Subresource::Status))
+    }
+
     pub fn delete(&mut self, resource: Resource, name: &str, options: Value) -> Result<Arc<Value>, ApiError> {
         let options: DeleteOptions = serde_json::from_value(options).unwrap();
         self.object(&on(resource, name, Verb::Delete(options)))

@@ -7,6 +7,7 @@ mod collector;
 mod deletes;
 mod determinism;
 mod jobs;
+mod large;
 mod lists;
 mod socket;
 mod transport;

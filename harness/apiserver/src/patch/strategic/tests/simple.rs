@@ -1,65 +1,13 @@
-//! Strategic merge patches.
-//!
-//! The types of the API fix the lists that are merged, and their keys (`patchStrategy`, `patchMergeKey`). The name of
-//! a field identifies its list among the kinds of this server. Only `ports`, `conditions`, and `volumeMounts` are
-//! ambiguous, and their items decide the key.
-//!
-//! | directive | meaning |
-//! | --- | --- |
-//! | `$patch: replace` | the other members replace the object; in a list, the other items replace the list |
-//! | `$patch: delete` | the object, or the item with its key, is removed |
-//! | `$patch: merge` | the default, written explicitly |
-//! | `$deleteFromPrimitiveList/X` | these values are removed from the list X |
-//! | `$setElementOrder/X` | the items of the list X are put into this order |
-//! | `$retainKeys` | only these members of the object stay |
+//! Strategic merge patches with a search for each item: the reference of a property.
 
 use serde_json::{Map, Value, json};
 
+use super::super::lists::Strategy;
+use super::super::{DELETE_FROM, DIRECTIVE, ORDER, RETAIN, directive, malformed};
 use crate::error::ApiError;
 
-const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
-const ORDER: &str = "$setElementOrder/";
-const DIRECTIVE: &str = "$patch";
-const RETAIN: &str = "$retainKeys";
-
-/// The merge strategy of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Strategy {
-    /// As a whole.
-    Replace,
-    /// Item by item, with this member as the key.
-    ByKey(&'static str),
-    /// As a set of plain values.
-    Set,
-}
-
-/// The strategy of the list in this field (`k8s.io/api` types).
 fn strategy(field: &str, items: &[Value]) -> Strategy {
-    match field {
-        "containers"
-        | "initContainers"
-        | "ephemeralContainers"
-        | "volumes"
-        | "env"
-        | "imagePullSecrets"
-        | "schedulingGates"
-        | "resourceClaimStatuses"
-        | "secrets" => Strategy::ByKey("name"),
-        // This is the list of a pod. The claims in a container's resources are a list that is replaced as a
-        // whole.
-        "resourceClaims" => Strategy::ByKey("name"),
-        "volumeMounts" => Strategy::ByKey("mountPath"),
-        "volumeDevices" => Strategy::ByKey("devicePath"),
-        "ports" if items.iter().any(|item| item.get("containerPort").is_some()) => {
-            Strategy::ByKey("containerPort")
-        }
-        "hostAliases" | "podIPs" | "hostIPs" => Strategy::ByKey("ip"),
-        "topologySpreadConstraints" => Strategy::ByKey("topologyKey"),
-        "conditions" | "addresses" => Strategy::ByKey("type"),
-        "ownerReferences" => Strategy::ByKey("uid"),
-        "finalizers" | "podCIDRs" => Strategy::Set,
-        _ => Strategy::Replace,
-    }
+    Strategy::of_list(field, items.iter())
 }
 
 /// Applies a patch to an object.
@@ -70,10 +18,6 @@ pub(super) fn merge(object: &mut Value, patch: &Value) -> Result<(), ApiError> {
     }
     let members = object.as_object_mut().expect("it was made an object");
     merge_object(members, patch)
-}
-
-fn malformed(why: &str) -> ApiError {
-    ApiError::bad_request(format!("error decoding patch: {why}"))
 }
 
 fn merge_object(object: &mut Map<String, Value>, patch: &Map<String, Value>) -> Result<(), ApiError> {
@@ -117,14 +61,6 @@ fn merge_object(object: &mut Map<String, Value>, patch: &Map<String, Value>) -> 
         }
     }
     Ok(())
-}
-
-fn directive(patch: &Map<String, Value>) -> Result<Option<&str>, ApiError> {
-    match patch.get(DIRECTIVE) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(malformed("$patch is not a text")),
-    }
 }
 
 fn delete_from(object: &mut Map<String, Value>, field: &str, values: &Value) -> Result<(), ApiError> {
@@ -257,80 +193,4 @@ fn put_in_order(
     }
     items.extend(others);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn merged(object: Value, patch: &Value) -> Value {
-        let mut object = object;
-        merge(&mut object, patch).unwrap();
-        object
-    }
-
-    #[test]
-    fn finalizers_are_a_set() {
-        let pod = json!({"metadata": {"finalizers": ["a", "b"]}});
-        let removed =
-            merged(pod.clone(), &json!({"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"]}}));
-        assert_eq!(removed["metadata"]["finalizers"], json!(["b"]));
-        let added = merged(pod.clone(), &json!({"metadata": {"finalizers": ["c", "a"]}}));
-        assert_eq!(added["metadata"]["finalizers"], json!(["c", "a", "b"]));
-        let both = json!({"metadata": {"finalizers": ["c"], "$deleteFromPrimitiveList/finalizers": ["b"],
-            "$setElementOrder/finalizers": ["c", "a"]}});
-        assert_eq!(merged(pod, &both)["metadata"]["finalizers"], json!(["c", "a"]));
-    }
-
-    #[test]
-    fn keyed_lists_are_merged_item_by_item() {
-        let pod = json!({"spec": {"containers": [{"name": "a", "image": "1", "env": [{"name": "X", "value": "1"}]}, {"name": "b"}]}});
-        let patch = json!({"spec": {"containers": [
-            {"name": "a", "image": null, "env": [{"name": "Y", "value": "2"}, {"name": "X", "$patch": "delete"}]},
-            {"name": "c"}], "$setElementOrder/containers": [{"name": "c"}, {"name": "a"}]}});
-        let expected =
-            json!([{"name": "c"}, {"name": "a", "env": [{"name": "Y", "value": "2"}]}, {"name": "b"}]);
-        assert_eq!(merged(pod, &patch)["spec"]["containers"], expected);
-    }
-
-    #[test]
-    fn owners_are_merged_by_uid_and_deleted_by_directive() {
-        let pod = json!({"metadata": {"ownerReferences": [{"uid": "1", "controller": true}, {"uid": "2"}]}});
-        let release = json!({"metadata": {"ownerReferences": [{"$patch": "delete", "uid": "1"}]}});
-        assert_eq!(merged(pod.clone(), &release)["metadata"]["ownerReferences"], json!([{"uid": "2"}]));
-        let adopt = json!({"metadata": {"ownerReferences": [{"uid": "3", "controller": true}]}});
-        assert_eq!(merged(pod, &adopt)["metadata"]["ownerReferences"].as_array().unwrap().len(), 3);
-    }
-
-    #[test]
-    fn directives_replace_retain_and_delete() {
-        let object = json!({"a": {"x": 1, "y": 2}, "volumes": [{"name": "v", "emptyDir": {}}], "t": [1, 2]});
-        assert_eq!(
-            merged(object.clone(), &json!({"a": {"$patch": "replace", "z": 3}}))["a"],
-            json!({"z": 3})
-        );
-        assert_eq!(merged(object.clone(), &json!({"a": {"$patch": "delete"}})).get("a"), None);
-        let retain = json!({"volumes": [{"name": "v", "$retainKeys": ["name", "hostPath"], "hostPath": {"path": "/"}}]});
-        let volumes = merged(object.clone(), &retain)["volumes"].clone();
-        assert_eq!(volumes, json!([{"name": "v", "hostPath": {"path": "/"}}]));
-        let whole = json!({"volumes": [{"$patch": "replace"}, {"name": "w"}], "t": [3]});
-        let after = merged(object, &whole);
-        assert_eq!((&after["volumes"], &after["t"]), (&json!([{"name": "w"}]), &json!([3])));
-    }
-
-    #[test]
-    fn a_malformed_patch_is_refused() {
-        let object = || json!({"spec": {"containers": [{"name": "a"}]}});
-        for patch in [
-            json!([]),
-            json!({"spec": {"$patch": 1}}),
-            json!({"spec": {"$patch": "other"}}),
-            json!({"spec": {"containers": [{"image": "x"}]}}),
-            json!({"spec": {"containers": ["a"]}}),
-            json!({"spec": {"$retainKeys": 1}}),
-            json!({"spec": {"$setElementOrder/containers": 1}}),
-        ] {
-            assert!(merge(&mut object(), &patch).is_err(), "{patch}");
-        }
-    }
 }
