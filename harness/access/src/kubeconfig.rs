@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::with_causes;
 use crate::proxy;
@@ -40,7 +41,30 @@ pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<
         }
     };
     proxy::take_out(&mut config)?;
+    trim_token(&mut config)?;
     Ok(config)
+}
+
+/// Removes the line break behind a token, as editors write it. The client library panics at a token that is no header.
+fn trim_token(config: &mut Config) -> Result<(), String> {
+    let Some(token) = &config.auth_info.token else { return Ok(()) };
+    let trimmed = token.expose_secret().trim();
+    if !trimmed.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(
+            "the token of the kubeconfig has spaces, line breaks, or other than ASCII characters".to_owned()
+        );
+    }
+    config.auth_info.token = Some(SecretString::from(trimmed));
+    Ok(())
+}
+
+/// The address of an API server for messages: without the password and the query, which may be secret.
+#[must_use]
+pub fn shown_address(config: &Config) -> String {
+    let url = &config.cluster_url;
+    let (scheme, host) = (url.scheme_str().unwrap_or("https"), url.host().unwrap_or_default());
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{scheme}://{host}{port}{}", url.path())
 }
 
 /// The files that are read by default, whether they exist or not.
@@ -91,6 +115,30 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         config(Some(file.path()), None).await
+    }
+
+    fn with(server: &str, token: &str) -> String {
+        format!(
+            "current-context: c\ncontexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\
+             clusters: [{{name: k, cluster: {{server: \"{server}\"}}}}]\nusers: [{{name: u, user: {{token: \"{token}\"}}}}]\n"
+        )
+    }
+
+    #[tokio::test]
+    async fn a_token_may_end_in_a_line_break_and_another_one_is_an_error() {
+        let config = of(&with("https://127.0.0.1:1", "abc\\n")).await.unwrap();
+        assert_eq!(config.auth_info.token.as_ref().unwrap().expose_secret(), "abc");
+        kube::client::ClientBuilder::try_from(config).map(drop).unwrap();
+        for token in ["SECRET TOK", "SECRET\\nTOK", "SECRET\\u00e9"] {
+            let error = of(&with("https://127.0.0.1:1", token)).await.unwrap_err();
+            assert!(error.contains("the token of the kubeconfig") && !error.contains("SECRET"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_shown_address_has_no_secret() {
+        let config = of(&with("https://user:SECRET@127.0.0.1:1/x?token=SECRET", "t")).await.unwrap();
+        assert_eq!(shown_address(&config), "https://127.0.0.1:1/x");
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 //!
 //! | part | item |
 //! | --- | --- |
-//! | the configuration of a client from a kubeconfig | [`config()`] |
+//! | the configuration of a client from a kubeconfig, and its address in messages | [`config()`], [`shown_address`] |
 //! | the first questions to an API server, which may be overloaded | [`patiently`] |
 //! | limits on events of watches and other responses | [`EventLimit`] |
 //! | texts of errors | [`with_causes`] |
@@ -27,5 +27,5 @@ pub use events::{
     EventLimit, EventTooLong, LimitedBody, LimitedService, MAX_EVENT, MAX_RESPONSE, ResponseTooLong,
     is_too_long,
 };
-pub use kubeconfig::config;
+pub use kubeconfig::{config, shown_address};
 pub use patience::{PATIENCE, RESPONSE_TIME, Unanswered, patiently};

@@ -3,14 +3,18 @@
 //! [`Tls::accept`] is a layer of [`HttpServer::serve_over`](crate::HttpServer::serve_over). HTTP/1.1 alone is offered: it
 //! has one connection for each request in progress, so that one can be cut without the others.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
+use rustix::fs::OFlags;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -22,11 +26,14 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::server::TlsStream;
+use x509_parser::parse_x509_certificate;
 
 /// The time for a handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The time for which a certificate that is made here is valid. Its server lives as long as a run.
 const VALID: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The maximum size of a file in bytes. A Secret has at most 1 MiB.
+const MAX_FILE: u64 = 1 << 20;
 /// Clocks may differ by some minutes.
 const SKEW: Duration = Duration::from_secs(3600);
 
@@ -87,15 +94,31 @@ impl Files {
 
     fn certified(&self) -> Result<CertifiedKey, TlsError> {
         let failed = |path: &Path, why: String| TlsError::File { path: path.to_owned(), why };
-        let chain: Result<Vec<_>, _> =
-            CertificateDer::pem_file_iter(&self.certificates).and_then(|chain| chain.collect());
+        let bytes = |path: &Path| read_file(path).map_err(|error| failed(path, error.to_string()));
+        let (certificates, key) = (bytes(&self.certificates)?, bytes(&self.key)?);
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&certificates).collect();
         let chain = chain.map_err(|error| failed(&self.certificates, error.to_string()))?;
         if chain.is_empty() {
             return Err(failed(&self.certificates, "it has no certificate in PEM".to_owned()));
         }
-        let private = PrivateKeyDer::from_pem_file(&self.key);
+        let private = PrivateKeyDer::from_pem_slice(&key);
         let private = private.map_err(|error| failed(&self.key, error.to_string()))?;
         certified(chain, private).map_err(|why| failed(&self.certificates, why))
+    }
+}
+
+/// Reads a file that may have become something else meanwhile: a pipe would block the server, and a device has no end.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > MAX_FILE {
+        true => Err(io::Error::other(format!("it is larger than {} KiB", MAX_FILE >> 10))),
+        false => Ok(bytes),
     }
 }
 
@@ -143,6 +166,20 @@ impl Tls {
         *read = times;
         self.current.replace(files.certified()?);
         Ok(true)
+    }
+
+    /// The reason why clients that verify the certificate refuse it now: it has expired, or is not valid yet. `None` if
+    /// it is valid.
+    #[must_use]
+    pub fn why_invalid_now(&self) -> Option<&'static str> {
+        let certified = Arc::clone(&self.current.0.read().unwrap_or_else(PoisonError::into_inner));
+        let (_, certificate) = parse_x509_certificate(certified.cert.first()?).ok()?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs().cast_signed();
+        let validity = certificate.validity();
+        if now > validity.not_after.timestamp() {
+            return Some("it has expired");
+        }
+        (now < validity.not_before.timestamp()).then_some("it is not valid yet")
     }
 
     fn of(certified: CertifiedKey) -> Result<Tls, String> {
@@ -249,6 +286,43 @@ mod tests {
         assert!((29..=31).contains(&days), "{days} days");
         let now = SystemTime::now();
         assert!(params.not_before < now && params.not_after > now);
+    }
+
+    #[test]
+    fn a_pipe_a_device_and_a_large_file_are_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, key) = written(folder.path(), "tls");
+        let (pipe, large) = (folder.path().join("pipe"), folder.path().join("large"));
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        File::create(&large).unwrap().set_len(MAX_FILE + 1).unwrap();
+        for (file, why) in [
+            (&*pipe, "regular file"),
+            (Path::new("/dev/zero"), "regular file"),
+            (&large, "larger than 1024 KiB"),
+        ] {
+            let error = Tls::read(file, &key).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_valid_now_is_recognised() {
+        let now = SystemTime::now();
+        let day = Duration::from_secs(86_400);
+        for (from, to, expected) in [
+            (now - day, now + day, None),
+            (now - 2 * day, now - day, Some("it has expired")),
+            (now + day, now + 2 * day, Some("it is not valid yet")),
+        ] {
+            let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+            (params.not_before, params.not_after) = (from.into(), to.into());
+            let key = KeyPair::generate().unwrap();
+            let certificate = params.self_signed(&key).unwrap();
+            let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+            let tls = Tls::of(certified(vec![certificate.der().clone()], key).unwrap()).unwrap();
+            assert_eq!(tls.why_invalid_now(), expected);
+        }
     }
 
     /// Writes a certificate and its key.

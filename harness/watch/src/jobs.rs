@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use jobcheck_spec::Uid;
 use jobcheck_traces::{Body, Request, Resource, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -56,7 +57,7 @@ impl Jobs {
 
     fn job_of(&self, request: &Request<'_>) -> Option<String> {
         let name = full_name(request.namespace, request.name);
-        request.uid.map(str::to_owned).or_else(|| self.names.get(&name).cloned())
+        request.uid.map(known_as).or_else(|| self.names.get(&name).cloned())
     }
 
     fn job_of_pod(&mut self, request: &Request<'_>) -> Option<String> {
@@ -152,7 +153,13 @@ struct OwnerReference {
 fn owner_of(object: &str) -> Option<String> {
     let owned: Owned = serde_json::from_str(object).ok()?;
     let is_job = |owner: &OwnerReference| owner.controller && owner.kind == "Job";
-    owned.metadata.owner_references.into_iter().find(is_job).map(|owner| owner.uid)
+    owned.metadata.owner_references.into_iter().find(is_job).map(|owner| known_as(&owner.uid))
+}
+
+/// The UID under which the judge reports a Job. A UID that is no UUID has a digest in its place, which can be the name of a
+/// file, too.
+fn known_as(uid: &str) -> String {
+    Uid::parse(uid).to_string()
 }
 
 /// The parts of a Job that decide how long its records are kept.

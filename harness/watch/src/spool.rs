@@ -8,7 +8,7 @@
 //! | `lock` | held by the process that uses the folder |
 
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use jobcheck_traces::{Body, Header, Writer, files};
@@ -24,8 +24,13 @@ pub(crate) struct Spool {
 impl Spool {
     /// Opens the folder, and makes it if it does not exist.
     pub(crate) fn open(folder: &Path) -> Result<Spool, Error> {
-        for path in [folder.to_owned(), folder.join("jobs"), folder.join("violations")] {
+        fs::create_dir_all(folder).map_err(Error::of(folder))?;
+        for path in ["jobs", "violations"].map(|name| folder.join(name)) {
             fs::create_dir_all(&path).map_err(Error::of(&path))?;
+            // What is behind a link belongs to somebody else, and old files in it are removed.
+            if !fs::symlink_metadata(&path).map_err(Error::of(&path))?.is_dir() {
+                return Err(Error::of(path)(ErrorKind::NotADirectory.into()));
+            }
         }
         let path = folder.join("lock");
         let lock = File::options().create(true).truncate(false).write(true).open(&path);
@@ -121,4 +126,19 @@ impl Spool {
 fn plain(uid: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-';
     uid.chars().filter(is_plain).take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_behind_a_link_is_not_used() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(other.path(), folder.path().join("violations")).unwrap();
+        let error = Spool::open(folder.path()).err().unwrap().to_string();
+        assert!(error.contains("violations") && error.contains("not a directory"), "{error}");
+        fs::remove_file(folder.path().join("violations")).unwrap();
+        assert!(Spool::open(folder.path()).is_ok());
+    }
 }

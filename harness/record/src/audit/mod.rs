@@ -1,5 +1,6 @@
 //! Recordings from audit events: from an audit log that is followed or complete, or from a webhook.
 
+mod certificate;
 mod events;
 mod file;
 mod load;

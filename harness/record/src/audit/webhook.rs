@@ -15,7 +15,7 @@ use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Method, Request as HttpRequest, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
-use jobcheck_serve::tls::{Tls, TlsError};
+use jobcheck_serve::tls::Tls;
 use jobcheck_serve::{HttpServer, origin};
 use jobcheck_traces::Body;
 use serde::Deserialize;
@@ -25,6 +25,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::certificate::Certificate;
 use super::events::{Events, is_truncated, read};
 use super::load::{BODIES, Load};
 use super::token::Token;
@@ -118,7 +119,8 @@ pub async fn webhook(
     notify: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Error> {
     let (sender, mut inbox) = mpsc::channel(BODIES);
-    let (tls, load) = (webhook.tls.clone(), Arc::clone(&webhook.load));
+    let mut certificate = webhook.tls.clone().map(Certificate::new);
+    let load = Arc::clone(&webhook.load);
     let receiver = Receiver::new(webhook.token.clone(), Arc::clone(&load), sender);
     let _serving = webhook.answer(receiver);
     let mut recording = Recording {
@@ -138,8 +140,8 @@ pub async fn webhook(
             biased;
             () = stop.cancelled() => break,
             _ = looks.tick() => {
-                if let Some(renewed) = tls.as_ref().map(Tls::read_again) {
-                    report_renewal(renewed, recording.notify);
+                if let Some(certificate) = &mut certificate {
+                    certificate.look(recording.notify);
                 }
                 recording.look()?;
             }
@@ -315,15 +317,6 @@ struct EventList<'a> {
 /// Returns an event as a list of its own. The items of a list have no kind and no API version.
 fn single_event_list(item: &RawValue) -> String {
     format!(r#"{{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{}]}}"#, item.get())
-}
-
-/// Reports another certificate, or why the new one is not used.
-fn report_renewal(renewed: Result<bool, TlsError>, notify: &mut dyn FnMut(Notice<'_>)) {
-    match renewed {
-        Ok(false) => {}
-        Ok(true) => notify(Notice::Note("the webhook has read its renewed certificate".to_owned())),
-        Err(error) => notify(Notice::Note(format!("the webhook keeps its certificate: {error}"))),
-    }
 }
 
 /// Answers requests. It is cloned for each of them.
