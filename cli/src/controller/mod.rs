@@ -3,7 +3,7 @@
 mod args;
 
 use std::fmt::Debug;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use jobcheck_controller::runtime::config::Config;
 use jobcheck_controller::runtime::run::{RunError, run as run_controllers};
@@ -17,7 +17,7 @@ pub use self::args::{ControllerArgs, manager};
 use crate::global::Global;
 use crate::output;
 use crate::runtime;
-use crate::text::clean;
+use crate::text::{clean, in_json};
 
 /// Runs the controllers until a signal. Returns the exit code.
 pub fn run(args: &ControllerArgs, global: &Global) -> Exit {
@@ -60,11 +60,25 @@ fn log(format: LogFormat, global: &Global) {
     // After its terminal was closed, a process must still be able to end its work.
     let log = log.log_internal_errors(false);
     match format {
-        LogFormat::Json => log.json().init(),
+        LogFormat::Json => log.with_writer(|| CleanJson(std::io::stderr())).json().init(),
         LogFormat::Text => {
             let fields = debug_fn(|out, name, value| field(out, name.name(), value));
             log.with_ansi(std::io::stderr().is_terminal()).fmt_fields(fields).init();
         }
+    }
+}
+
+/// Escapes what the strings of JSON lines may contain, and a terminal must not receive. Each line is written at once.
+struct CleanJson<W>(W);
+
+impl<W: Write> Write for CleanJson<W> {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let text = in_json(String::from_utf8_lossy(line).into_owned());
+        self.0.write_all(text.as_bytes()).map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -81,6 +95,17 @@ fn field(out: &mut Writer<'_>, name: &str, value: &dyn Debug) -> std::fmt::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_json_line_has_no_raw_control_character() {
+        let mut out = Vec::new();
+        let line = "{\"failure\":\"a\u{9b}31m \u{202e}b\"}\n";
+        CleanJson(&mut out).write_all(line.as_bytes()).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "{\"failure\":\"a\\u009b31m \\u202eb\"}\n");
+        let [raw, escaped] = [line, &*text].map(|it| serde_json::from_str::<serde_json::Value>(it).unwrap());
+        assert_eq!(raw, escaped);
+    }
 
     #[test]
     fn what_a_server_said_forges_no_line_of_the_log() {

@@ -95,7 +95,7 @@ impl Watching {
 
     fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text
@@ -184,6 +184,21 @@ fn a_log_in_another_form_is_read_or_is_an_error() {
     fs::write(&log, lines.join("\n") + "\nhello\n").unwrap();
     let run = once(&log, &state);
     assert!(run.code == 2 && verdicts(&news(&run.out)) == ["violates"], "{run:?}");
+}
+
+#[test]
+fn jobs_with_strange_uids_are_judged() {
+    let folder = Folder::new();
+    let (log, state) = (folder.path("audit.log"), folder.path("state"));
+    let lines = wrong();
+    let job: Value = serde_json::from_str(&lines[0]).unwrap();
+    let uid = job["responseObject"]["metadata"]["uid"].as_str().unwrap();
+    let long = "x".repeat(300);
+    for strange in ["../../a/b", " ", &*long] {
+        fs::write(&log, lines.join("\n").replace(uid, strange) + "\n").unwrap();
+        let run = once(&log, &state);
+        assert_eq!((run.code, verdicts(&news(&run.out))), (1, vec!["violates"]), "{strange:?}: {run:?}");
+    }
 }
 
 #[test]

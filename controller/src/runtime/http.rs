@@ -5,6 +5,10 @@
 //! A client that keeps connections open, and sends nothing or slowly, does not keep the health checks of the kubelet
 //! out. A connection has one request, whose head must arrive within [`HEAD_TIME`]. The oldest connection without a request
 //! makes way for a new one.
+//!
+//! On a loopback address, requests for any other host than an address or `localhost` are refused: a web page could have
+//! bound its own name to this address, and read the metrics. On other addresses any host is accepted, because nobody knows
+//! the names of the Services through which Prometheus comes.
 
 use std::convert::Infallible;
 use std::io;
@@ -15,7 +19,7 @@ use std::time::Duration;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use jobcheck_serve::{HttpServer, Limits};
+use jobcheck_serve::{HttpServer, Limits, origin};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
@@ -84,9 +88,12 @@ impl Server {
 
     /// Serves requests until `stop`.
     pub async fn serve(self, status: Arc<dyn Status>, stop: CancellationToken) {
-        let pages = self.1;
-        let handler = move |request| {
-            let response = respond(&request, pages, status.as_ref());
+        let (pages, is_local) = (self.1, self.address().ip().is_loopback());
+        let handler = move |request: Request<Incoming>| {
+            let response = match is_local && origin::is_for_another_host(request.headers()) {
+                true => text(StatusCode::FORBIDDEN, "the host must be an address or localhost\n".to_owned()),
+                false => respond(&request, pages, status.as_ref()),
+            };
             async { Ok::<_, Infallible>(response) }
         };
         if let Err(error) = self.0.serve(handler, stop.cancelled()).await {
@@ -160,8 +167,12 @@ mod tests {
     }
 
     async fn get(address: SocketAddr, line: &str) -> String {
+        get_for("localhost", address, line).await
+    }
+
+    async fn get_for(host: &str, address: SocketAddr, line: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let request = format!("{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let request = format!("{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut response = String::new();
         stream.read_to_string(&mut response).await.unwrap();
@@ -173,7 +184,11 @@ mod tests {
     }
 
     async fn listening(status: Fixed, pages: Pages) -> (SocketAddr, CancellationToken) {
-        let server = Server::bind("127.0.0.1:0", pages).await.unwrap();
+        listening_on("127.0.0.1:0", status, pages).await
+    }
+
+    async fn listening_on(at: &str, status: Fixed, pages: Pages) -> (SocketAddr, CancellationToken) {
+        let server = Server::bind(at, pages).await.unwrap();
         let address = server.address();
         let stop = CancellationToken::new();
         tokio::spawn(server.serve(Arc::new(status), stop.clone()));
@@ -192,6 +207,22 @@ mod tests {
         assert!(get(address, "GET /").await.starts_with("HTTP/1.1 404"));
         assert!(get(address, "POST /metrics").await.starts_with("HTTP/1.1 405"));
         stop.cancel();
+    }
+
+    /// A web page that has bound its name to 127.0.0.1 reads nothing; Prometheus uses the name of a Service.
+    #[tokio::test]
+    async fn a_loopback_port_is_not_for_other_names_and_every_other_port_is() {
+        let (local, _stop) = started(Fixed(None)).await;
+        let (other, _stop_too) = listening_on("0.0.0.0:0", Fixed(None), Pages::All).await;
+        for (host, code) in
+            [("evil.example", "403"), ("127.0.0.1", "200"), ("[::1]:9464", "200"), ("localhost:1", "200")]
+        {
+            let response = get_for(host, local, "GET /metrics").await;
+            assert!(response.starts_with(&format!("HTTP/1.1 {code}")), "{host}: {response}");
+        }
+        for host in ["jobcheck-watch-audit.jobcheck.svc:9464", "10.0.0.7:9464"] {
+            assert!(get_for(host, other, "GET /metrics").await.starts_with("HTTP/1.1 200"), "{host}");
+        }
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -13,7 +14,7 @@ use kube::core::WatchEvent;
 use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
@@ -48,6 +49,19 @@ pub struct Reflector<K, C> {
     relist: Arc<Notify>,
     jitter: Jitter,
     resource: &'static str,
+    staleness: Arc<Staleness>,
+}
+
+/// Whether the LISTs of a reflector have failed for so long that nobody should rely on its cache.
+#[derive(Debug, Default)]
+pub struct Staleness(AtomicBool);
+
+impl Staleness {
+    /// Returns whether all LISTs of the last [`STALE_AFTER`] have failed.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// The end of a watch.
@@ -74,6 +88,9 @@ enum Ended {
 const PAGE: u32 = 500;
 /// The maximum number of pages. More objects than that do not fit into etcd.
 const MAX_PAGES: u32 = 10_000;
+/// The maximum time for a page of a LIST. A server that sends a byte now and then would otherwise take for ever. The API
+/// server itself ends a request after 60 s.
+const PAGE_TIME: Duration = Duration::from_secs(90);
 /// The number of pages after which the progress of a LIST is logged.
 const LOG_PAGES: u32 = 500;
 /// The seconds after which the server ends a watch. kube ends a silent connection after 295 s.
@@ -81,6 +98,8 @@ const WATCH_SECONDS: u32 = 290;
 /// The delay after the first failure. It doubles with each further failure up to the maximum, as in client-go.
 const BACKOFF: Duration = Duration::from_millis(800);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// The time since the first of several failed LISTs after which a cache is stale.
+pub const STALE_AFTER: Duration = Duration::from_secs(120);
 /// The time after a LIST from which on an expired version is no failure: a LIST now and then is what a server can bear.
 const LASTING: Duration = Duration::from_secs(5);
 
@@ -92,7 +111,14 @@ where
     /// Returns a reflector of the objects of `api`. A notification of `relist` requests a relist.
     #[must_use]
     pub fn new(api: Api<K>, cache: Arc<C>, relist: Arc<Notify>, resource: &'static str) -> Self {
-        Reflector { api, cache, relist, jitter: Jitter::seeded(resource), resource }
+        let staleness = Arc::default();
+        Reflector { api, cache, relist, jitter: Jitter::seeded(resource), resource, staleness }
+    }
+
+    /// Whether its cache is stale, also while it runs.
+    #[must_use]
+    pub fn staleness(&self) -> Arc<Staleness> {
+        Arc::clone(&self.staleness)
     }
 
     /// Updates the cache until `stop`. Failed requests are retried without an end.
@@ -104,10 +130,12 @@ where
     }
 
     async fn follow(&mut self) {
-        let mut failures = 0;
+        let (mut failures, mut failing) = (0, None);
         loop {
             match self.list().await {
                 Ok(version) => {
+                    failing = None;
+                    self.staleness.0.store(false, Ordering::Relaxed);
                     debug!(resource = self.resource, version, "listed");
                     let listed = Instant::now();
                     // A version that expires soon is a failure, whatever the watch has shown. The server forgets
@@ -121,6 +149,8 @@ where
                 }
                 Err(failure) => {
                     warn!(resource = self.resource, %failure, "cannot list");
+                    let since = *failing.get_or_insert_with(Instant::now);
+                    self.staleness.0.store(since.elapsed() >= STALE_AFTER, Ordering::Relaxed);
                     failures += 1;
                     self.back_off(failures).await;
                 }
@@ -136,7 +166,9 @@ where
             if number_of_page % LOG_PAGES == 0 {
                 info!(resource = self.resource, pages = number_of_page, objects = entries.len(), "listing");
             }
-            let list = self.api.list(&page).await.map_err(|error| Failure::from_kube(&error))?;
+            let list = timeout(PAGE_TIME, self.api.list(&page)).await;
+            let late = |_| Failure::Ambiguous(format!("no whole page within {} s", PAGE_TIME.as_secs()));
+            let list = list.map_err(late)?.map_err(|error| Failure::from_kube(&error))?;
             let version = number(list.metadata.resource_version.as_deref().unwrap_or_default())?;
             for object in list.items {
                 let version = version_of(&object)?;

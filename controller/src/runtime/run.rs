@@ -99,7 +99,7 @@ pub async fn run(config: Config, stop: CancellationToken) -> Result<(), RunError
     };
     let clients = Clients::new(&kube_config, &parts)?;
     let lease_namespace = lease_namespace(&config, &kube_config.default_namespace);
-    let cluster = kube_config.cluster_url.to_string();
+    let cluster = jobcheck_access::shown_address(&kube_config);
     tokio::select! {
         biased;
         () = stop.cancelled() => {

@@ -27,7 +27,7 @@ use super::metrics::Metrics;
 use super::orphan_sync::OrphanSync;
 use super::own_writes::OwnWrites;
 use super::queue::WorkQueue;
-use super::reflector::Reflector;
+use super::reflector::{Reflector, Staleness};
 use super::retry::RetryLimiter;
 use super::store::ObjectKey;
 use super::trace::Tracer;
@@ -60,6 +60,7 @@ pub struct Progress {
 #[derive(Debug, Default)]
 struct State {
     waits_for: Option<&'static str>,
+    caches: Vec<Arc<Staleness>>,
     queues: Vec<WorkQueue<ObjectKey>>,
 }
 
@@ -67,7 +68,9 @@ impl Progress {
     /// Returns the reason why the term is not ready; none if it is ready.
     #[must_use]
     pub fn waits_for(&self) -> Option<&'static str> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).waits_for
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_stale = state.caches.iter().any(|cache| cache.is_stale());
+        state.waits_for.or_else(|| is_stale.then_some("a cache is stale: the API server answers no LIST"))
     }
 
     /// Updates the metrics of the queues.
@@ -78,6 +81,14 @@ impl Progress {
 
     fn set_waits_for(&self, what: Option<&'static str>) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).waits_for = what;
+    }
+
+    fn add_cache(&self, cache: Arc<Staleness>) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).caches.push(cache);
+    }
+
+    fn forget_caches(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).caches.clear();
     }
 
     fn set_queues(&self, queues: Vec<WorkQueue<ObjectKey>>) {
@@ -100,6 +111,7 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
         process.progress.set_waits_for(Some("the cache of Jobs is not filled yet"));
         let jobs: Api<DynamicObject> = scoped_jobs(process);
         let jobs = Reflector::new(jobs, Arc::clone(&wiring.jobs), Arc::clone(&relist_jobs), "jobs");
+        process.progress.add_cache(jobs.staleness());
         reflectors.spawn(jobs.run(end.clone()));
         wiring.jobs.synced().await;
         if process.config.job {
@@ -109,6 +121,7 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
                 None => Api::all(process.clients.watch.clone()),
             };
             let pods = Reflector::new(pods, Arc::clone(&wiring.pods), Arc::clone(&relist_pods), "pods");
+            process.progress.add_cache(pods.staleness());
             reflectors.spawn(pods.run(end.clone()));
             wiring.pods.synced().await;
         }
@@ -131,6 +144,7 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
     reflectors.shutdown().await;
     process.progress.set_waits_for(None);
     process.progress.set_queues(Vec::new());
+    process.progress.forget_caches();
     wiring.disconnect();
 }
 

@@ -174,6 +174,7 @@ struct Running {
     cache: Arc<Names>,
     server: Server,
     relist: Arc<Notify>,
+    staleness: Arc<Staleness>,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
 }
@@ -191,8 +192,9 @@ fn start(script: Vec<Answer>) -> Running {
         (Arc::new(Names::default()), Arc::new(Notify::new()), CancellationToken::new());
     let api: Api<ConfigMap> = Api::all(Client::new(service, "default"));
     let reflector = Reflector::new(api, Arc::clone(&cache), Arc::clone(&relist), "configmaps");
+    let staleness = reflector.staleness();
     let task = tokio::spawn(reflector.run(stop.clone()));
-    Running { cache, server, relist, stop, task }
+    Running { cache, server, relist, staleness, stop, task }
 }
 
 #[tokio::test(start_paused = true)]
@@ -323,4 +325,18 @@ async fn a_list_without_an_end_fails() {
     running.server.script.lock().unwrap().push_back(Answer::Page(vec![("a", 1)], 11, None));
     running.cache.until_version(11).await;
     running.stop.cancel();
+}
+
+/// A server that sends a byte now and then is asked again, and after some time the cache counts as stale.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_never_ends_fails_and_makes_the_cache_stale() {
+    let endless = || Answer::Open(Vec::new());
+    let running =
+        start(vec![endless(), endless(), endless(), endless(), Answer::Page(vec![("a", 1)], 11, None)]);
+    sleep(PAGE_TIME + Duration::from_secs(10)).await;
+    assert_eq!((running.server.queries.lock().unwrap().len(), running.staleness.is_stale()), (2, false));
+    sleep(2 * PAGE_TIME).await;
+    assert_eq!((running.server.queries.lock().unwrap().len(), running.staleness.is_stale()), (4, true));
+    running.cache.until_version(11).await;
+    assert!(!running.staleness.is_stale());
 }
