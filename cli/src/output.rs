@@ -61,7 +61,20 @@ pub fn error(message: impl Display) {
 /// Prints an error of several lines, such as one that quotes a log.
 #[cfg(feature = "cluster")]
 pub fn error_lines(message: impl Display) {
-    message_line("error", &crate::text::clean_lines(&message.to_string()));
+    message_line("error", &indented(&crate::text::clean_lines(&message.to_string())));
+}
+
+/// A text whose lines are indented, except for the first one. A server's message has lines, too, and none may look like
+/// another message of this program.
+#[cfg(feature = "cluster")]
+fn indented(text: &str) -> String {
+    let mut lines = text.split('\n');
+    let mut out = lines.next().unwrap_or_default().to_owned();
+    for line in lines {
+        out.push_str(if line.is_empty() || line.starts_with("  ") { "\n" } else { "\n  " });
+        out.push_str(line);
+    }
+    out
 }
 
 /// Prints a note to standard error, in one line.
@@ -161,6 +174,13 @@ pub fn count(number: impl TryInto<u64>, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "cluster")]
+    #[test]
+    fn no_line_of_a_server_begins_like_a_message() {
+        let said = "refused: no\nerror: forged\n  kubectl create role\n\nnote: forged";
+        assert_eq!(indented(said), "refused: no\n  error: forged\n  kubectl create role\n\n  note: forged");
+    }
 
     #[test]
     fn a_short_line_stays_as_it_is() {

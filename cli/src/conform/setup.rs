@@ -41,7 +41,16 @@ pub fn resource(file: &Path) -> Result<Value, String> {
 
 fn yaml<T: DeserializeOwned>(file: &Path) -> Result<T, String> {
     let text = std::fs::read_to_string(file).map_err(|why| format!("{}: {why}", of_path(file)))?;
-    serde_saphyr::from_str(&text).map_err(|why| format!("{}: {why}", of_path(file)))
+    parsed(&text).map_err(|why| format!("{}: {why}", of_path(file)))
+}
+
+/// Reads YAML. An error quotes nothing of it, because it may have a Secret.
+fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let place = error.location().map(|it| format!(" at line {}, column {}", it.line(), it.column()));
+        let place = place.unwrap_or_default();
+        format!("it is not valid YAML, or a field is unknown or has another type{place}")
+    })
 }
 
 #[cfg(test)]
@@ -55,6 +64,17 @@ mod tests {
         let setup: Setup = serde_saphyr::from_str(text).unwrap();
         assert_eq!(setup.labels["kueue.x-k8s.io/queue-name"], "main");
         assert_eq!(setup.objects[0]["kind"], "ConfigMap");
-        assert!(serde_saphyr::from_str::<Setup>("lables: {}").is_err());
+        let wrong = parsed::<Setup>("lables: {}").unwrap_err();
+        assert!(wrong.contains("a field is unknown") && wrong.contains("at line 1"), "{wrong}");
+    }
+
+    #[test]
+    fn an_error_quotes_nothing_of_the_file() {
+        for text in
+            ["objects:\n- {stringData: {password: SECRET}}\n  bogus: [", "labels: SECRET", "SECRET: 1"]
+        {
+            let wrong = parsed::<Setup>(text).unwrap_err();
+            assert!(!wrong.contains("SECRET"), "{wrong}");
+        }
     }
 }
