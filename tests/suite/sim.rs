@@ -1,11 +1,12 @@
 //! The library of scenarios on the target `sim`: the shipped controllers' decisions on the embedded API server.
 
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::replay::{Judging, judge};
 use jobcheck_judge::report::Exit;
-use jobcheck_scenario::{TargetName, read};
+use jobcheck_scenario::{Scenario, TargetName, read};
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_tests::corpus::root;
 use jobcheck_tests::library::library;
@@ -122,4 +123,36 @@ fn a_binding_that_is_logged_before_the_creation_belongs_to_the_pod() {
 
 fn read_line(line: &[u8]) -> Value {
     serde_json::from_slice(line).unwrap()
+}
+
+fn many_jobs(count: usize) -> Scenario {
+    let jobs: String = (0..count)
+        .map(|it| format!("- {{name: j{it}, spec: {{completions: 1, parallelism: 1}}}}\n"))
+        .collect();
+    read(&format!("apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\njobs:\n{jobs}")).unwrap()
+}
+
+/// An event makes the Jobs sync that it concerns, and no others. The trace has the observations of each sync.
+#[test]
+fn the_work_is_linear_in_the_jobs() {
+    let lines = |count| {
+        let outcome = jobcheck_sim::run(&many_jobs(count), 0, &Mutations::default()).unwrap();
+        assert_eq!(outcome.exit(), Exit::Conforms, "{:?}", outcome.finding());
+        outcome.trace.iter().filter(|byte| **byte == b'\n').count()
+    };
+    let (small, large) = (lines(20), lines(80));
+    assert!(large < small * 5, "20 Jobs: {small} lines, 80 Jobs: {large} lines");
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let scenario = many_jobs(20);
+    for most in [0, 1, 50] {
+        let asked = AtomicUsize::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= most;
+        let rules = RuleSet::default();
+        let outcome = jobcheck_sim::run_until(rules, &scenario, 0, &Mutations::default(), &stop).unwrap();
+        let asked = asked.into_inner();
+        assert!(outcome.is_none() && asked == most + 1, "asked {asked} times");
+    }
 }

@@ -17,7 +17,7 @@ mod target;
 mod text;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jobcheck_explorer::check::{Bounds, Cut, Outcome};
@@ -304,12 +304,19 @@ fn simulate(
     let mutations = Mutations::of(args.mutant.map_or(&[], |mutant| mutant.mutations));
     let rules = args.kubernetes.unwrap_or_default().rules();
     for seed in (args.seed..).take(usize::try_from(args.runs).unwrap_or(usize::MAX)) {
-        if let Some(why) = limits.reached() {
-            return Ok(Execution::NotRun(format!("{why} after {}", output::count(run.runs, "run"))));
-        }
-        let outcome = jobcheck_sim::run_on(rules, scenario, seed, &mutations).map_err(|why| {
+        let reached = Mutex::new(limits.reached());
+        let stop = || {
+            let mut reached = reached.lock().unwrap_or_else(PoisonError::into_inner);
+            *reached = reached.take().or_else(|| limits.reached());
+            reached.is_some()
+        };
+        let ran = jobcheck_sim::run_until(rules, scenario, seed, &mutations, &stop).map_err(|why| {
             InputProblem::whole(Path::new(file), &format!("the API server refuses a Job: {why}"))
         })?;
+        let Some(outcome) = ran else {
+            let why = reached.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_default();
+            return Ok(Execution::NotRun(format!("{why} after {}", output::count(run.runs, "run"))));
+        };
         run.runs += 1;
         run.requests += outcome.requests;
         if run.runs == 1 {

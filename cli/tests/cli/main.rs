@@ -16,6 +16,7 @@ mod hostile_text;
 mod inputs;
 mod interrupt;
 mod live;
+mod many_jobs;
 mod mutants;
 mod operators;
 mod options;

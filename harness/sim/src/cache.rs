@@ -146,7 +146,8 @@ fn uid(object: &Value) -> &Value {
     &object["metadata"]["uid"]
 }
 
-fn name(object: &Value) -> &str {
+/// The name of an object.
+pub fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 

@@ -32,7 +32,7 @@
 //!
 //! | part | item |
 //! | --- | --- |
-//! | a run of a scenario | [`run()`], [`run_on`], [`Outcome`] |
+//! | a run of a scenario | [`run()`], [`run_on`], [`run_until`], [`Outcome`] |
 //! | random scenarios, and shortening those that fail | [`fuzz`] |
 //! | paths of the model's scopes, replayed on the shipped controllers | [`paths`] |
 //! | the cluster, and the processes of the controllers | `cluster`, `process`, `ttl`, `cache` |
@@ -49,11 +49,14 @@ pub mod fuzz;
 mod handling;
 pub mod paths;
 mod process;
+mod readings;
 mod recorder;
 mod rng;
 mod run;
 mod settings;
 mod ttl;
+
+use std::sync::atomic::Ordering;
 
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_judge::replay::{Judging, judge};
@@ -124,12 +127,41 @@ pub fn run_on(
     seed: u64,
     mutations: &Mutations,
 ) -> Result<Outcome, String> {
+    let outcome = run_until(version, scenario, seed, mutations, &|| false)?;
+    outcome.ok_or_else(|| "a run that nothing stops has ended".to_owned())
+}
+
+/// Is asked from time to time whether a run must end.
+pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// The same, until `stop` returns true. `None`: it has ended the run, which then has no outcome.
+///
+/// # Errors
+///
+/// The API server refuses a Job of the scenario.
+pub fn run_until(
+    version: RuleSet,
+    scenario: &Scenario,
+    seed: u64,
+    mutations: &Mutations,
+    stop: Stop<'_>,
+) -> Result<Option<Outcome>, String> {
     let mut scenario_run = ScenarioRun::new(version, scenario, seed, mutations)?;
-    let unmet = scenario_run.run();
+    let Some(unmet) = scenario_run.run(stop) else { return Ok(None) };
     scenario_run.cluster.mark(serde_json::json!({ "kind": "end" }));
     let trace = scenario_run.cluster.recorder.bytes();
     let inputs = vec![Input::Bytes(scenario.name.clone(), trace.clone())];
-    let report = judge(&[inputs], &Judging::default(), &mut |_, _| {});
+    let judging = Judging::default();
+    let report = judge(&[inputs], &judging, &mut |_, _| {
+        if stop() {
+            judging.stop.store(true, Ordering::Relaxed);
+        }
+    });
+    // A report that was stopped is one of a part of the trace.
+    if judging.stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
     let requests = scenario_run.cluster.recorder.requests();
-    Ok(Outcome { seed, unmet, report, requests, trace, states: std::mem::take(&mut scenario_run.states) })
+    let states = std::mem::take(&mut scenario_run.states);
+    Ok(Some(Outcome { seed, unmet, report, requests, trace, states }))
 }

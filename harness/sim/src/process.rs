@@ -15,18 +15,15 @@ use jobcheck_controller::answer::Failure;
 use jobcheck_controller::job::call::Written;
 use jobcheck_controller::job::memory::Memory;
 use jobcheck_controller::job::observe::{self, PodSelector};
-use jobcheck_controller::job::observed::{Controller, JobFacts, Observed, PodFacts, Settings};
+use jobcheck_controller::job::observed::{Observed, PodFacts, Settings};
 use jobcheck_controller::job::orphan::{self, OrphanObserved, Owner, OwnerLookup, PodOwner};
 use jobcheck_controller::job::requests::{PodTemplate, of_orphan, read_job};
 use jobcheck_controller::values::{Time, Uid};
 use jobcheck_explorer::mutations::Mutations;
-use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::serde::Deserialize;
-use serde_json::Value;
 
 use crate::cache::{Change, ObjectCache};
 use crate::calls::{CallRequest, Sync, answer, number, to_server};
+use crate::readings::Readings;
 use crate::rng::Rng;
 
 /// The actor of the Job controller in marks, faults, and observations.
@@ -62,6 +59,9 @@ pub struct Process {
     mutations: Mutations,
     jobs: ObjectCache,
     pods: ObjectCache,
+    readings: Readings,
+    /// The Jobs whose last sync waited for the caches. Each event may be the one.
+    behind: BTreeSet<String>,
     queue: BTreeSet<String>,
     orphans: BTreeSet<String>,
     wakes: BTreeMap<String, Timestamp>,
@@ -111,6 +111,13 @@ impl Process {
     pub fn started(server: &mut Server, now: Timestamp, settings: Settings, mutations: Mutations) -> Process {
         let jobs = ObjectCache::listed(server, now, Resource::Jobs);
         let pods = ObjectCache::listed(server, now, Resource::Pods);
+        let mut readings = Readings::default();
+        for (_, job) in jobs.all() {
+            readings.job_changed(&Change { before: None, after: Some(Arc::clone(job)) });
+        }
+        for (_, pod) in pods.all() {
+            readings.pod_changed(&Change { before: None, after: Some(Arc::clone(pod)) });
+        }
         Process {
             queue: jobs.all().map(|(name, _)| name.clone()).collect(),
             orphans: pods.all().map(|(name, _)| name.clone()).collect(),
@@ -118,6 +125,8 @@ impl Process {
             mutations,
             jobs,
             pods,
+            readings,
+            behind: BTreeSet::new(),
             wakes: BTreeMap::new(),
             memories: BTreeMap::new(),
             written: BTreeMap::new(),
@@ -178,13 +187,14 @@ impl Process {
                     self.gone.extend(job["metadata"]["uid"].as_str().map(Uid::new));
                 }
                 self.queue.extend(change.names());
-                self.orphans.extend(self.pods.all().map(|(name, _)| name.clone()));
+                self.orphans.extend(self.readings.job_changed(change));
             }
             Cache::Pods => {
-                self.queue.extend(self.jobs.all().map(|(name, _)| name.clone()));
+                self.queue.extend(self.readings.pod_changed(change));
                 self.orphans.extend(change.names());
             }
         }
+        self.queue.append(&mut self.behind);
     }
 
     /// The next time at which a delayed key is due.
@@ -283,17 +293,21 @@ impl Process {
     }
 
     fn start_sync(&mut self, name: &str, now: Timestamp, began: &mut Vec<SyncStart>) {
-        let Some((job, facts)) = self.jobs.get(name).and_then(observed_job) else {
+        let Some(reading) = self.readings.job(name).cloned() else {
             self.memories.remove(name);
             return;
         };
+        let (job, facts) = (&reading.value, &reading.facts);
         let written = self.written.get(&facts.uid).copied().unwrap_or_default();
         let shows = self.jobs.version() >= written.0 && self.pods.version() >= written.1;
-        let pods = self.pods_of(&job, &facts);
+        if !shows {
+            self.behind.insert(name.to_owned());
+        }
+        let pods = self.readings.pods_of(&reading);
         let memory = self.memories.remove(name).unwrap_or_default();
         began.push(SyncStart { job: name.to_owned(), jobs: self.jobs.version(), pods: self.pods.version() });
         let observed = Observed {
-            job: &facts,
+            job: facts,
             pods: &pods,
             memory: &memory,
             caches_show_own_writes: shows,
@@ -308,21 +322,9 @@ impl Process {
         }
         if !plan.is_empty() {
             let indexed = job["spec"]["completionMode"] == "Indexed";
-            let template = PodTemplate::new(&facts, &job["spec"]["template"], indexed);
-            self.sync = Some(Sync::new(facts, Arc::new(template), plan));
+            let template = PodTemplate::new(facts, &job["spec"]["template"], indexed);
+            self.sync = Some(Sync::new(facts.clone(), Arc::new(template), plan));
         }
-    }
-
-    /// The pods that a sync reads.
-    fn pods_of(&self, job: &Value, facts: &JobFacts) -> Vec<PodFacts> {
-        let Ok(selector) =
-            Job::deserialize(job).map_err(drop).and_then(|it| PodSelector::of(&it).map_err(drop))
-        else {
-            return Vec::new();
-        };
-        let pods = self.pods.all().filter_map(|(_, pod)| Pod::deserialize(&**pod).ok());
-        let read = pods.filter_map(|pod| observe::pod(&pod, &facts.uid, &selector).ok());
-        read.filter(|pod| matters(pod, facts)).collect()
     }
 
     fn end_sync(&mut self) {
@@ -333,14 +335,14 @@ impl Process {
 
     /// The first request for a pod in the orphan queue, if one is necessary.
     fn look_at_orphan(&self, name: &str) -> Option<PendingRequest> {
-        let pod = Pod::deserialize(&**self.pods.get(name)?).ok()?;
+        let pod = self.readings.pod(name)?;
         let reference = observe::owner(&pod.metadata);
         let (uid, cached) = match &reference {
-            PodOwner::Job { name, uid } => (uid.clone(), self.jobs.get(name).and_then(observed_job)),
+            PodOwner::Job { name, uid } => (uid.clone(), self.readings.job(name)),
             PodOwner::Nobody | PodOwner::AnotherKind => (Uid::new(""), None),
         };
-        let pod = observe::pod(&pod, &uid, &PodSelector::nothing()).ok()?;
-        let cached = cached.as_ref().map(|(_, job)| job);
+        let pod = observe::pod(pod, &uid, &PodSelector::nothing()).ok()?;
+        let cached = cached.map(|job| &job.facts);
         match orphan::look_up_owner(&pod, &reference, cached, |job| self.gone.contains(job)) {
             OwnerLookup::Known(owner) => self.decide_on_orphan(&pod, owner),
             OwnerLookup::Ask { job, uid } => {
@@ -355,24 +357,6 @@ impl Process {
         let request = to_server(of_orphan(&plan)?);
         Some(PendingRequest::Orphan { pod: pod.name.to_string(), request })
     }
-}
-
-/// Returns true if a sync reads a pod: the Job controls it, may adopt it, or has recorded its UID.
-pub fn matters(pod: &PodFacts, job: &JobFacts) -> bool {
-    match pod.controller {
-        Controller::ThisJob => true,
-        Controller::Nobody if pod.selected => true,
-        Controller::Nobody | Controller::Another => job
-            .status
-            .uncounted
-            .as_ref()
-            .is_some_and(|listed| listed.succeeded.contains(&pod.uid) || listed.failed.contains(&pod.uid)),
-    }
-}
-
-fn observed_job(value: &Arc<Value>) -> Option<(Arc<Value>, JobFacts)> {
-    let facts = observe::job(&Job::deserialize(&**value).ok()?).ok()?;
-    Some((Arc::clone(value), facts))
 }
 
 /// Chooses one of the keys: the first, or a random one.

@@ -11,6 +11,7 @@ use jobcheck_scenario::{ControllerName, JobEntry, Leader, Rollout, Scenario, Ste
 use jobcheck_spec::apiserver::RuleSet;
 use serde_json::json;
 
+use crate::Stop;
 use crate::cluster::{Cluster, NAMESPACE};
 use crate::handling::{Handling, Held};
 use crate::process::{self, Cache, Process, SyncStart};
@@ -93,17 +94,20 @@ impl<'a> ScenarioRun<'a> {
         })
     }
 
-    /// Runs to the end. Returns the step or expectation that was not met.
-    pub fn run(&mut self) -> Option<String> {
+    /// Runs to the end. Returns the step or expectation that was not met. `None`: `stop` has ended the run.
+    pub fn run(&mut self, stop: Stop<'_>) -> Option<Option<String>> {
         for _ in 0..MOST_TURNS {
+            if stop() {
+                return None;
+            }
             // A step that is not done yet may have released a watch.
             if self.turn() || self.step(true) || self.turn() || self.wait() {
                 continue;
             }
             self.states.extend(QuiescentState::of(&self.cluster, self.scenario, None));
-            return self.unmet_condition();
+            return Some(self.unmet_condition());
         }
-        Some(format!("the run is not quiescent after {MOST_TURNS} turns"))
+        Some(Some(format!("the run is not quiescent after {MOST_TURNS} turns")))
     }
 
     /// The step or expectation that is not met at quiescence.

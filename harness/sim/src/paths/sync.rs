@@ -19,7 +19,8 @@ use super::environment::is_free;
 use super::read::ReadJob;
 use super::worker::{SyncStart, Worker, worker};
 use crate::calls::Sync;
-use crate::process::{matters, time};
+use crate::process::time;
+use crate::readings::matters;
 
 /// The reason of a path's end: the server has removed a pod with its last finalizer, and the model removes it later.
 pub const POD_REMOVED: &str =
