@@ -3,6 +3,8 @@
 //! Equal texts stay equal and different ones stay different, because the judge compares a pod with the template of its
 //! Job. Each text becomes a digest with a random key, so that nobody can find it by trying likely ones.
 //!
+//! Messages of refusals keep only sentences of a known form ([`refusal`]).
+//!
 //! A text is secret because of the members that lead to it ([`Place`]). They enclose it, or are the path of a JSON patch.
 //! An audit event keeps only the members that a trace needs.
 
@@ -15,6 +17,7 @@ use crate::form::AUDIT_VERSION;
 use crate::record::Resource;
 
 mod message;
+mod refusal;
 mod strict;
 
 /// Annotations with this prefix stay: the judge reads them, and Kubernetes itself writes them.
@@ -41,6 +44,13 @@ const OF_EVENTS: [&str; 17] = [
     "verb",
 ];
 
+/// Subresources whose bodies are objects that a trace needs. Those of others may be anything, such as a token.
+const SUBRESOURCES: [&str; 6] = ["", "status", "binding", "eviction", "ephemeralcontainers", "resize"];
+
+/// The sources of volumes without credentials. A secret is named in them, and not shown.
+const OF_VOLUMES: [&str; 7] =
+    ["configMap", "downwardAPI", "emptyDir", "hostPath", "persistentVolumeClaim", "projected", "secret"];
+
 /// Parameters in the URI of a request that stay. Others may be a command for `exec`.
 const OF_URIS: [&str; 8] = [
     "dryRun",
@@ -66,8 +76,16 @@ enum Place {
     Pairs,
     /// The state of a container, with the last lines of its log in `message`.
     State,
-    /// `message` of a status of the API server, which may quote what was refused.
+    /// A list of volumes, or one of them. What a driver gets may be a credential.
+    Volumes,
+    /// A list of conditions, or one of them. The judge compares their messages, which name pods and exit codes.
+    Conditions,
+    /// `message` of a condition.
+    Told,
+    /// `message` elsewhere, such as that of a refusal, which may quote what was refused.
     Message,
+    /// `reason` of a refusal. It is a word, unless a webhook gives it.
+    Reason,
     /// Each text below is secret.
     Secret,
 }
@@ -91,9 +109,22 @@ impl Place {
             Place::Pairs if is_index(key) => Place::Pairs,
             Place::Pairs if matches!(key, "name" | "valueFrom") => Place::Public,
             Place::Pairs => Place::Secret,
+            Place::Volumes if is_index(key) => Place::Volumes,
+            Place::Volumes if key == "name" || OF_VOLUMES.contains(&key) => Place::Plain,
+            Place::Volumes => Place::Secret,
             Place::State if key == "message" => Place::Secret,
-            Place::Plain | Place::State | Place::Message => match key {
+            Place::Conditions if is_index(key) => Place::Conditions,
+            Place::Conditions if key == "message" => Place::Told,
+            Place::Plain
+            | Place::State
+            | Place::Conditions
+            | Place::Told
+            | Place::Message
+            | Place::Reason => match key {
                 "annotations" => Place::Annotations,
+                "conditions" => Place::Conditions,
+                "volumes" => Place::Volumes,
+                "reason" => Place::Reason,
                 "args" | "command" => Place::Secret,
                 "env" | "httpHeaders" => Place::Pairs,
                 "labels" | "matchLabels" | "nodeSelector" => Place::Public,
@@ -109,6 +140,11 @@ impl Place {
         let keys = path.split('/').map(|key| key.replace("~1", "/").replace("~0", "~"));
         keys.fold(Place::Plain, |place, key| place.of(&key))
     }
+}
+
+/// Returns whether a text is a reason as Kubernetes has them, such as `BackoffLimitExceeded`.
+fn is_word(text: &str) -> bool {
+    text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_,:".contains(&byte))
 }
 
 fn is_index(key: &str) -> bool {
@@ -166,7 +202,7 @@ impl Redactor {
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item, place)),
             Value::String(text) => self.text(text, place),
             // A number where a text belongs is refused by the API server, and recorded all the same.
-            Value::Number(number) if !matches!(place, Place::Plain | Place::Public) => {
+            Value::Number(number) if !matches!(place, Place::Plain | Place::Public | Place::Conditions) => {
                 *value = json!(self.0.hash_one(number.to_string()) >> 16);
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -177,17 +213,28 @@ impl Redactor {
         match place {
             _ if text.is_empty() => {}
             Place::Public => {}
-            Place::Plain => {
-                // A document in a text.
-                if text.trim_start().starts_with(['{', '[', '"'])
-                    && let Ok(redacted) = self.line(text)
-                {
-                    *text = redacted;
+            Place::Plain | Place::Conditions => _ = self.document(text),
+            Place::Told => *text = message::without_values(text, |value| self.digest(value)),
+            Place::Message => {
+                if !self.document(text) {
+                    *text = refusal::without_free_text(text, |value| self.digest(value));
                 }
             }
-            Place::Message => *text = message::without_values(text, |value| self.digest(value)),
-            Place::Annotations | Place::Pairs | Place::State | Place::Secret => *text = self.digest(text),
+            Place::Reason if is_word(text) => {}
+            Place::Annotations
+            | Place::Pairs
+            | Place::Volumes
+            | Place::State
+            | Place::Reason
+            | Place::Secret => *text = self.digest(text),
         }
+    }
+
+    /// Redacts a document in a text. Returns false if the text is none.
+    fn document(&self, text: &mut String) -> bool {
+        let looks_like_one = text.trim_start().starts_with(['{', '[', '"']);
+        let redacted = looks_like_one.then(|| self.line(text).ok()).flatten();
+        redacted.map(|redacted| *text = redacted).is_some()
     }
 
     fn digest(&self, text: &str) -> String {
@@ -208,7 +255,8 @@ impl Redactor {
         let target = event.get("objectRef");
         let word =
             |name: &str| target.and_then(|it| it.get(name)).and_then(Value::as_str).unwrap_or_default();
-        let is_kept = Resource::of(word("apiGroup"), word("resource")).is_some();
+        let is_kept = Resource::of(word("apiGroup"), word("resource")).is_some()
+            && SUBRESOURCES.contains(&word("subresource"));
         event.retain(|key, _| is_kept || !matches!(key.as_str(), "requestObject" | "responseObject"));
         for (key, member) in event {
             match (key.as_str(), &mut *member) {
@@ -411,6 +459,55 @@ mod tests {
                 !shown.to_string().contains("SECRET") && shown.to_string().contains("args[0]"),
                 "{shown}"
             );
+        }
+    }
+
+    #[test]
+    fn free_text_of_refusals_is_redacted_wherever_it_is() {
+        let message = "admission webhook \"w.io\" denied the request: SECRET";
+        let status = json!({"kind": "Status", "message": message, "reason": "so SECRET",
+            "details": {"causes": [{"reason": "FieldValueInvalid", "message": "Not found: \"SECRET\"", "field": "spec"}]}});
+        let shown =
+            redacted(&json!({"auditID": "1", "objectRef": {"resource": "pods"}, "responseStatus": status,
+            "responseObject": status}));
+        assert!(!shown.to_string().contains("SECRET"), "{shown}");
+        assert_eq!(shown["responseStatus"]["message"], shown["responseObject"]["message"]);
+        let kept = json!({"status": {"conditions": [{"type": "Failed", "reason": "PodFailurePolicy",
+            "message": "Container main for pod n/p failed with exit code 3 matching FailJob rule at index 0"}]}});
+        assert_eq!(redacted(&kept), kept);
+    }
+
+    #[test]
+    fn credentials_in_volumes_are_redacted() {
+        let kept = json!([{"name": "a", "emptyDir": {"medium": "Memory"}}, {"name": "b", "secret": {"secretName": "s"}},
+            {"name": "c", "configMap": {"name": "c", "items": [{"key": "k", "path": "p"}]}}]);
+        assert_eq!(redacted(&json!({"volumes": kept})), json!({"volumes": kept}));
+        let shown = redacted(&json!({
+            "volumes": [{"name": "v", "csi": {"driver": "d", "readOnly": true, "volumeAttributes": {"token": "SECRET"}}},
+                {"name": "f", "flexVolume": {"options": {"password": "SECRET"}}}, {"name": "c", "cephfs": {"secretFile": "SECRET"}}],
+            "patch": [{"op": "add", "path": "/spec/volumes/0/csi/volumeAttributes/token", "value": "SECRET"},
+                {"op": "add", "path": "/spec/volumes/-", "value": {"name": "v", "rbd": {"user": "SECRET"}}}]
+        }));
+        assert!(!shown.to_string().contains("SECRET"), "{shown}");
+        assert_eq!(
+            (&shown["volumes"][0]["name"], &shown["volumes"][0]["csi"]["readOnly"]),
+            (&json!("v"), &json!(true))
+        );
+    }
+
+    #[test]
+    fn the_bodies_of_unknown_subresources_are_left_out() {
+        for (subresource, is_kept) in [
+            ("", true),
+            ("status", true),
+            ("eviction", true),
+            ("exec", false),
+            ("EXEC", false),
+            ("token", false),
+        ] {
+            let mut event = event("", "pods");
+            event["objectRef"]["subresource"] = json!(subresource);
+            assert_eq!(redacted(&event).get("requestObject").is_some(), is_kept, "{subresource}");
         }
     }
 
