@@ -67,6 +67,7 @@ pub mod server;
 pub mod store;
 mod update;
 pub mod watch;
+mod weight;
 
 pub use server::{Config, Server};
 pub use store::exchange_texts;

@@ -20,7 +20,7 @@ use crate::request::{
 use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::store::Store;
-use crate::watch::{Gate, Start, Taken, WatchEvent, WatchId, WatchInfo, Watches, bookmark, too_old};
+use crate::watch::{Gate, Most, Start, Taken, WatchEvent, WatchId, WatchInfo, Watches, bookmark, too_old};
 
 /// The configuration of a server.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,10 @@ pub struct Config {
     /// The number of changes of each resource that the history keeps for watches and pages. Older changes are
     /// compacted. One version of a pod takes about 15 kB.
     pub history: usize,
+    /// The memory of these changes in bytes, about. More changes are compacted early.
+    pub history_bytes: usize,
+    /// The memory in bytes of old versions that only the initial events of unread watches hold. More end watches.
+    pub unread_bytes: usize,
     /// The rules of the minor version and its feature gates.
     pub rules: RuleSet,
     /// If true, every namespace exists without being created.
@@ -38,7 +42,14 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { seed: 0, history: 20_000, rules: RuleSet::V1_36, implicit_namespaces: false }
+        Config {
+            seed: 0,
+            history: 20_000,
+            history_bytes: 384 << 20,
+            unread_bytes: 256 << 20,
+            rules: RuleSet::V1_36,
+            implicit_namespaces: false,
+        }
     }
 }
 
@@ -73,7 +84,7 @@ impl Server {
     pub fn new(config: Config, now: Timestamp) -> Server {
         let mut server = Server {
             config,
-            store: Store::new(config.history),
+            store: Store::new(config.history, config.history_bytes),
             identities: Identities::seeded(config.seed),
             projector: Arc::default(),
             watches: Watches::default(),
@@ -291,12 +302,18 @@ impl Server {
             info.gate = faults.watch_gate(&info);
         }
         let (bookmarks, timeout_seconds) = (options.bookmarks, options.timeout_seconds);
-        self.watches.open(now, Start { info, prefix, selector, initial, bookmarks, timeout_seconds });
+        let start = Start { info, prefix, selector, initial, bookmarks, timeout_seconds };
+        self.watches.open(now, start, self.config.unread_bytes);
         Ok(Reply::Watch(id))
     }
 
     /// Takes the next events of a watch, at most `most`.
     pub fn take_events(&mut self, now: Timestamp, id: WatchId, most: usize) -> Taken {
+        self.watches.take(&self.store, now, id, Most { events: most, bytes: usize::MAX })
+    }
+
+    /// The same, up to a weight.
+    pub fn take_some_events(&mut self, now: Timestamp, id: WatchId, most: Most) -> Taken {
         self.watches.take(&self.store, now, id, most)
     }
 

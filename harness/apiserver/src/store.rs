@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::object::{finalizers, is_deleting, meta, metadata, owners};
 use crate::resource::Resource;
+use crate::weight::weight;
 
 /// The finalizers that belong to the garbage collector.
 pub const GC_FINALIZERS: [&str; 2] = ["foregroundDeletion", "orphan"];
@@ -38,6 +39,8 @@ pub struct Change {
     pub object: Arc<Value>,
     /// The object before the write.
     pub previous: Option<Arc<Value>>,
+    /// The memory of the object in bytes, about.
+    weight: usize,
 }
 
 /// The location of an object: its resource, and its key there.
@@ -47,6 +50,8 @@ pub type Place = (Resource, String);
 struct Table {
     objects: BTreeMap<String, Arc<Value>>,
     history: VecDeque<Change>,
+    /// The memory of the objects in the history.
+    history_weight: usize,
     /// The revision of the newest change that the history no longer contains.
     compacted: u64,
 }
@@ -64,6 +69,7 @@ pub struct Store {
     revision: u64,
     tables: BTreeMap<Resource, Table>,
     history_bound: usize,
+    history_bytes: usize,
     by_uid: BTreeMap<String, Place>,
     dependents: BTreeMap<String, BTreeSet<Place>>,
     /// The UIDs of removed owners that an object still references.
@@ -73,13 +79,14 @@ pub struct Store {
 }
 
 impl Store {
-    /// Returns an empty store that keeps this number of changes of each resource.
+    /// Returns an empty store that keeps this number of changes of each resource, and of this size.
     #[must_use]
-    pub fn new(history_bound: usize) -> Store {
+    pub fn new(history_bound: usize, history_bytes: usize) -> Store {
         Store {
             revision: 1,
             tables: Resource::ALL.into_iter().map(|resource| (resource, Table::default())).collect(),
             history_bound,
+            history_bytes,
             by_uid: BTreeMap::new(),
             dependents: BTreeMap::new(),
             missing_owners: BTreeSet::new(),
@@ -245,7 +252,8 @@ impl Store {
         let revision = revision.min(self.revision);
         for table in self.tables.values_mut() {
             let keep = table.history.partition_point(|change| change.revision <= revision);
-            table.history.drain(..keep);
+            let forgotten = table.history.drain(..keep);
+            table.history_weight -= forgotten.map(|change| change.weight).sum::<usize>();
             table.compacted = table.compacted.max(revision);
         }
     }
@@ -258,17 +266,21 @@ impl Store {
         object: &Arc<Value>,
         previous: Option<Arc<Value>>,
     ) {
-        let (revision, bound) = (self.revision, self.history_bound);
+        let (revision, bound, bytes) = (self.revision, self.history_bound, self.history_bytes);
+        let weight = weight(object);
         let table = self.table_mut(resource);
+        table.history_weight += weight;
         table.history.push_back(Change {
             revision,
             kind,
             key: key.to_owned(),
             object: Arc::clone(object),
             previous,
+            weight,
         });
-        while table.history.len() > bound {
+        while table.history.len() > bound || (table.history_weight > bytes && table.history.len() > 1) {
             if let Some(forgotten) = table.history.pop_front() {
+                table.history_weight -= forgotten.weight;
                 table.compacted = forgotten.revision;
             }
         }
@@ -345,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_past_can_be_read_until_it_is_compacted() {
-        let mut store = Store::new(100);
+        let mut store = Store::new(100, usize::MAX);
         store.write(Resource::Pods, "n/a", object("a", "1", None));
         let first = store.revision();
         store.write(Resource::Pods, "n/b", object("b", "2", None));
@@ -368,7 +380,7 @@ mod tests {
 
     #[test]
     fn uids_are_swapped_everywhere() {
-        let mut store = Store::new(10);
+        let mut store = Store::new(10, usize::MAX);
         store.write(Resource::Jobs, "n/j", object("j", "job", None));
         store.write(Resource::Pods, "n/a", object("a", "1", Some("job")));
         let first = store.revision();
@@ -391,7 +403,7 @@ mod tests {
 
     #[test]
     fn the_history_is_bounded() {
-        let mut store = Store::new(3);
+        let mut store = Store::new(3, usize::MAX);
         for _ in 0..10 {
             store.write(Resource::Pods, "n/a", object("a", "1", None));
         }
@@ -400,8 +412,21 @@ mod tests {
     }
 
     #[test]
+    fn the_memory_of_the_history_is_bounded() {
+        let mut store = Store::new(100, 10_000);
+        for _ in 0..10 {
+            let mut large = object("a", "1", None);
+            large["x"] = json!("x".repeat(3_000));
+            store.write(Resource::Pods, "n/a", large);
+        }
+        let newest = store.revision();
+        assert_eq!(store.changes_after(Resource::Pods, newest - 2).unwrap().count(), 2);
+        assert!(store.changes_after(Resource::Pods, newest - 4).is_err());
+    }
+
+    #[test]
     fn removed_owners_are_known() {
-        let mut store = Store::new(10);
+        let mut store = Store::new(10, usize::MAX);
         store.write(Resource::Jobs, "n/j", object("j", "job", None));
         store.write(Resource::Pods, "n/a", object("a", "1", Some("job")));
         assert_eq!(store.dependents("job").count(), 1);

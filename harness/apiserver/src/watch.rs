@@ -1,7 +1,8 @@
 //! Watches. Each is a cursor into the history of its resource.
 //!
 //! A watch stores no events except the initial ones. A reader takes the events of the history that follow the cursor.
-//! A reader that is too slow finds the history compacted, and gets `410 Expired`. So clients cannot use up memory.
+//! A reader that is too slow finds the history compacted, and gets `410 Expired`. Old versions that only initial events
+//! hold are bounded: the watches that were not read for the longest time are ended. So clients cannot use up memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use crate::events_api::present;
 use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::store::{Change, ChangeKind, Store};
+use crate::weight::{Unread, weight};
 
 /// The interval between the bookmarks of a watch that allows them.
 const BOOKMARK_SECONDS: i64 = 60;
@@ -33,6 +35,21 @@ pub struct WatchEvent {
     pub kind: &'static str,
     /// The object, or the Status of an error.
     pub object: Arc<Value>,
+}
+
+impl WatchEvent {
+    /// The event as JSON.
+    #[cfg(feature = "http")]
+    pub(crate) fn json(&self) -> Vec<u8> {
+        #[derive(serde::Serialize)]
+        struct Shown<'a> {
+            #[serde(rename = "type")]
+            kind: &'static str,
+            object: &'a Value,
+        }
+        let shown = Shown { kind: self.kind, object: &self.object };
+        serde_json::to_vec(&shown).expect("JSON values have text keys")
+    }
 }
 
 /// The events that a watch may deliver.
@@ -82,7 +99,29 @@ struct Watch {
     start: Start,
     next_bookmark: Timestamp,
     deadline: Timestamp,
+    /// The time at which events were last taken.
+    read: Timestamp,
     closed: bool,
+}
+
+/// The most that a reader takes at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Most {
+    /// The maximum number of events.
+    pub events: usize,
+    /// The weight in bytes after which no event follows.
+    pub bytes: usize,
+}
+
+impl Most {
+    fn is_used_up(self) -> bool {
+        self.events == 0 || self.bytes == 0
+    }
+
+    fn without(self, event: &WatchEvent) -> Most {
+        let bytes = if self.bytes == usize::MAX { 0 } else { weight(&event.object) };
+        Most { events: self.events - 1, bytes: self.bytes.saturating_sub(bytes) }
+    }
 }
 
 /// The open watches of a server.
@@ -90,6 +129,7 @@ struct Watch {
 pub struct Watches {
     open: BTreeMap<WatchId, Watch>,
     last: u64,
+    unread: Unread,
 }
 
 /// The events that a reader takes at once.
@@ -108,16 +148,25 @@ impl Watches {
         WatchId(self.last)
     }
 
-    pub(crate) fn open(&mut self, now: Timestamp, start: Start) {
+    /// Opens a watch. If initial events that nobody has read hold more than `bound` bytes of old versions, the watches
+    /// that were not read for the longest time end.
+    pub(crate) fn open(&mut self, now: Timestamp, start: Start, bound: usize) {
         let seconds = start.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
         let id = start.info.id;
         let watch = Watch {
             next_bookmark: after(now, BOOKMARK_SECONDS),
             deadline: after(now, i64::from(seconds)),
+            read: now,
             closed: false,
             start,
         };
+        watch.start.initial.iter().for_each(|event| self.unread.add(event));
         self.open.insert(id, watch);
+        while self.unread.holds_more_than(bound) {
+            let waiting = self.open.iter().filter(|(_, watch)| !watch.start.initial.is_empty());
+            let Some((id, _)) = waiting.min_by_key(|(id, watch)| (watch.read, **id)) else { break };
+            self.close(*id);
+        }
     }
 
     /// The open watches, oldest first.
@@ -138,7 +187,8 @@ impl Watches {
 
     /// Closes a watch, as a broken connection does.
     pub fn close(&mut self, id: WatchId) {
-        self.open.remove(&id);
+        let closed = self.open.remove(&id);
+        closed.iter().flat_map(|it| &it.start.initial).for_each(|event| self.unread.remove(event));
     }
 
     /// The next time at which a watch has an event even if nothing changes: a bookmark, or its end. `None` if it
@@ -150,11 +200,12 @@ impl Watches {
     }
 
     /// Takes at most `most` events, and a bookmark if one is due.
-    pub fn take(&mut self, store: &Store, now: Timestamp, id: WatchId, most: usize) -> Taken {
+    pub fn take(&mut self, store: &Store, now: Timestamp, id: WatchId, most: Most) -> Taken {
         let Some(watch) = self.open.get_mut(&id) else { return Taken { events: Vec::new(), closed: true } };
-        let mut events = watch.initial(most);
-        if events.len() < most {
-            let room = most - events.len();
+        watch.read = now;
+        let (mut events, room) = watch.initial(most);
+        events.iter().for_each(|event| self.unread.remove(event));
+        if !room.is_used_up() {
             watch.follow(store, room, &mut events);
         }
         if !watch.closed {
@@ -162,23 +213,28 @@ impl Watches {
         }
         let closed = watch.closed || now >= watch.deadline;
         if closed {
-            self.open.remove(&id);
+            self.close(id);
         }
         Taken { events, closed }
     }
 }
 
 impl Watch {
-    fn initial(&mut self, most: usize) -> Vec<WatchEvent> {
-        if self.start.info.gate == Gate::UpTo(0) {
-            return Vec::new();
+    /// Takes initial events. Returns also how much room is left.
+    fn initial(&mut self, most: Most) -> (Vec<WatchEvent>, Most) {
+        let (mut events, mut room) = (Vec::new(), most);
+        while !room.is_used_up()
+            && self.start.info.gate != Gate::UpTo(0)
+            && let Some(event) = self.start.initial.pop_front()
+        {
+            room = room.without(&event);
+            events.push(event);
         }
-        let count = self.start.initial.len().min(most);
-        self.start.initial.drain(..count).collect()
+        (events, room)
     }
 
     /// Delivers the events of the history that follow the cursor.
-    fn follow(&mut self, store: &Store, most: usize, events: &mut Vec<WatchEvent>) {
+    fn follow(&mut self, store: &Store, most: Most, events: &mut Vec<WatchEvent>) {
         let info = &mut self.start.info;
         if !self.start.initial.is_empty() {
             return;
@@ -221,9 +277,9 @@ impl Watch {
             let (selector, before) = (&self.start.selector, change.previous.as_ref());
             info.cursor = change.revision;
             if let Some(event) = event(selector, info.resource, before, after, &change.object) {
+                room = room.without(&event);
                 events.push(event);
-                room -= 1;
-                if room == 0 {
+                if room.is_used_up() {
                     return;
                 }
             }

@@ -2,6 +2,7 @@
 
 mod clock;
 mod discovery;
+mod lines;
 mod media;
 mod route;
 mod service;

@@ -33,12 +33,12 @@ use crate::error::ApiError;
 use crate::request::{Reply, Request, Response};
 use crate::resource::Resource;
 use crate::server::Server;
-use crate::watch::{WatchEvent, WatchId};
+use crate::watch::{Most, WatchEvent, WatchId};
 
 /// The maximum size of a body in bytes, as upstream's.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
-/// The maximum number of events in one chunk of a watch.
-const CHUNK_EVENTS: usize = 256;
+/// The most events in one chunk of a watch.
+const CHUNK: Most = Most { events: 256, bytes: 64 * 1024 };
 /// The time in which the body of a request must arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
@@ -218,20 +218,31 @@ impl ApiService {
 
     /// The events of a watch, one line each, until it ends or the client disconnects.
     fn stream(&self, id: WatchId, show: Show) -> ResponseBody {
-        let watching = Watching { server: self.server.clone(), id, show, first: true };
+        let watching = Watching {
+            server: self.server.clone(),
+            id,
+            show,
+            first: true,
+            rest: Bytes::new(),
+            closed: false,
+        };
         let changed = self.server.subscribe();
         let chunks = stream::unfold(Some((watching, changed)), |state| async move {
             let (mut watching, mut changed) = state?;
             loop {
+                if let Some(part) = watching.next_part() {
+                    let next = (!watching.is_done()).then_some((watching, changed));
+                    return Some((Ok::<_, Infallible>(Frame::data(part)), next));
+                }
                 changed.mark_unchanged();
                 let (taken, now, wake) = watching.server.peek(|server, now| {
-                    let taken = server.take_events(now, watching.id, CHUNK_EVENTS);
+                    let taken = server.take_some_events(now, watching.id, CHUNK);
                     (taken, now, server.watches().next_wake(watching.id))
                 });
                 if !taken.events.is_empty() {
-                    let chunk = watching.chunk(now, &taken.events);
-                    let next = (!taken.closed).then_some((watching, changed));
-                    return Some((Ok::<_, Infallible>(Frame::data(chunk)), next));
+                    watching.rest = watching.chunk(now, &taken.events);
+                    watching.closed = taken.closed;
+                    continue;
                 }
                 let until = wake.filter(|_| !taken.closed)?;
                 let rest = Duration::try_from(until.duration_since(now)).unwrap_or_default();
@@ -297,9 +308,7 @@ impl Show {
 
     fn event(&self, now: Timestamp, event: &WatchEvent, first: bool) -> Vec<u8> {
         let shown = match (self.form, event.kind) {
-            (Form::Object, _) | (_, "ERROR") => {
-                return bytes(&json!({"type": event.kind, "object": *event.object}));
-            }
+            (Form::Object, _) | (_, "ERROR") => return event.json(),
             (Form::Table, _) => {
                 table::of_event(now, self.resource, &event.object, &self.include_object, first)
             }
@@ -315,10 +324,27 @@ struct Watching {
     id: WatchId,
     show: Show,
     first: bool,
+    /// What the client has not taken of the last events.
+    rest: Bytes,
+    /// True if no events follow.
+    closed: bool,
 }
 
 impl Watching {
+    /// The next part of the last events. Parts are small, because the connection buffers whole ones.
+    fn next_part(&mut self) -> Option<Bytes> {
+        let part = self.rest.split_to(self.rest.len().min(CHUNK.bytes));
+        (!part.is_empty()).then_some(part)
+    }
+
+    fn is_done(&self) -> bool {
+        self.closed && self.rest.is_empty()
+    }
+
     fn chunk(&mut self, now: Timestamp, events: &[WatchEvent]) -> Bytes {
+        if let ([event], Form::Object) = (events, self.show.form) {
+            return self.server.events().line(event);
+        }
         let mut chunk = Vec::new();
         for event in events {
             chunk.extend(self.show.event(now, event, self.first));

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::clock::Clock;
+use super::lines::EventLines;
 use crate::server::Server;
 
 /// A server and its clock, for several owners.
@@ -20,6 +21,7 @@ pub struct SharedServer(Arc<Inner>);
 struct Inner {
     server: Mutex<Server>,
     changed: watch::Sender<u64>,
+    events: EventLines,
     clock: Box<dyn Clock>,
 }
 
@@ -34,7 +36,8 @@ impl SharedServer {
     #[must_use]
     pub fn new(server: Server, clock: impl Clock + 'static) -> SharedServer {
         let (changed, _) = watch::channel(0);
-        SharedServer(Arc::new(Inner { server: Mutex::new(server), changed, clock: Box::new(clock) }))
+        let events = EventLines::default();
+        SharedServer(Arc::new(Inner { server: Mutex::new(server), changed, events, clock: Box::new(clock) }))
     }
 
     /// The current time of its clock.
@@ -55,6 +58,11 @@ impl SharedServer {
     pub(super) fn peek<T>(&self, act: impl FnOnce(&mut Server, Timestamp) -> T) -> T {
         let now = self.now();
         act(&mut self.lock(), now)
+    }
+
+    /// The lines of events.
+    pub(super) fn events(&self) -> &EventLines {
+        &self.0.events
     }
 
     pub(super) fn subscribe(&self) -> watch::Receiver<u64> {

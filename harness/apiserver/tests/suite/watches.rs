@@ -6,7 +6,7 @@ use jobcheck_apiserver::error::ApiError;
 use jobcheck_apiserver::faults::{Fault, Faults};
 use jobcheck_apiserver::request::{PatchKind, Reply, Request, Verb, VersionMatch, WatchOptions};
 use jobcheck_apiserver::resource::Resource::{Events, NewEvents, Pods};
-use jobcheck_apiserver::watch::{Gate, WatchInfo};
+use jobcheck_apiserver::watch::{Gate, Most, WatchInfo};
 use serde_json::json;
 
 use crate::cluster::{Cluster, pod, with};
@@ -136,6 +136,49 @@ fn a_watch_is_held_released_and_coalesced() {
         events.iter().map(|event| (event.kind, event.object["metadata"]["name"].as_str().unwrap())).collect();
     assert_eq!(kinds, [("ADDED", "b"), ("MODIFIED", "a")]);
     assert_eq!(events[0].object["metadata"]["labels"]["l"], "1");
+}
+
+/// Objects change while watches wait that nobody reads. Without a bound they hold all versions.
+#[test]
+fn unread_watches_that_hold_much_are_ended() {
+    let grow = |cluster: &mut Cluster, size: usize| {
+        let body = json!({"metadata": {"annotations": {"a": "x".repeat(size)}}});
+        cluster.patch(Pods, "a", PatchKind::Merge, body).unwrap();
+    };
+    for reads in [false, true] {
+        let mut cluster = Cluster::with(Config { history: 1, unread_bytes: 50_000, ..Config::default() });
+        cluster.create(Pods, pod("a")).unwrap();
+        let mut watches = Vec::new();
+        for number in 0..10 {
+            grow(&mut cluster, 10_000 + number);
+            watches.push(cluster.watch(Pods, WatchOptions::default()).unwrap());
+            if reads {
+                assert_eq!(cluster.seen(watches[number]), seen(&[("ADDED", "a")]));
+            }
+            cluster.wait(1);
+        }
+        let open = cluster.server.watches().infos().count();
+        assert!(if reads { open == 10 } else { (5..9).contains(&open) }, "{open} watches are open");
+        if !reads {
+            let now = cluster.now;
+            assert!(cluster.server.take_events(now, watches[0], 10).closed);
+            assert_eq!(cluster.seen(watches[9]), seen(&[("ADDED", "a")]));
+        }
+    }
+}
+
+#[test]
+fn a_reader_takes_events_up_to_a_weight() {
+    let mut cluster = Cluster::new();
+    for name in ["a", "b", "c"] {
+        cluster.create(Pods, pod(name)).unwrap();
+    }
+    let watch = cluster.watch(Pods, WatchOptions::default()).unwrap();
+    cluster.create(Pods, pod("d")).unwrap();
+    let now = cluster.now;
+    let mut take =
+        |events, bytes| cluster.server.take_some_events(now, watch, Most { events, bytes }).events.len();
+    assert_eq!([take(10, 1), take(1, usize::MAX), take(10, 1_000_000), take(10, 10)], [1, 1, 2, 0]);
 }
 
 struct Scripted(Vec<(&'static str, bool, Fault)>);
