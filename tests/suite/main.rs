@@ -23,6 +23,7 @@ mod judge_envelopes;
 mod judge_gaps;
 mod judge_injected_faults;
 mod judge_list;
+mod judge_managers;
 mod judge_many_conditions;
 mod judge_mirror_evidence;
 mod judge_mirrors;

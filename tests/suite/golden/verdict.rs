@@ -80,7 +80,7 @@ fn traces_of(corpus: &Path, part: &str) -> Vec<(String, PathBuf)> {
 
 /// The verdicts on the traces of the corpus.
 pub fn whole(corpus: &Path) -> Vec<(String, String)> {
-    let parts = ["recordings", "known", "1.35", "invalid"];
+    let parts = ["recordings", "known", "1.35", "invalid", "managers"];
     let files = parts.iter().flat_map(|part| traces_of(corpus, part));
     files.map(|(name, path)| (name.clone(), verdict(&name, fs::read(path).unwrap(), Vec::new()))).collect()
 }

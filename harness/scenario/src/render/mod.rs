@@ -11,6 +11,7 @@
 //! The responses of the server are those of the model. A failed request gets 429, the one failure that is never committed.
 //! A delayed request is received before the restart of its sender, and completed after it.
 
+mod clusters;
 mod job;
 mod names;
 mod pod;
@@ -26,6 +27,8 @@ use jobcheck_spec::Time;
 use jobcheck_spec::job::{Job, JobSpec};
 use jobcheck_traces::Expected;
 use serde_json::{Map, Value, json};
+
+pub use clusters::{ClusterTraces, native_clusters};
 
 /// The Unix time at which the model's clock shows 0: 2026-11-21T00:00:00Z.
 pub const EPOCH: i64 = 1_795_219_200;

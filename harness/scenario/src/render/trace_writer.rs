@@ -33,6 +33,14 @@ pub(super) enum Sender {
     Scheduler,
     Kubelet,
     User,
+    /// A manager that writes status alone, on its own cluster.
+    Mirror,
+    /// The same on the clusters of the copies.
+    MirrorOfWorker,
+    /// Sets a condition of its own on Jobs of others.
+    Checker,
+    /// A user of a worker.
+    UserOfWorker,
 }
 
 /// The name of the Job controller in marks.
@@ -66,6 +74,12 @@ impl Sender {
             }
             Sender::Kubelet => ("system:node:node-1", "kubelet/v1.36.0 (linux/amd64) kubernetes"),
             Sender::User => ("admin", "kubectl/v1.36.0 (linux/amd64) kubernetes"),
+            Sender::Mirror => ("system:serviceaccount:mirror-system:mirror", "mirror/v0.1.0"),
+            Sender::MirrorOfWorker => {
+                ("system:serviceaccount:mirror-system:mirror-of-a-manager-cluster", "mirror/v0.1.0")
+            }
+            Sender::Checker => ("system:serviceaccount:checker-system:checker", "checker/v0.1.0"),
+            Sender::UserOfWorker => ("admin-of-the-worker", "kubectl/v1.36.0 (linux/amd64) kubernetes"),
         };
         Actor { user, agent }
     }
@@ -113,10 +127,15 @@ pub(super) struct TraceWriter {
 impl TraceWriter {
     pub(super) fn new(scope: &Scope, expected: Option<&Expected>) -> io::Result<TraceWriter> {
         let subject = Subject { rules: scope.rules, constants: scope.constants, gates: scope.gates_after(0) };
+        TraceWriter::of(subject, scope.name, expected)
+    }
+
+    /// Begins the trace of a cluster with this API server and this Job controller.
+    pub(super) fn of(subject: Subject, scope: &str, expected: Option<&Expected>) -> io::Result<TraceWriter> {
         let header = Header {
-            kubernetes: Some(format!("1.{}", scope.rules.minor)),
+            kubernetes: Some(format!("1.{}", subject.rules.minor)),
             assume: subject.assumptions(),
-            producer: Some(format!("jobcheck {}, scope {}", env!("CARGO_PKG_VERSION"), scope.name)),
+            producer: Some(format!("jobcheck {}, scope {scope}", env!("CARGO_PKG_VERSION"))),
             ..Header::new()
         };
         let mut out = Writer::new(Vec::new(), &header)?;
@@ -142,6 +161,16 @@ impl TraceWriter {
     /// Advances the time between two steps.
     pub(super) fn next_moment(&mut self) {
         self.now += PAUSE;
+    }
+
+    /// Advances the time to that of another cluster, in microseconds since the Unix epoch.
+    pub(super) fn catch_up(&mut self, moment: i64) {
+        self.now = self.now.max(moment);
+    }
+
+    /// Advances the time by these seconds.
+    pub(super) fn wait(&mut self, seconds: i64) {
+        self.now += seconds * 1_000_000;
     }
 
     /// The current time, in microseconds since the Unix epoch.

@@ -56,7 +56,11 @@ impl Renderer<'_> {
             | Sender::PodGc
             | Sender::Scheduler
             | Sender::Kubelet
-            | Sender::User => None,
+            | Sender::User
+            | Sender::Mirror
+            | Sender::MirrorOfWorker
+            | Sender::Checker
+            | Sender::UserOfWorker => None,
         };
         let response = self.job_stored(id, after);
         self.delete_request(id, sender, propagation, preconditions, response)
