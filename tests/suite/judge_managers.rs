@@ -11,7 +11,7 @@ use jobcheck_judge::report::ReplayReport;
 use jobcheck_judge::validate::Outcome;
 use jobcheck_managers::executor::Move;
 use jobcheck_managers::history::judge_two_clusters;
-use jobcheck_managers::mutants::Mutant;
+use jobcheck_managers::mutants::{MUTANTS, Mutant, Setting};
 use jobcheck_managers::obligations::{judge_quiescence, open_obligation};
 use jobcheck_managers::scope::{Budget, Scope};
 use jobcheck_managers::step::{Caches, Call, Step};
@@ -370,4 +370,45 @@ fn defects_of_kueue_are_judged_as_explored_and_are_gone_with_their_fix() {
     }
     assert_eq!(wrong, "");
     expected::check_names(FOLDER, &names);
+}
+
+/// Defects whose shortest counterexample the judge does not reject for the same requirement.
+const JUDGED_OTHERWISE: [&str; 6] = [
+    // The manager writes no status, and a trace shows no manager.
+    "M10",
+    // Two copies run at once. The judge rejects a copy that is created after the end of another one.
+    "M13", "M14",
+    // Pods of the copy are terminating at the end. The judge compares the status alone.
+    "M19",
+    // The only write drops a condition of somebody else, and counts as a checker's. `--actor manager=USER` finds it.
+    "M23",
+    // No write changes anything, so that no write shows the manager. `--actor manager=USER` finds it.
+    "M33",
+];
+
+/// The broken recommendations of the Jobs of a report.
+fn recommended(report: &ReplayReport, req: Req) -> bool {
+    let prefix = format!("{}: ", req.id());
+    report.jobs.iter().flat_map(|job| &job.warnings).any(|warning| warning.text.starts_with(&prefix))
+}
+
+/// MR-01, MR-20, MR-30: the same for the shortest counterexample of each other defect. Without the gate `JobManagedBy` a Job
+/// has no manager.
+#[test]
+fn other_defects_are_judged_as_explored() {
+    let all = MUTANTS.iter().filter(|it| !it.is_of_kueue() && it.setting != Setting::Unvalidated);
+    let mut otherwise = Vec::new();
+    for mutant in all {
+        let hunt = mutant.hunt();
+        let path = &hunt.found().unwrap().path;
+        let report = judged(&native_clusters(&mutant.scope(), path).unwrap());
+        let is_found = match mutant.setting {
+            Setting::Advised => recommended(&report, mutant.req),
+            Setting::Default | Setting::Unvalidated => ids(&report).contains(&mutant.req.id()),
+        };
+        if !is_found {
+            otherwise.push(mutant.id);
+        }
+    }
+    assert_eq!(otherwise, JUDGED_OTHERWISE);
 }

@@ -38,7 +38,7 @@ use self::objects::{NAME, NAMESPACE};
 use self::worker::Worker;
 use super::job::{self, Stored};
 use super::names::Names;
-use super::requests::{conflict, invalid};
+use super::requests::{conflict, invalid, not_found};
 use super::trace_writer::{Exchange, Response, Sender, TraceWriter};
 
 /// The number of requests that show a manager at work at the end of the traces.
@@ -64,8 +64,16 @@ pub fn native_clusters(scope: &Scope, path: &[Step]) -> io::Result<ClusterTraces
     let world = World::initial(scope);
     let workers: io::Result<Vec<Worker>> =
         (0..scope.workers).map(|_| Ok(Worker::new(begin(scope)?, &scope.rules))).collect();
-    let mut renderer =
-        Renderer { scope, writer: begin(scope)?, world, local: None, workers: workers?, copies: 0, pods: 0 };
+    let mut renderer = Renderer {
+        scope,
+        writer: begin(scope)?,
+        world,
+        local: None,
+        former: None,
+        workers: workers?,
+        copies: 0,
+        pods: 0,
+    };
     renderer.start_second();
     renderer.create_local()?;
     for (at, step) in path.iter().enumerate() {
@@ -94,6 +102,8 @@ struct Renderer<'a> {
     writer: TraceWriter,
     world: World,
     local: Option<Record>,
+    /// The last local Job that was removed.
+    former: Option<Record>,
     workers: Vec<Worker>,
     /// The number of Jobs on workers so far.
     copies: usize,
@@ -204,8 +214,10 @@ impl Renderer<'_> {
     fn write_status(&mut self, sender: Sender) -> io::Result<()> {
         let Some(local) = self.world.local else { return Ok(()) };
         let status = self.of_a_trace(local.status.status());
-        let version = self.writer.next_version();
         let Some(record) = &self.local else { return Ok(()) };
+        // A write that changes nothing makes no version.
+        let is_new = record.job.status != status;
+        let version = if is_new { self.writer.next_version() } else { record.version };
         let stored = Record { job: Job { status: status.clone(), ..record.job.clone() }, version };
         self.put_status(sender, &status, Response::Done(whole(&stored, None)))?;
         self.local = Some(stored);
@@ -260,16 +272,24 @@ impl Renderer<'_> {
 
     fn delete(&mut self, sender: Sender) -> io::Result<()> {
         let (now, Some(mut record)) = (self.now(), self.local.take()) else { return Ok(()) };
-        if sender != Sender::TtlController {
-            return self.writer.request(&worker::deletion(&record.job, sender, Response::Gone));
+        if sender == Sender::TtlController {
+            self.delete_in_foreground(&mut record, now)?;
+        } else {
+            self.writer.request(&worker::deletion(&record.job, sender, Response::Gone))?;
         }
+        self.former = Some(record);
+        Ok(())
+    }
+
+    /// The TTL-after-finished controller deletes a Job, and the garbage collector removes it.
+    fn delete_in_foreground(&mut self, record: &mut Record, now: Time) -> io::Result<()> {
         record.version = self.writer.next_version();
         record.job = objects::deleting(&record.job, true);
-        let response = Response::Done(whole(&record, Some(now)));
-        self.writer.request(&worker::deletion(&record.job, sender, response))?;
+        let response = Response::Done(whole(record, Some(now)));
+        self.writer.request(&worker::deletion(&record.job, Sender::TtlController, response))?;
         self.writer.next_moment();
         let body = objects::without_foreground(&mut record.job, record.version);
-        let response = Response::Done(whole(&record, Some(now)));
+        let response = Response::Done(whole(record, Some(now)));
         let exchange = about(&record.job, Sender::GarbageCollector, Verb::Patch, response);
         self.writer.request(&Exchange { patch_type: worker::MERGE, body: Some(body), ..exchange })
     }
@@ -313,15 +333,19 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    /// A request that changes nothing: the same refused write again, or a write of an old version.
+    /// A request that changes nothing: the same refused write again, or a write of an old version or of a removed Job.
     fn beat(&mut self, refused: Option<Caches>) -> io::Result<()> {
         if let Some(caches) = refused {
             let world = self.world.refreshed(caches);
             return self.mirror(&world);
         }
-        let Some(record) = &self.local else { return Ok(()) };
+        let (record, response) = match (&self.local, &self.former) {
+            (Some(record), _) => (record, conflict(NAME)),
+            (None, Some(record)) => (record, not_found("jobs.batch", NAME)),
+            (None, None) => return Ok(()),
+        };
         let body = whole(&Record { job: record.job.clone(), version: record.version - 1 }, None);
-        let exchange = about(&record.job, Sender::Mirror, Verb::Update, conflict(NAME));
+        let exchange = about(&record.job, Sender::Mirror, Verb::Update, response);
         self.writer.request(&Exchange { is_status: true, body: Some(body), ..exchange })
     }
 }
