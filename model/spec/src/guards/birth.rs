@@ -14,8 +14,11 @@
 //! The pods of the explorer have a finalizer, an owner and an index, and [`judge_newborn`] judges them. They have no
 //! template, names, labels or containers, so that the explorer cannot ask the other guards.
 
+use std::collections::BTreeSet;
+
 use crate::birth::{
-    Birth, EnvSource, FAILURE_COUNT_KEY, IGNORED_FAILURE_COUNT_KEY, INDEX_KEY, INDEX_VARIABLE, PodBirth,
+    Birth, ContainerBirth, EnvSource, FAILURE_COUNT_KEY, IGNORED_FAILURE_COUNT_KEY, INDEX_KEY,
+    INDEX_VARIABLE, PodBirth,
 };
 use crate::catalogue::Req;
 use crate::incarnation;
@@ -154,8 +157,11 @@ fn judge_additional_spec(job: &Job, asked: &PodBirth, findings: &mut Findings) {
 /// | `schedulingGroup` | gang scheduling in Kubernetes 1.36 and later, which no requirement describes |
 fn is_of_contract(job: &Job, (path, digest): &(Text, u64), asked: &[(Text, u64)]) -> bool {
     let indexed = job.spec.is_indexed();
-    let has_pod_resources =
-        || job.spec.template.essentials.iter().any(|(path, _)| path.starts_with("resources/"));
+    let has_pod_resources = || {
+        let essentials = &job.spec.template.essentials;
+        let first = essentials.partition_point(|(path, _)| **path < *"resources/");
+        essentials.get(first).is_some_and(|(path, _)| path.starts_with("resources/"))
+    };
     let limit = || {
         let (container, resource) = path.split_once("/resources/requests/")?;
         let limit = Text::from(format!("{container}/resources/limits/{resource}"));
@@ -218,13 +224,14 @@ impl Pairs<'_> {
     /// PC-14: judges both objects together, so that a wrong template is one finding.
     fn judge(&self, what: &'static str, findings: &mut Findings) {
         let asked = self.asked.unwrap_or(self.created);
-        let is_absent = |pair: &&(Text, Text)| !self.created.contains(pair) || !asked.contains(pair);
+        let (created, sent): (BTreeSet<_>, BTreeSet<_>) =
+            (self.created.iter().collect(), asked.iter().collect());
+        let is_absent = |pair: &&(Text, Text)| !created.contains(pair) || !sent.contains(pair);
         let absent = self.wanted.iter().find(is_absent).map(|(key, value)| format!("{key}={value}"));
         let expected = absent.clone().map_or(Operand::Words("those in the template"), Operand::Text);
         if findings.require(Req::PC14, absent.is_none(), what, expected, "absent") {
-            let is_added = |(key, _): &&(Text, Text)| {
-                !self.wanted.iter().any(|(name, _)| name == key) && !(self.is_own)(key)
-            };
+            let wanted: BTreeSet<&Text> = self.wanted.iter().map(|(key, _)| key).collect();
+            let is_added = |(key, _): &&(Text, Text)| !wanted.contains(key) && !(self.is_own)(key);
             let added = self.asked.unwrap_or_default().iter().find(is_added);
             let found =
                 Operand::lazy(|| added.map_or_else(String::new, |(key, value)| format!("{key}={value}")));
@@ -285,12 +292,13 @@ fn judge_index_variables(job: &Job, sent: &PodBirth, findings: &mut Findings) {
     if !job.spec.is_indexed() {
         return;
     }
-    for container in sent.containers.iter().filter(|it| template.container_names.contains(&it.name)) {
+    let names: BTreeSet<&Text> = template.container_names.iter().collect();
+    let defined: BTreeSet<&str> = template.essentials.iter().map(|(path, _)| &**path).collect();
+    let keeps_its_own = |container: &ContainerBirth| {
         let list = if container.is_init { "initContainers" } else { "containers" };
-        let defined = format!("{list}/{}/env/{INDEX_VARIABLE}/name", container.name);
-        if template.essentials.iter().any(|(path, _)| **path == *defined) {
-            continue;
-        }
+        defined.contains(&*format!("{list}/{}/env/{INDEX_VARIABLE}/name", container.name))
+    };
+    for container in sent.containers.iter().filter(|it| names.contains(&it.name) && !keeps_its_own(it)) {
         let found = Operand::Text(format!("{} definitions", container.index_env.len()));
         let is_one = container.index_env.len() == 1;
         findings.require(Req::PC17, is_one, INDEX_VARIABLE, "one definition", found);
@@ -300,6 +308,10 @@ fn judge_index_variables(job: &Job, sent: &PodBirth, findings: &mut Findings) {
             None => (true, "none"),
         };
         findings.require(Req::PC17, fits, INDEX_VARIABLE, INDEX_FIELD, found);
+        if !(is_one && fits) {
+            // One finding names the defect; a pod may have thousands of containers.
+            return;
+        }
     }
 }
 
@@ -320,7 +332,6 @@ mod tests {
 
     use super::*;
     use crate::apiserver::fixtures::job;
-    use crate::birth::ContainerBirth;
     use crate::job::{CompletionMode, JobSpec};
     use crate::uid::Uid;
 
@@ -426,6 +437,26 @@ mod tests {
         let constant = format!("{path}/value");
         let values = [IMAGE, (&*name, 1), (&*constant, 1)];
         assert_eq!(judged(&job, copy(&values, vec![EnvSource::Other])), [Req::PC17, Req::PC17]);
+    }
+
+    /// A search for each container among all others would take minutes.
+    #[test]
+    fn thousands_of_containers_and_labels_are_one_finding_each() {
+        let names: Vec<Text> = (0..64_000).map(|number| format!("c{number}").into()).collect();
+        let labels: Vec<(Text, Text)> = names.iter().map(|name| (name.clone(), "".into())).collect();
+        let paths: Vec<String> = names.iter().map(|name| format!("containers/{name}/image")).collect();
+        let values: Vec<(&str, u64)> = paths.iter().map(|path| (&**path, 1)).collect();
+        let mut job = of_template(CompletionMode::Indexed, &values);
+        let spec = Arc::make_mut(&mut job.spec);
+        (spec.template.container_names, spec.template.labels) = (names.clone(), labels.clone());
+        let container =
+            |name: &Text| ContainerBirth { name: name.clone(), is_init: false, index_env: Vec::new() };
+        let containers = names.iter().map(container).collect();
+        let pod = PodBirth { containers, labels, ..copy(&values, Vec::new()) };
+        assert_eq!(judged(&job, pod.clone()), [Req::PC17]);
+        let mut labelled = pod;
+        labelled.labels.pop();
+        assert_eq!(judged(&job, labelled), [Req::PC14, Req::PC17]);
     }
 
     #[test]
