@@ -6,7 +6,8 @@ use jobcheck_judge::report::Exit;
 use jobcheck_report::folder::TRACES;
 use jobcheck_report::judge::{MANAGER, Unmet, conclude, judged};
 use jobcheck_report::types::{JudgingOptions, Outcome, Stage};
-use jobcheck_report::{ConformanceReport, Folder, Scenario};
+use jobcheck_report::verify::Listed;
+use jobcheck_report::{ConformanceReport, Folder, Scenario, digest};
 use jobcheck_scenario::read;
 use jobcheck_spec::Req;
 
@@ -66,21 +67,34 @@ fn args_of_run(args: &ConformArgs, scenarios: Vec<PathBuf>) -> Result<RunArgs, F
     Ok(RunArgs { scenarios, targets, seed: args.seed, connection, limits, ..defaults() })
 }
 
-/// The scenarios of the profile that the arguments choose, with a sentence about each.
-fn chosen(args: &ConformArgs) -> Result<Vec<(String, String)>, String> {
-    let mut all = Vec::new();
-    for entry in library::scenarios() {
-        // Each file of the library was read by a test.
-        let Ok(scenario) = read(&entry.text()) else { continue };
-        let aims: Vec<Req> = scenario.requirements.iter().map(|id| id.0).collect();
-        let is_ttl = aims.iter().any(|req| req.id().starts_with("TT-"));
+/// The scenarios of a profile, with their files.
+fn scenarios(profile: ProfileName) -> impl Iterator<Item = (&'static Entry, jobcheck_scenario::Scenario)> {
+    // Each file of the library was read by a test.
+    let all = library::scenarios().iter().filter_map(|entry| Some((entry, read(&entry.text()).ok()?)));
+    all.filter(move |(entry, scenario)| {
+        let is_ttl = scenario.requirements.iter().any(|id| id.0.id().starts_with("TT-"));
         let is_for_others = !scenario.targets.is_empty()
             && !scenario.targets.iter().any(|target| target.name() == Target::External.name());
-        if is_ttl == (args.profile == ProfileName::Ttl) && !is_for_others && !entry.name().contains('/') {
-            all.push((entry.name().to_owned(), scenario.about.clone(), aims));
-        }
-    }
-    let all = super::chosen(args.profile.name(), all, &args.ids, |(name, _, aims)| (name, aims))?;
+        is_ttl == (profile == ProfileName::Ttl) && !is_for_others && !entry.name().contains('/')
+    })
+}
+
+/// All scenarios, as a report has them. The clusters of a run decide which of them can be run there.
+pub fn listed(profile: ProfileName) -> Vec<Listed> {
+    let listed = |(entry, scenario): (&Entry, jobcheck_scenario::Scenario)| {
+        let id = format!("{}/{}", profile.name(), scenario.name);
+        Listed { id, stage: None, digest: digest::of(entry.text().as_bytes()) }
+    };
+    scenarios(profile).map(listed).collect()
+}
+
+/// The scenarios of the profile that the arguments choose, with a sentence about each.
+fn chosen(args: &ConformArgs) -> Result<Vec<(String, String)>, String> {
+    let all = scenarios(args.profile).map(|(entry, scenario)| {
+        let aims: Vec<Req> = scenario.requirements.iter().map(|id| id.0).collect();
+        (entry.name().to_owned(), scenario.about, aims)
+    });
+    let all = super::chosen(args.profile.name(), all.collect(), &args.ids, |(name, _, aims)| (name, aims))?;
     Ok(all.into_iter().map(|(name, about, _)| (name, about)).collect())
 }
 

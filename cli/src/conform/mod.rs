@@ -15,14 +15,16 @@ mod setup;
 mod suite;
 mod text;
 
+use clap::ValueEnum;
 use jobcheck_cluster::status::{self, Health};
 use jobcheck_cluster::{Home, audit_log};
 use jobcheck_judge::report::Exit;
 use jobcheck_record::Access;
+use jobcheck_report::verify::ProfileList;
 use jobcheck_spec::Req;
 
 pub use self::args::ConformArgs;
-use self::args::NamedCluster;
+use self::args::{NamedCluster, ProfileName};
 use crate::global::Global;
 use crate::output;
 use crate::parse::{find, similar};
@@ -47,6 +49,17 @@ pub fn run(args: &ConformArgs, global: &Global) -> Exit {
             exit
         }
     }
+}
+
+/// The scenarios of the profile with this name, as a report has them; none if there is no such profile.
+pub fn profile_list(name: &str) -> ProfileList {
+    let known = ProfileName::value_variants().iter().find(|it| it.name() == name);
+    let scenarios = known.map(|profile| match profile.suite() {
+        Some(suite) => suite::listed(suite),
+        None => executor::listed(*profile),
+    });
+    let version = if known.is_some() { results::PROFILE_VERSION } else { "" };
+    ProfileList { version: version.to_owned(), scenarios: scenarios.unwrap_or_default() }
 }
 
 /// An error that ends the command, with its exit code.

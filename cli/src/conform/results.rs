@@ -10,7 +10,7 @@ use super::text;
 use crate::text::uncoloured;
 
 /// The version of the lists of scenarios.
-const PROFILE_VERSION: &str = "v1alpha1";
+pub const PROFILE_VERSION: &str = "v1alpha1";
 /// The rules of API servers whose version has none.
 pub const RULE_SET: &str = "1.36";
 

@@ -9,6 +9,7 @@ use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
 use jobcheck_report::judge::MANAGER;
 use jobcheck_report::types::{Cluster as Reported, JudgingOptions, Outcome};
+use jobcheck_report::verify::Listed;
 use jobcheck_report::{ConformanceReport, Scenario as Ran};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -165,6 +166,15 @@ impl Many<'_> {
         done.sort_by_key(|(number, _)| *number);
         done.into_iter().map(|(_, ran)| ran).collect()
     }
+}
+
+/// All scenarios, as a report has them.
+pub fn listed(profile: Profile) -> Vec<Listed> {
+    let listed = |scenario| {
+        let reported = not_run(scenario, "");
+        Listed { id: reported.id, stage: Some(reported.stage), digest: reported.digest }
+    };
+    profile.scenarios().iter().map(listed).collect()
 }
 
 /// The scenarios that the arguments name, by their ids or by a requirement at which they aim.

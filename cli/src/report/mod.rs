@@ -12,6 +12,7 @@ use jobcheck_report::{ConformanceReport, Folder, forms, junit};
 
 pub use self::args::ReportArgs;
 use self::args::{DiffArgs, ReportCommand, ShowArgs, ShowForm, VerifyArgs};
+use crate::conform::profile_list;
 use crate::format::Format;
 use crate::global::Global;
 use crate::output;
@@ -73,7 +74,9 @@ fn verify(args: &VerifyArgs, global: &Global) -> Result<Exit, String> {
     }
     let report = read(&args.folder)?;
     let about = |why| format!("{}: {why}", of_path(&args.folder));
-    let verification = jobcheck_report::verify::verify(&Folder::at(&args.folder), &report).map_err(about)?;
+    let list = profile_list(&report.run.profile.name);
+    let verification =
+        jobcheck_report::verify::verify(&Folder::at(&args.folder), &report, &list).map_err(about)?;
     let rendered = args.output.render(|| text::verification(&verification, global.verbose), || &verification);
     Ok(output::print_report(rendered, args.output, verification.exit_code))
 }

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use jobcheck_report::diff::{Change, Diff, Direction};
-use jobcheck_report::types::{ConformanceReport, Outcome, Scenario, Section, Stage, Verdict};
+use jobcheck_report::types::{ConformanceReport, JudgingOptions, Outcome, Scenario, Section, Stage, Verdict};
 use jobcheck_report::verify::{State, Verification};
 use jobcheck_spec::apiserver::RuleSet;
 
@@ -110,11 +110,34 @@ pub fn verification(verification: &Verification, all: bool) -> String {
             number(State::NotRun)
         ),
     );
+    let judging = judging(&verification.judging);
+    if all || judging.contains(", ") {
+        line(&mut out, format_args!("judged with  {}", clean(&judging)));
+    }
+    if all && !verification.lacking.is_empty() {
+        let (number, ids) = (count(verification.lacking.len(), "scenario"), verification.lacking.join(", "));
+        line(&mut out, format_args!("{number} of the profile are not in the report: {ids}"));
+    }
     if verification.written_by != verification.judged_by {
         let (by, own) = (clean(&verification.written_by), verification.judged_by);
         line(&mut out, format_args!("The report was written by jobcheck {by}, and judged again by {own}."));
     }
     out.finish()
+}
+
+/// The rules, and the options that make the judge less strict or stricter, as flags of `replay`.
+fn judging(options: &JudgingOptions) -> String {
+    let JudgingOptions { rule_set, strict, allow_known, profile, actors, assume, fails_when, skew } = options;
+    let flag = |name: &str, value: &dyn std::fmt::Display| format!("--{name} {value}");
+    let mut all = vec![format!("rules of {rule_set}")];
+    all.extend(strict.then(|| "--strict".to_owned()));
+    all.extend(allow_known.then(|| "--allow-known".to_owned()));
+    all.extend(profile.as_ref().map(|it| flag("profile", it)));
+    all.extend(actors.iter().map(|it| flag("actor", it)));
+    all.extend(assume.iter().map(|it| flag("assume", it)));
+    all.extend(fails_when.as_ref().map(|it| flag("fails-when", it)));
+    all.extend(skew.as_ref().map(|it| flag("skew", it)));
+    all.join(", ")
 }
 
 /// The changes.

@@ -20,12 +20,19 @@ fn violating() -> PathBuf {
     recording(CONFORMS).parent().unwrap().join("../known/s05-readopted.audit.jsonl")
 }
 
+/// The text of a scenario of the profile executor.
+fn text_of(id: &str) -> String {
+    let name = id.strip_prefix("executor/").unwrap();
+    let file = format!("{}/../tests/scenarios/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
 /// A report in the folder with a scenario for each trace, as a suite writes it. Scenarios of other shards are skipped.
 fn written(root: &Path, traces: &[(&str, &Path)], shard: Option<(u32, u32)>) -> ConformanceReport {
     let folder = Folder::create(root).unwrap();
     let judging = JudgingOptions { rule_set: "1.36".to_owned(), ..JudgingOptions::default() };
     let scenarios = traces.iter().zip(0..).map(|((id, trace), at)| {
-        let mut scenario = Scenario::not_run(*id, Stage::Core, id, "in another shard");
+        let mut scenario = Scenario::not_run(*id, Stage::Core, &text_of(id), "in another shard");
         scenario.requirements = vec!["FT-02".to_owned()];
         scenario.shard = shard.map(|(_, of)| at % of);
         if shard.is_some_and(|(own, of)| at % of != own) {
@@ -65,7 +72,7 @@ fn report(words: &[&str], files: &[&Path]) -> support::Run {
 }
 
 fn good_and_bad(root: &Path) -> ConformanceReport {
-    written(root, &[("executor/good", &recording(CONFORMS)), ("executor/bad", &violating())], None)
+    written(root, &[("executor/indexed", &recording(CONFORMS)), ("executor/adoption", &violating())], None)
 }
 
 #[test]
@@ -77,12 +84,12 @@ fn show_prints_what_did_not_pass_in_every_form() {
     assert!(text.out.starts_with("failure      runner v1\n"), "{}", text.out);
     assert!(text.out.contains("core         failure, 1 pass, 1 fail"), "{}", text.out);
     assert!(
-        text.out.contains("fail         executor/bad") && !text.out.contains("executor/good"),
+        text.out.contains("fail         executor/adoption") && !text.out.contains("executor/indexed"),
         "{}",
         text.out
     );
-    assert!(text.out.contains("traces/executor-bad.jsonl:"), "{}", text.out);
-    assert!(report(&["show", "-v"], &[root.path()]).out.contains("pass         executor/good"));
+    assert!(text.out.contains("traces/executor-adoption.jsonl:"), "{}", text.out);
+    assert!(report(&["show", "-v"], &[root.path()]).out.contains("pass         executor/indexed"));
 
     let json = report(&["show", "-o", "json"], &[root.path()]).json();
     schema::check(&json);
@@ -94,7 +101,7 @@ fn show_prints_what_did_not_pass_in_every_form() {
     assert!(report(&["show", "-o", "junit"], &[root.path()]).out.contains("failures=\"1\""));
     let github = report(&["show", "-o", "markdown", "--github"], &[root.path()]);
     assert!(github.out.starts_with("## failure: runner v1\n"), "{}", github.out);
-    assert!(github.err.contains("::error title=executor/bad fail::"), "{}", github.err);
+    assert!(github.err.contains("::error title=executor/adoption fail::"), "{}", github.err);
 }
 
 #[test]
@@ -120,9 +127,28 @@ fn verify_confirms_what_was_recorded_and_nothing_else() {
         run.out,
         "2 scenarios: 2 confirmed, 0 not confirmed, 0 undecided, 0 not run\nThe report was written by jobcheck , and judged again by 0.1.0.\n"
     );
+    let run = report(&["verify", "-v"], &[root.path()]);
+    assert!(
+        run.out.contains(" of the profile are not in the report: ") && run.out.contains("\njudged with  "),
+        "{run:?}"
+    );
     let json = report(&["verify", "-o", "json"], &[root.path()]).json();
     schema::check(&json);
     assert_eq!(json["scenarios"][1]["state"], "confirmed");
+
+    let mut invented = ConformanceReport::new(written.run.clone(), written.scenarios.clone());
+    invented.scenarios[0].id = "executor/invented".to_owned();
+    invented.run.judging.assume = vec!["pod-failure-backoff=1ms".to_owned()];
+    Folder::at(root.path()).write(&invented).unwrap();
+    let run = report(&["verify"], &[root.path()]);
+    assert_eq!(run.code, 1, "{run:?}");
+    let expected = "not confirmed  executor/invented  pass\n  the profile executor has no such scenario\n";
+    assert!(run.out.starts_with(expected), "{}", run.out);
+    assert!(
+        run.out.contains("judged with  rules of 1.36, --assume pod-failure-backoff=1ms\n"),
+        "{}",
+        run.out
+    );
 
     written.scenarios[1].outcome = Outcome::Pass;
     written.scenarios[1].evidence.clear();
@@ -130,23 +156,24 @@ fn verify_confirms_what_was_recorded_and_nothing_else() {
     Folder::at(root.path()).write(&forged).unwrap();
     let run = report(&["verify"], &[root.path()]);
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.out.starts_with("not confirmed  executor/bad  pass\n  the judge finds "), "{}", run.out);
+    assert!(run.out.starts_with("not confirmed  executor/adoption  pass\n  the judge finds "), "{}", run.out);
 }
 
 #[test]
 fn a_trace_that_was_changed_is_named() {
     let root = tempfile::tempdir().unwrap();
     good_and_bad(root.path());
-    let trace = root.path().join("traces/executor-good.jsonl");
+    let trace = root.path().join("traces/executor-indexed.jsonl");
     fs::write(&trace, fs::read_to_string(&trace).unwrap() + "\n").unwrap();
     let run = report(&["show"], &[root.path()]);
     assert_eq!(run.code, 2, "{run:?}");
     assert!(
-        run.err.contains("executor/good: traces/executor-good.jsonl: the report has the digest sha256:"),
+        run.err
+            .contains("executor/indexed: traces/executor-indexed.jsonl: the report has the digest sha256:"),
         "{run:?}"
     );
     let run = report(&["verify"], &[root.path()]);
-    assert!(run.code == 1 && run.out.contains("not confirmed  executor/good"), "{run:?}");
+    assert!(run.code == 1 && run.out.contains("not confirmed  executor/indexed"), "{run:?}");
 }
 
 #[test]
@@ -181,17 +208,17 @@ fn what_is_no_report_exits_with_2_and_says_why() {
 fn diff_exits_with_1_if_something_got_worse() {
     let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let good = recording(CONFORMS);
-    written(old.path(), &[("executor/a", &good)], None);
-    written(new.path(), &[("executor/a", &violating())], None);
+    written(old.path(), &[("executor/conflicts", &good)], None);
+    written(new.path(), &[("executor/conflicts", &violating())], None);
     let run = report(&["diff"], &[old.path(), new.path()]);
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.out.contains("result            success → failure\n"), "{}", run.out);
-    assert!(run.out.contains("  worse    executor/a  pass → fail\n"), "{}", run.out);
+    assert!(run.out.contains("  worse    executor/conflicts  pass → fail\n"), "{}", run.out);
     let json = report(&["diff", "-o", "json"], &[old.path(), new.path()]).json();
     schema::check(&json);
     assert!(json["requirements"].as_array().unwrap().iter().any(|it| it["direction"] == "worse"), "{json}");
     let run = report(&["diff"], &[new.path(), old.path()]);
-    assert!(run.code == 0 && run.out.contains("  better   executor/a  fail → pass\n"), "{run:?}");
+    assert!(run.code == 0 && run.out.contains("  better   executor/conflicts  fail → pass\n"), "{run:?}");
     let run = report(&["diff"], &[old.path(), old.path()]);
     assert_eq!((run.code, &*run.out), (0, "no scenario and no requirement changed\n"));
 }
@@ -200,7 +227,8 @@ fn diff_exits_with_1_if_something_got_worse() {
 fn the_shards_of_a_run_become_one_report_with_their_traces() {
     let root = tempfile::tempdir().unwrap();
     let good = recording(CONFORMS);
-    let traces = [("executor/a", &*good), ("executor/b", &*good), ("executor/c", &*good)];
+    let traces =
+        [("executor/conflicts", &*good), ("executor/deadline", &*good), ("executor/elastic", &*good)];
     let folders: Vec<PathBuf> = (0..2).map(|own| root.path().join(format!("shard-{own}"))).collect();
     for (own, folder) in (0..2).zip(&folders) {
         assert_eq!(written(folder, &traces, Some((own, 2))).exit().code(), 3);

@@ -7,13 +7,16 @@
 //! | inconclusive | finds no violation |
 //!
 //! The judge does not know the expectations of a scenario. A failure that only an expectation shows is undecided.
+//!
+//! A scenario must be one of its profile, with the text that it has there. A text of another version of jobcheck is
+//! undecided.
 
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
 use crate::folder::Folder;
 use crate::judge::{Judged, judged};
-use crate::types::{ConformanceReport, Evidence, FoundBy, Outcome, Scenario};
+use crate::types::{ConformanceReport, Evidence, FoundBy, JudgingOptions, Outcome, Scenario, Stage};
 
 /// The outcomes of a report, held against its traces.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +32,10 @@ pub struct Verification {
     pub written_by: String,
     /// The version of jobcheck that judged again.
     pub judged_by: &'static str,
+    /// The options of the report, with which the traces were judged.
+    pub judging: JudgingOptions,
+    /// The scenarios of the profile that the report lacks.
+    pub lacking: Vec<String>,
     /// The scenarios, in the order of the report.
     pub scenarios: Vec<Confirmation>,
 }
@@ -61,17 +68,67 @@ pub enum State {
     NotRun,
 }
 
-/// Judges the traces of a report again.
+/// A scenario of a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// Its weight; none if it depends on the clusters of the run.
+    pub stage: Option<Stage>,
+    /// The digest of its text.
+    pub digest: String,
+}
+
+/// The scenarios of a profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileList {
+    /// The version of the list.
+    pub version: String,
+    /// Its scenarios.
+    pub scenarios: Vec<Listed>,
+}
+
+impl ProfileList {
+    /// The objection to a scenario of the report; none if it is one of the profile.
+    fn objection(&self, scenario: &Scenario, report: &ConformanceReport) -> Option<(State, String)> {
+        let profile = &report.run.profile;
+        if profile.version != self.version {
+            let why = format!("this version of jobcheck has no profile {} {}", profile.name, profile.version);
+            return Some((State::Undecided, why));
+        }
+        let Some(listed) = self.scenarios.iter().find(|it| it.id == scenario.id) else {
+            return Some((State::NotConfirmed, format!("the profile {} has no such scenario", profile.name)));
+        };
+        if listed.stage.is_some_and(|stage| stage != scenario.stage) {
+            return Some((State::NotConfirmed, "its stage is not that of the profile".to_owned()));
+        }
+        if listed.digest == scenario.digest {
+            return None;
+        }
+        let by = &report.run.jobcheck_version;
+        Some(match by == env!("CARGO_PKG_VERSION") {
+            true => (State::NotConfirmed, "its text is not that of the profile".to_owned()),
+            false => (State::Undecided, format!("its text may have been another one in jobcheck {by}")),
+        })
+    }
+}
+
+/// Judges the traces of a report again, and holds its scenarios against those of its profile.
 ///
 /// # Errors
 ///
 /// The options of the report name something that is not known.
-pub fn verify(folder: &Folder, report: &ConformanceReport) -> Result<Verification, String> {
+pub fn verify(
+    folder: &Folder,
+    report: &ConformanceReport,
+    list: &ProfileList,
+) -> Result<Verification, String> {
     let differences = folder.differences(report);
     let mut scenarios = Vec::new();
     for scenario in &report.scenarios {
         let changed = differences.iter().find(|it| it.scenario == scenario.id);
         let (state, reason) = match changed {
+            _ if let Some(objection) = list.objection(scenario, report) => objection,
             _ if matches!(scenario.outcome, Outcome::Skip | Outcome::Disabled | Outcome::Error) => {
                 (State::NotRun, scenario.reason.clone())
             }
@@ -81,7 +138,10 @@ pub fn verify(folder: &Folder, report: &ConformanceReport) -> Result<Verificatio
         };
         scenarios.push(Confirmation { id: scenario.id.clone(), outcome: scenario.outcome, state, reason });
     }
+    let is_lacking = |it: &&Listed| !report.scenarios.iter().any(|scenario| scenario.id == it.id);
     Ok(Verification {
+        judging: report.run.judging.clone(),
+        lacking: list.scenarios.iter().filter(is_lacking).map(|it| it.id.clone()).collect(),
         api_version: API_VERSION,
         kind: "ReportVerification",
         exit_code: exit(&scenarios),
@@ -168,10 +228,51 @@ mod tests {
         }
 
         fn verify(&self, report: &ConformanceReport) -> (State, String, u8) {
-            let verification = verify(&self.folder(), report).unwrap();
+            self.verify_by(report, &list_of(report))
+        }
+
+        fn verify_by(&self, report: &ConformanceReport, list: &ProfileList) -> (State, String, u8) {
+            let verification = verify(&self.folder(), report, list).unwrap();
             let [one] = &verification.scenarios[..] else { panic!("one scenario") };
             (one.state, one.reason.clone(), verification.exit_code.code())
         }
+    }
+
+    /// The list of a profile that has the scenarios of this report.
+    fn list_of(report: &ConformanceReport) -> ProfileList {
+        let listed =
+            |it: &Scenario| Listed { id: it.id.clone(), stage: Some(it.stage), digest: it.digest.clone() };
+        ProfileList {
+            version: report.run.profile.version.clone(),
+            scenarios: report.scenarios.iter().map(listed).collect(),
+        }
+    }
+
+    #[test]
+    fn a_scenario_must_be_that_of_the_profile() {
+        let sample = Sample::new();
+        let mut report = sample.report(CONFORMS);
+        report.run.jobcheck_version = env!("CARGO_PKG_VERSION").to_owned();
+        let changed = |change: &dyn Fn(&mut ProfileList)| {
+            let mut list = list_of(&report);
+            change(&mut list);
+            let (state, reason, exit) = sample.verify_by(&report, &list);
+            (state, reason.split(' ').next().unwrap_or_default().to_owned(), exit)
+        };
+        let no = |first: &str| (State::NotConfirmed, first.to_owned(), 1);
+        assert_eq!(changed(&|list| list.scenarios[0].id = "executor/b".to_owned()), no("the"));
+        assert_eq!(changed(&|list| list.scenarios[0].digest = crate::digest::of(b"x")), no("its"));
+        assert_eq!(changed(&|list| list.scenarios[0].stage = Some(Stage::Extended)), no("its"));
+        assert_eq!(changed(&|list| list.scenarios[0].stage = None).0, State::Confirmed);
+        assert_eq!(changed(&|list| list.version = "v9".to_owned()), (State::Undecided, "this".to_owned(), 3));
+        // Another version of jobcheck may have had another text.
+        let mut older = report.clone();
+        older.run.jobcheck_version = "0.0.1".to_owned();
+        let mut list = list_of(&older);
+        list.scenarios[0].digest = crate::digest::of(b"x");
+        list.scenarios.push(Listed { id: "executor/c".to_owned(), ..list.scenarios[0].clone() });
+        assert_eq!(sample.verify_by(&older, &list).0, State::Undecided);
+        assert_eq!(verify(&sample.folder(), &older, &list).unwrap().lacking, ["executor/c"]);
     }
 
     #[test]
@@ -254,7 +355,7 @@ mod tests {
         let problem = |change: &dyn Fn(&mut JudgingOptions)| {
             let mut report = report.clone();
             change(&mut report.run.judging);
-            verify(&sample.folder(), &report).unwrap_err()
+            verify(&sample.folder(), &report, &list_of(&report)).unwrap_err()
         };
         assert!(problem(&|it| it.rule_set = "9.9".to_owned()).starts_with("judging.ruleSet: \"9.9\""));
         assert!(problem(&|it| it.profile = Some("x".to_owned())).starts_with("judging.profile: \"x\""));
