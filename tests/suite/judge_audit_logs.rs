@@ -1,6 +1,7 @@
 //! Audit logs in their usual state: with missing, repeated, or unordered lines, without user agents, and beside a watch of
 //! the same cluster.
 
+use jobcheck_judge::validate::sequence::WINDOW_EVENTS;
 use jobcheck_judge::validate::{Options, Outcome, Summary};
 use jobcheck_tests::traces::{broken, input, recording, validated, validated_lines};
 use serde_json::{Value, json};
@@ -244,4 +245,56 @@ fn the_winner_of_a_conflict_may_get_its_response_after_the_loser() {
     };
     assert_eq!(with(during), Vec::<String>::new());
     assert_eq!(with(before), ["SS-32 refused status write"]);
+}
+
+/// Requests for another object, from this line's namespace and time.
+fn refusals(line: &Value, count: usize) -> Vec<Value> {
+    let namespace = &line["objectRef"]["namespace"];
+    let refusal = |number| {
+        json!({
+            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse",
+            "auditID": format!("refusal-{number}"), "stage": "ResponseComplete", "verb": "update",
+            "user": {"username": "somebody"}, "responseStatus": {"code": 404, "reason": "NotFound"},
+            "objectRef": {
+                "resource": "jobs", "namespace": namespace, "name": "unknown", "apiGroup": "batch",
+                "apiVersion": "v1", "subresource": "status",
+            },
+            "requestReceivedTimestamp": line["stageTimestamp"], "stageTimestamp": line["stageTimestamp"],
+        })
+    };
+    (0..count).map(refusal).collect()
+}
+
+/// The judge cannot put such a line in its place. The verdict without it is worth nothing.
+#[test]
+fn a_line_behind_the_reorder_window_is_inconclusive() {
+    for scenario in ["adoption", "job-deleted-orphan", "nonindexed-success"] {
+        let whole = recording(&format!("{scenario}.audit"));
+        for at in 1..5 {
+            let mut moved = whole.clone();
+            let late = moved.remove(at);
+            moved.extend(refusals(moved.last().unwrap(), WINDOW_EVENTS + 600));
+            moved.push(late);
+            let summary = validated_lines(&moved);
+            let found = (summary.outcome(), broken(&summary));
+            assert_eq!(found, (Outcome::Inconclusive, vec![]), "{scenario}, line {}", at + 1);
+            assert!(
+                summary.doubts.iter().any(|doubt| doubt.contains("reorder window")),
+                "{:?}",
+                summary.doubts
+            );
+        }
+    }
+}
+
+/// A busy namespace fills the window, and its lines are in the order of the responses.
+#[test]
+fn a_full_window_in_the_order_of_the_responses_changes_nothing() {
+    let whole = recording("nonindexed-success.audit");
+    let mut long = Vec::new();
+    for line in &whole {
+        long.extend(refusals(line, WINDOW_EVENTS / 5));
+        long.push(line.clone());
+    }
+    assert_eq!(validated_lines(&long).outcome(), Outcome::Conforms);
 }

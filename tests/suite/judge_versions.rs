@@ -1,11 +1,12 @@
 //! Other minor versions of Kubernetes: their rules, and the known deviations of their built-in controllers.
 
-use jobcheck_judge::replay::Judging;
+use jobcheck_judge::replay::{Judging, judge};
 use jobcheck_judge::report::{Finding, ReplayReport};
 use jobcheck_judge::validate::Outcome;
 use jobcheck_spec::Req;
 use jobcheck_spec::apiserver::RuleSet;
-use jobcheck_tests::traces::{lines, replayed};
+use jobcheck_tests::traces::{input, lines, replayed};
+use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
 /// Recordings of kube-controller-manager 1.35.4 on its own control plane. Their headers name the version.
@@ -145,4 +146,36 @@ fn a_pod_may_not_have_the_template_of_a_suspended_version() {
         }
     }
     assert_eq!(verdict(&judged(&mixed, None)), plain(Req::PC14));
+}
+
+/// A delay that is too short for a new pod.
+const BROKEN_DELAY: &str = "invalid/BO-01--refused-creation-within-the-delay.audit.jsonl";
+
+#[test]
+fn assumptions_of_a_header_are_shown_and_the_order_of_the_files_decides_nothing() {
+    let log = lines(BROKEN_DELAY);
+    let strict = json!({"format": "jobcheck.dev/trace", "version": "1.2"});
+    let mut header = strict.clone();
+    header["assume"] = json!({"pod-failure-backoff": "1ms"});
+    let judge_files = |files: Vec<Vec<Value>>| {
+        let inputs: Vec<Input> = files.iter().map(|lines| input("log", lines)).collect();
+        judge(&[inputs], &Judging::default(), &mut |_, _| {})
+    };
+    // The header decides for the log beside it, and the report says so.
+    for files in [vec![vec![header.clone()], log.clone()], vec![log.clone(), vec![header.clone()]]] {
+        let report = judge_files(files);
+        assert_eq!(report.traces[0].assumed["pod-failure-backoff"], "1ms");
+        assert_eq!(report.verdict, Outcome::Conforms);
+    }
+    // Two headers that differ decide nothing.
+    for files in [
+        vec![vec![header.clone()], vec![strict.clone()], log.clone()],
+        vec![vec![strict.clone()], log.clone(), vec![header.clone()]],
+    ] {
+        let report = judge_files(files);
+        assert!(report.verdict >= Outcome::Inconclusive, "{:?}", report.verdict);
+        assert!(report.traces[0].doubts.iter().any(|it| it.contains("assumes something else")), "{report:?}");
+    }
+    let report = judge_files(vec![vec![strict.clone()], vec![strict], log]);
+    assert_eq!((report.traces[0].assumed.len(), report.verdict), (0, Outcome::Violates));
 }

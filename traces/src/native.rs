@@ -91,6 +91,9 @@ pub enum MarkKind {
         resource: Option<Resource>,
         /// The reason.
         reason: String,
+        /// The UIDs of the objects that were deleted in the gap, as far as they are known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gone: Vec<String>,
     },
     /// The process of a controller was replaced.
     Restart {

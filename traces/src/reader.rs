@@ -1,5 +1,8 @@
 //! Merges several inputs into one trace.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use crate::detached::DetachedRecord;
 use crate::error::{Problem, ReadError};
 use crate::input::Input;
@@ -36,13 +39,19 @@ impl Reader {
     /// Opens the inputs. [`Reader::next`] reports the errors.
     #[must_use]
     pub fn open(inputs: &[Input]) -> Reader {
+        Reader::open_until(inputs, &Arc::default())
+    }
+
+    /// Opens the inputs, which end once `stop` is true.
+    #[must_use]
+    pub fn open_until(inputs: &[Input], stop: &Arc<AtomicBool>) -> Reader {
         let mut stdin_is_taken = false;
         let sources: Vec<Source> = inputs
             .iter()
             .enumerate()
             .map(|(index, input)| match refusal(index, input, &mut stdin_is_taken) {
                 Some(problem) => Source::refused(input, problem),
-                None => Source::open(input),
+                None => Source::open_until(input, stop),
             })
             .collect();
         // Reversed, because the list is emptied from its end: inputs are opened, and errors reported, in

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::detached::DetachedRecord;
 use crate::documents::{Documents, LONGEST};
@@ -59,6 +59,8 @@ pub(crate) struct Source {
     /// Latest time and highest version so far, by which inputs are merged.
     pub time: i64,
     pub latest: u64,
+    /// Ends the input once it is true.
+    stop: Arc<AtomicBool>,
     read: Arc<AtomicU64>,
     total: Option<u64>,
 }
@@ -91,12 +93,17 @@ impl Head {
 impl Source {
     /// Opens an input. [`Source::advance`] reports the error, if there is one.
     pub(crate) fn open(input: &Input) -> Source {
+        Source::open_until(input, &Arc::default())
+    }
+
+    /// Opens an input, which ends once `stop` is true. [`Source::advance`] reports the error, if there is one.
+    pub(crate) fn open_until(input: &Input, stop: &Arc<AtomicBool>) -> Source {
         match Opened::open(input) {
             Err(problem) => Source::refused(input, problem),
             Ok(opened) => {
-                let (read, total) = (Arc::clone(&opened.read), opened.total);
+                let (read, total, stop) = (Arc::clone(&opened.read), opened.total, Arc::clone(stop));
                 let state = State::Open(Box::new(Documents::new(opened, LONGEST)));
-                Source { read, total, ..Source::new(input.name(), state) }
+                Source { read, total, stop, ..Source::new(input.name(), state) }
             }
         }
     }
@@ -123,6 +130,7 @@ impl Source {
             head: None,
             time: i64::MIN,
             latest: 0,
+            stop: Arc::default(),
             read: Arc::default(),
             total: None,
         }
@@ -236,6 +244,7 @@ impl Source {
         self.info.lines = documents.lines();
         match found {
             Ok(true) => self.state = State::Open(documents),
+            Ok(false) if self.is_stopped() => {}
             Ok(false) if self.info.form.is_some() => {}
             // Envelopes of other logs alone are an audit log without records.
             Ok(false) if self.info.skipped.total() > 0 => self.info.form = Some(Form::Audit),
@@ -262,12 +271,17 @@ impl Source {
         ReadError { file: self.info.name.clone(), line, problem }
     }
 
-    /// Reads documents up to the next record. Returns `false` at the end.
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Reads documents up to the next record. Returns `false` at the end, and once the input is to end. A log may have
+    /// gigabytes of other documents before it.
     fn seek(&mut self, documents: &mut Documents) -> Result<bool, Defect> {
         if self.listed.is_empty() {
             self.copy = None;
         }
-        loop {
+        while !self.is_stopped() {
             if let Some(unwrapping) = &mut self.unwrapping {
                 match unwrapping.step(documents)? {
                     Step::Ended => return Ok(false),
@@ -303,6 +317,7 @@ impl Source {
                 Parsed::Skipped(why) => self.info.skipped.count(why),
             }
         }
+        Ok(false)
     }
 
     /// Recognises the form by the first document. Returns `true` if it is an envelope, which is opened then.
@@ -448,5 +463,21 @@ mod tests {
         events.swap(20, 40);
         let lines: Vec<String> = (1..=50).map(|line| line.to_string()).collect();
         assert_eq!(read(&events, 1000), lines);
+    }
+
+    /// A log may have gigabytes of reads, which are skipped, before its next record.
+    #[test]
+    fn an_input_ends_while_its_documents_are_skipped() {
+        let skipped = event(0).replace(r#""verb":"update""#, r#""verb":"get""#);
+        let events = vec![skipped; 1000].join("\n") + "\n" + &event(1);
+        for is_stopped in [false, true] {
+            let stop = Arc::new(AtomicBool::new(is_stopped));
+            let input = Input::Bytes("log".to_owned(), events.clone().into_bytes());
+            let mut source = Source::open_until(&input, &stop);
+            source.advance().unwrap();
+            let found = source.record(0).map(|record| record.place.line);
+            assert_eq!(found, Some(1001).filter(|_| !is_stopped));
+            assert_eq!(source.info.skipped.total(), if is_stopped { 0 } else { 1000 });
+        }
     }
 }

@@ -69,6 +69,10 @@ fn gap(at: Option<i64>, status: Object<'_>) -> Mark {
     let text = outline.message.or(outline.reason).map(|text| text.as_str().to_owned());
     Mark {
         at,
-        kind: MarkKind::Gap { resource: None, reason: text.unwrap_or_else(|| "watch error".to_owned()) },
+        kind: MarkKind::Gap {
+            resource: None,
+            reason: text.unwrap_or_else(|| "watch error".to_owned()),
+            gone: Vec::new(),
+        },
     }
 }

@@ -123,6 +123,7 @@ impl Text {
         if self.style.quiet {
             return;
         }
+        self.assumed(trace);
         self.folded("  ", "", &fold(trace.doubts.iter().map(|doubt| (&**doubt, None))));
         self.unlisted(&trace.unlisted);
         let is_settled = self.many && trace.verdict == Outcome::Conforms;
@@ -171,6 +172,15 @@ impl Text {
             judged(trace.judged_writes),
             count(trace.events, "event"),
         ));
+    }
+
+    /// What relaxes the rules or makes them stricter.
+    fn assumed(&mut self, trace: &TraceReport) {
+        if !trace.assumed.is_empty() {
+            let all = trace.assumed.iter().map(|(key, value)| format!("{key}={value}"));
+            let all = clean(&all.collect::<Vec<_>>().join(", "));
+            self.line(&format!("  assumed, by --assume or the header of the trace: {all}"));
+        }
     }
 
     /// The Jobs that are counted only.

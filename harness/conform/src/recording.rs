@@ -107,7 +107,12 @@ fn with_gap(events: String, kubernetes: &str) -> String {
             writer.write(&record.body).ok()?;
         }
         let reason = "the audit log does not show the end of the run".to_owned();
-        writer.write(&Body::Mark(&Mark { at: None, kind: MarkKind::Gap { resource: None, reason } })).ok()?;
+        writer
+            .write(&Body::Mark(&Mark {
+                at: None,
+                kind: MarkKind::Gap { resource: None, reason, gone: Vec::new() },
+            }))
+            .ok()?;
         String::from_utf8(writer.finish().ok()?).ok()
     };
     convert().unwrap_or(events)

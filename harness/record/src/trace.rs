@@ -83,17 +83,24 @@ impl Trace {
     /// Writes the mark of a gap in the changes of a resource, or of both resources.
     pub(crate) fn gap(&mut self, resource: Option<Resource>, reason: String) -> Result<(), Error> {
         self.tally.gaps += 1;
-        self.mark(MarkKind::Gap { resource, reason })
+        self.mark(MarkKind::Gap { resource, reason, gone: Vec::new() })
+    }
+
+    /// Writes the mark of a gap in the changes of a resource, in which the objects with these UIDs were deleted.
+    pub(crate) fn gap_with_deletions(
+        &mut self,
+        resource: Resource,
+        reason: String,
+        gone: Vec<String>,
+    ) -> Result<(), Error> {
+        self.tally.gaps += 1;
+        gone.iter().for_each(|uid| self.tally.forget(resource, uid));
+        self.mark(MarkKind::Gap { resource: Some(resource), reason, gone })
     }
 
     /// Writes the mark of a gap again, which is counted already.
     pub(crate) fn gap_lasts(&mut self, resource: Resource, reason: String) -> Result<(), Error> {
-        self.mark(MarkKind::Gap { resource: Some(resource), reason })
-    }
-
-    /// Forgets an object that does not exist any more.
-    pub(crate) fn forget(&mut self, resource: Resource, uid: &str) {
-        self.tally.forget(resource, uid);
+        self.mark(MarkKind::Gap { resource: Some(resource), reason, gone: Vec::new() })
     }
 
     pub(crate) fn write(&mut self, body: &Body<'_>) -> Result<(), Error> {

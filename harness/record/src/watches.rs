@@ -369,16 +369,14 @@ impl Recording<'_> {
         if change.kind == WatchKind::Added { self.mark_again(&change) } else { Ok(()) }
     }
 
-    fn write_gap(&mut self, gap: Gap) -> Result<(), Error> {
+    fn write_gap(&mut self, mut gap: Gap) -> Result<(), Error> {
         // Idle objects may have changed during the gap, so that they are written before it.
         for before in self.idle.all() {
             self.put(&before)?;
         }
-        for uid in &gap.vanished {
-            self.selection.forget(gap.resource, uid);
-            self.trace.forget(gap.resource, uid);
-        }
-        self.trace.gap(Some(gap.resource), gap.reason.clone())?;
+        let gone = std::mem::take(&mut gap.vanished);
+        gone.iter().for_each(|uid| self.selection.forget(gap.resource, uid));
+        self.trace.gap_with_deletions(gap.resource, gap.reason.clone(), gone)?;
         self.lasting.insert(gap.number, gap);
         Ok(())
     }

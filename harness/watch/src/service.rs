@@ -224,7 +224,7 @@ impl Service {
 
     fn mark_gap(&mut self, reason: String) -> Result<(), Error> {
         self.metrics.gaps.inc();
-        let mark = Mark { at: None, kind: MarkKind::Gap { resource: None, reason } };
+        let mark = Mark { at: None, kind: MarkKind::Gap { resource: None, reason, gone: Vec::new() } };
         let jobs = &mut self.jobs.all;
         jobs.iter_mut().try_for_each(|(uid, job)| {
             job.bytes += self.spool.append(uid, &Body::Mark(&mark))?;

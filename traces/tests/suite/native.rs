@@ -232,7 +232,7 @@ proptest! {
     ) {
         let kinds = [
             MarkKind::Start,
-            MarkKind::Gap { resource, reason: text.clone() },
+            MarkKind::Gap { resource, reason: text.clone(), gone: other.iter().cloned().collect() },
             MarkKind::Restart { actor: text.clone(), assume: other.clone().map(|it| (it.clone(), it)).into_iter().collect() },
             MarkKind::Leader { actor: text.clone() },
             MarkKind::End,

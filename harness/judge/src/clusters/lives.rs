@@ -138,9 +138,10 @@ impl Life {
 impl Lives {
     /// Reads the Jobs, until `stop` is true. An unreadable input ends at the error; the judgement of its cluster reports
     /// it.
-    pub(super) fn read(inputs: &[Input], stop: &AtomicBool, progress: ShowProgress<'_>) -> Lives {
+    pub(super) fn read(inputs: &[Input], stop: &Arc<AtomicBool>, progress: ShowProgress<'_>) -> Lives {
         let mut lives = Lives { has_times: true, ..Lives::default() };
-        let (mut reader, mut contents, mut records) = (Reader::open(inputs), Contents::default(), 0_u32);
+        let (mut reader, mut contents, mut records) =
+            (Reader::open_until(inputs, stop), Contents::default(), 0_u32);
         while !stop.load(Ordering::Relaxed) {
             match reader.next() {
                 Ok(None) => break,

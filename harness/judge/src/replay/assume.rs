@@ -68,6 +68,16 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// The assumptions that differ from the defaults of the Kubernetes version.
+    #[must_use]
+    pub fn departures(&self) -> BTreeMap<String, String> {
+        let version = RuleSet::of(self.rules.minor).unwrap_or(self.rules);
+        let usual = Subject::default().on(version).assumptions();
+        self.assumptions().into_iter().filter(|(key, value)| usual.get(key) != Some(value)).collect()
+    }
+}
+
 impl Assumption {
     /// Reads `KEY=VALUE`.
     ///

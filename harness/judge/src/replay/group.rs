@@ -7,6 +7,7 @@
 //! | show the same versions of the same objects | separate traces: one is a copy of the other, perhaps with edits |
 //! | show nothing, such as an empty file | part of the first trace that shows something |
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jobcheck_spec::Uid;
@@ -38,7 +39,7 @@ pub enum Grouping {
 /// inputs are one trace.
 #[must_use]
 pub fn group(inputs: Vec<Input>, grouping: Grouping, progress: ShowProgress<'_>) -> Vec<Vec<Input>> {
-    group_until(inputs, grouping, &AtomicBool::new(false), progress)
+    group_until(inputs, grouping, &Arc::default(), progress)
 }
 
 /// Groups inputs as [`group`] does. Once `stop` is true, the rest of the inputs does not count.
@@ -46,7 +47,7 @@ pub fn group(inputs: Vec<Input>, grouping: Grouping, progress: ShowProgress<'_>)
 pub fn group_until(
     inputs: Vec<Input>,
     grouping: Grouping,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
     progress: ShowProgress<'_>,
 ) -> Vec<Vec<Input>> {
     match grouping {
@@ -77,18 +78,15 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(input: &Input, stop: &AtomicBool, progress: &mut dyn FnMut(u64, Option<u64>)) -> Shown {
+    fn of(input: &Input, stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(u64, Option<u64>)) -> Shown {
         let mut shown = Shown::default();
-        if stop.load(Ordering::Relaxed) {
-            return shown;
-        }
-        let mut reader = Reader::open(std::slice::from_ref(input));
+        let mut reader = Reader::open_until(std::slice::from_ref(input), stop);
         let mut records: u32 = 0;
         loop {
             match reader.next() {
                 Ok(Some(record)) => shown.take(&record),
                 Ok(None) => {
-                    shown.is_nothing = records == 0;
+                    shown.is_nothing = records == 0 && !stop.load(Ordering::Relaxed);
                     return shown;
                 }
                 // An error is reported when the input is judged.
@@ -101,9 +99,6 @@ impl Shown {
             if records.is_multiple_of(PROGRESS_EVERY) {
                 let (read, total) = reader.progress();
                 progress(read, total);
-                if stop.load(Ordering::Relaxed) {
-                    return shown;
-                }
             }
         }
     }
@@ -162,7 +157,7 @@ fn owners(object: Object<'_>) -> Vec<Uid> {
     references.iter().filter_map(|owner| owner.uid.as_deref()).map(Uid::parse).collect()
 }
 
-fn by_content(inputs: Vec<Input>, stop: &AtomicBool, progress: ShowProgress<'_>) -> Vec<Vec<Input>> {
+fn by_content(inputs: Vec<Input>, stop: &Arc<AtomicBool>, progress: ShowProgress<'_>) -> Vec<Vec<Input>> {
     let shown: Vec<Shown> = inputs.iter().map(|input| Shown::of(input, stop, progress)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (position, this) in shown.iter().enumerate().filter(|(_, this)| !this.is_nothing) {
@@ -267,7 +262,7 @@ mod tests {
     #[test]
     fn grouping_ends_once_it_is_told_to() {
         let many = || watch("many", &[JOB_A; 2_000]);
-        let (stop, mut calls) = (AtomicBool::new(false), 0);
+        let (stop, mut calls) = (Arc::new(AtomicBool::new(false)), 0);
         let groups = group_until(vec![many(), many()], Grouping::Auto, &stop, &mut |_, _| {
             calls += 1;
             stop.store(true, Ordering::Relaxed);

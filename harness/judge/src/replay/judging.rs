@@ -173,21 +173,30 @@ fn judge_one(
         Ok((detached, content)) => {
             let record = detached.record();
             let validator = validator.get_or_insert_with(|| reading.validator(&record, judging, kept));
+            reading.compare_header(&record, judging);
             reading.take(&record, content, validator);
         }
         Err(error) => reading.failed(of_reading(&error), None),
     };
-    let files = stages::read(inputs, threads, &mut take, progress);
-    let minor = reading.rules.minor;
-    let summary = validator.unwrap_or_else(|| Validator::new(Options::default())).finish();
-    let Interpretation { names, origins, errors, .. } = reading;
-    JudgedTrace { summary, kubernetes: format!("1.{minor}"), read: Read { names, files, origins, errors } }
+    let files = stages::read(inputs, (threads, &judging.stop), &mut take, progress);
+    let mut summary = validator.unwrap_or_else(|| Validator::new(Options::default())).finish();
+    let Interpretation { names, origins, errors, subject, contradiction, .. } = reading;
+    summary.doubts.extend(contradiction);
+    JudgedTrace {
+        summary,
+        kubernetes: format!("1.{}", subject.rules.minor),
+        assumed: subject.departures(),
+        read: Read { names, files, origins, errors },
+    }
 }
 
 /// State of reading one trace.
 struct Interpretation {
     names: Vec<String>,
-    rules: RuleSet,
+    /// What the trace is judged with.
+    subject: Subject,
+    /// A header that states something else.
+    contradiction: Option<String>,
     origins: FxHashMap<Uid, Vec<u32>>,
     errors: Vec<InputError>,
     /// Inputs with an unreadable record; their further records are skipped.
@@ -200,7 +209,8 @@ impl Interpretation {
     fn new(inputs: &[Input]) -> Interpretation {
         Interpretation {
             names: inputs.iter().map(Input::name).collect(),
-            rules: RuleSet::default(),
+            subject: Subject::default(),
+            contradiction: None,
             origins: FxHashMap::default(),
             errors: Vec::new(),
             broken: vec![false; inputs.len()],
@@ -216,7 +226,7 @@ impl Interpretation {
             self.failed(self.unreadable(first.place, problem), Some(file));
             Subject::default()
         });
-        self.rules = subject.rules;
+        self.subject = subject;
         Validator::new(Options {
             rules: subject.rules,
             constants: subject.constants,
@@ -236,6 +246,20 @@ impl Interpretation {
         })
     }
 
+    /// Notes a header that is not the first record and states something else. The order of the inputs decides nothing.
+    fn compare_header(&mut self, record: &Record<'_>, judging: &Judging) {
+        let Body::Header(header) = record.body else { return };
+        let own = assumed(Some(header), judging.kubernetes, &judging.assume);
+        if self.contradiction.is_none() && own.is_ok_and(|own| own != self.subject) {
+            let Place { file, line } = record.place;
+            let name = self.names.get(file as usize).map_or("", String::as_str);
+            self.contradiction = Some(format!(
+                "the header at {name}:{line} assumes something else than the beginning of the trace; judge the inputs \
+                 apart with --group each, or decide with --kubernetes and --assume"
+            ));
+        }
+    }
+
     fn unreadable(&self, place: Place, problem: String) -> InputError {
         let file = self.names.get(place.file as usize).cloned().unwrap_or_default();
         let (expected, found) = sides(&problem);
@@ -248,7 +272,7 @@ impl Interpretation {
             return;
         }
         if let Some(reason) = self.gap.take() {
-            let mark = Mark { at: None, kind: MarkKind::Gap { resource: None, reason } };
+            let mark = Mark { at: None, kind: MarkKind::Gap { resource: None, reason, gone: Vec::new() } };
             // A mark contains no object, so it cannot be unreadable.
             let _ = validator.feed(&Record { body: Body::Mark(&mark), ..*record });
         }

@@ -9,6 +9,8 @@
 //! The judge takes the records in the same order in each case.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle, scope};
 
@@ -33,15 +35,15 @@ struct Batch<T> {
     progress: (u64, Option<u64>),
 }
 
-/// Passes each item of a trace to `take`, and the progress to `progress`, until that returns false. Returns facts about the
+/// Passes each item of a trace to `take`, and the progress to `progress`, until that returns false or `stop` is true. Returns facts about the
 /// inputs.
 pub(super) fn read(
     inputs: &[Input],
-    threads: usize,
+    (threads, stop): (usize, &Arc<AtomicBool>),
     take: &mut dyn FnMut(Item),
     progress: &mut dyn FnMut(u64, Option<u64>) -> bool,
 ) -> Vec<FileInfo> {
-    let mut reader = Reader::open(inputs);
+    let mut reader = Reader::open_until(inputs, stop);
     let mut contents = Contents::default();
     let mut judge = |batch: Batch<Item>| {
         batch.items.into_iter().for_each(&mut *take);

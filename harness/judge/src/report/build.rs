@@ -1,6 +1,6 @@
 //! Builds the report from the summaries of the traces.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jobcheck_spec::catalogue::CATALOGUE;
 use jobcheck_spec::job::Text;
@@ -32,6 +32,8 @@ pub(crate) struct JudgedTrace {
     pub summary: Summary,
     /// The minor version of the rules, such as `1.36`.
     pub kubernetes: String,
+    /// Assumptions that differ from the defaults of this version.
+    pub assumed: BTreeMap<String, String>,
     pub read: Read,
 }
 
@@ -88,7 +90,7 @@ pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> Repl
 }
 
 fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>) {
-    let JudgedTrace { mut summary, kubernetes, read } = trace;
+    let JudgedTrace { mut summary, kubernetes, assumed, read } = trace;
     let since = selection.since.and_then(|since| since.time(summary.last));
     summary.jobs.retain(|job| has_event_since(job, since));
     if selection.is_filtering()
@@ -119,6 +121,7 @@ fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>)
     report.traces.push(TraceReport {
         files: read.names,
         kubernetes,
+        assumed,
         verdict: if doubts.is_empty() { worst } else { worst.max(Outcome::Inconclusive) },
         exit_code: Exit::of_all(jobs.iter().map(|job| job.exit).chain([doubted, unread, of_unlisted])),
         judged_writes,

@@ -104,6 +104,9 @@ pub struct TraceReport {
     pub files: Vec<String>,
     /// The minor version of the rules, such as `1.36`.
     pub kubernetes: String,
+    /// Assumptions that differ from the defaults of this version, from `--assume` or the header of the trace.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub assumed: BTreeMap<String, String>,
     /// The verdict on the readable part.
     pub verdict: Outcome,
     /// The exit code after the options and the errors are considered.

@@ -7,6 +7,7 @@ use jobcheck_spec::job::{Job, JobStatus, Text};
 use jobcheck_traces::{Form, Verb};
 
 use super::actor::Role;
+use super::disorder;
 use super::event::{Event, JobEvent};
 use super::job_writes;
 use super::router::Judge;
@@ -31,7 +32,7 @@ impl Judge {
         if born {
             job_writes::created(&mut track, event, &job, &self.settings);
         } else if created {
-            track.doubt("the log is out of order by more than the reorder window".to_owned());
+            track.doubt(disorder::REASON.to_owned());
         } else {
             track.tell(event, &"first seen after its creation");
         }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::actor::Role;
-use super::event::{Body, JobEvent, PodEvent};
+use super::event::{Body, Gap, JobEvent, PodEvent};
 use super::status_patch::StatusPatch;
 
 /// The content of a record; `None` if the record contains none.
@@ -195,7 +195,7 @@ impl Contents {
         let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
         let Some(list) = list.filter(|_| request.level == Level::RequestResponse) else {
             let reason = format!("the response to a deletecollection of {} is not recorded", resource.name());
-            return Ok(Body::Gap(reason));
+            return Ok(Body::Gap(Gap { reason, gone: Vec::new() }));
         };
         let texts = list.items.iter().map(|item| item.get());
         match resource {
@@ -261,7 +261,10 @@ fn after_key<'t>(text: &'t str, key: &str) -> Option<&'t str> {
 
 fn mark_body(mark: &Mark) -> Option<Body> {
     match &mark.kind {
-        MarkKind::Gap { reason, .. } => Some(Body::Gap(reason.clone())),
+        MarkKind::Gap { reason, gone, .. } => {
+            let gone = gone.iter().map(|uid| Uid::parse(uid)).collect();
+            Some(Body::Gap(Gap { reason: reason.clone(), gone }))
+        }
         MarkKind::Restart { actor, .. } | MarkKind::Leader { actor } => Some(Body::Restart(actor.clone())),
         MarkKind::Start | MarkKind::End => None,
     }

@@ -76,13 +76,22 @@ pub enum Body {
     Evicted,
     /// The binding of a pod that is known by its name only.
     Bound,
-    /// Writes may be missing here, for this reason.
-    Gap(String),
+    /// Writes may be missing here.
+    Gap(Gap),
     /// The controller with this name was restarted, or another replica became the leader. Its memory is empty.
     Restart(String),
     /// The Job controller lists Jobs, pods, or both again. It never sees objects that were created and deleted in
     /// between.
     Relist(Option<Resource>),
+}
+
+/// Missing writes.
+#[derive(Debug)]
+pub struct Gap {
+    /// The reason.
+    pub reason: String,
+    /// Objects that were deleted in the gap.
+    pub gone: Vec<Uid>,
 }
 
 impl Body {

@@ -11,6 +11,7 @@ use jobcheck_traces::{Form, Verb};
 use serde::{Deserialize, Serialize};
 
 use super::actor::Role;
+use super::disorder;
 use super::event::{Event, JobEvent, PodEvent};
 use super::history::Position;
 use super::track::Track;
@@ -106,7 +107,7 @@ impl Track {
         let again = |version| self.coverage.versions_seen.iter().any(|(seen, _)| *seen == version);
         if !event.version.is_some_and(again) {
             let since = event.when.map_or(Since::Order(0), |when| Since::Time(when.done));
-            self.lacks(event, "the log is out of order by more than the reorder window", since);
+            self.lacks(event, disorder::REASON, since);
             self.coverage.stale = true;
         }
         true

@@ -5,14 +5,14 @@
 //!
 //! | stage | modules | result |
 //! | --- | --- | --- |
-//! | normalise | `contents`, [`normalize`], [`actor`], [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
+//! | normalise | `contents`, [`normalize`], [`actor`], `activity`, [`event`], `mishaps`, `repetitions` | an [`event::Event`] for each record |
 //! | order | [`sequence`], `bindings` | the order in which etcd accepted the writes |
 //! | route | [`router`], [`tracks`], `parked`, `pod_routes`, `hidden`, `births`, `ownerless`, `relists` | the Job of each event |
 //! | record | [`track`], [`history`], [`pod_records`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
 //! | judge | `job_writes`, `pod_writes`, `refused_pods`, `refused_status`, `refusal`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
 //! | explain | [`frontier`], `explain`, `hypotheses`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
-//! | doubt | `gaps`, [`setbacks`], `settings` | reasons for *inconclusive* |
+//! | doubt | `gaps`, `disorder`, [`setbacks`], `settings` | reasons for *inconclusive* |
 //! | conclude | `conclusion`, [`verdict`], `unlisted` | the verdict on each Job |
 //! | report | `names`, `fates`, `life`, `primary`, `wanted` | what reports show beside the verdicts |
 //!
@@ -20,6 +20,7 @@
 //! window, and ids of recent events. Finished Jobs are compressed.
 
 mod account;
+mod activity;
 pub mod actor;
 mod backoff;
 mod bindings;
@@ -31,6 +32,7 @@ mod conclusion;
 mod contents;
 mod coverage;
 pub mod delivery;
+mod disorder;
 mod entry;
 pub mod event;
 mod explain;

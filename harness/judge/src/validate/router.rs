@@ -15,6 +15,7 @@ use super::by_name::ByName;
 use super::clock::Written;
 use super::contents::{Content, Contents};
 use super::delivery::Sender;
+use super::disorder::Disorder;
 use super::event::{Body, Event, JobEvent};
 use super::job_writes::{self, By};
 use super::managers::Managers;
@@ -31,7 +32,7 @@ use super::tracks::{Notice, Tracks};
 use super::unlisted::Unlisted;
 use super::verdict::{JobVerdict, Owed, Unreadable};
 use super::wanted::Others;
-use super::{known_pods, mirror_metadata, refused_status};
+use super::{known_pods, mirror_metadata, pod_writes, refused_status};
 
 /// Number of removed Jobs, and of removed pods, that are kept.
 pub(super) const DEPARTED: usize = 256;
@@ -102,6 +103,7 @@ pub(super) struct Judge {
     pub(super) end: End,
     pub(super) managers: Managers,
     early_bindings: Early,
+    disorder: Disorder,
     pub(super) totals: Totals,
 }
 
@@ -129,6 +131,7 @@ impl Validator {
                 end: End::default(),
                 managers: Managers::default(),
                 early_bindings: Early::default(),
+                disorder: Disorder::default(),
                 totals: Totals::default(),
             },
         }
@@ -159,9 +162,6 @@ impl Validator {
         if let Some(sender) = event.actor.map(|actor| self.normalizer.actors.get(actor)) {
             self.judge.settings.named_controller |= sender.role == Role::JobController;
             self.judge.settings.heard(&event, sender);
-        }
-        if event.delivery.sender == Sender::Alive {
-            event.delivery.sender = self.judge.settings.sender_of(&event);
         }
         let observations = &self.judge.settings.observations;
         if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {
@@ -200,6 +200,13 @@ impl Judge {
         if matches!(event.body, Body::Bound) && event.is_accepted() && self.named_pod(&event).is_none() {
             return self.early_bindings.hold(event);
         }
+        // By now, all requests of the sender up to this one have been read.
+        if event.delivery.sender == Sender::Alive {
+            event.delivery.sender = self.settings.sender_of(&event);
+        }
+        if event.arrival.late {
+            self.disorder.note(&event);
+        }
         let event = &event;
         if let Some(when) = event.when {
             self.settings.observations.judged(when.done);
@@ -219,7 +226,10 @@ impl Judge {
             Body::JobCollection(jobs) => jobs.iter().for_each(|job| self.collected_job(event, job, role)),
             Body::Evicted => self.evicted(event),
             Body::Bound => self.bound(event),
-            Body::Gap(reason) => self.gap(reason),
+            Body::Gap(gap) => {
+                self.gap(&gap.reason);
+                gap.gone.iter().for_each(|uid| self.gone_unseen(event, *uid));
+            }
             Body::Restart(name) => self.restart(event, name),
             Body::Relist(resource) => self.relist(*resource),
         }
@@ -339,6 +349,20 @@ impl Judge {
         self.close_if_over(uid);
     }
 
+    /// Removes an object whose deletion fell into a gap. Otherwise a long recording would keep such Jobs to its end.
+    fn gone_unseen(&mut self, event: &Event, uid: Uid) {
+        if self.tracks.contains(&uid) {
+            return self.job_gone(event, uid);
+        }
+        self.pods.ownerless.remove(&uid);
+        self.pods.former.remove(&uid);
+        let Some(job) = self.pods.owners.remove(&uid) else { return };
+        if let Some(track) = self.tracks.get_mut(&job) {
+            pod_writes::gone(track, event, uid);
+        }
+        self.close_if_over(job);
+    }
+
     /// Ends the judgement of a Job that is gone, and whose pods are gone or without its finalizer.
     pub(super) fn close_if_over(&mut self, uid: Uid) {
         let over = self
@@ -374,6 +398,7 @@ impl Judge {
     }
 
     fn close(&mut self, mut track: Track) {
+        self.disorder.judge(&mut track);
         if !self.settings.reported.wanted.has(&track.id.namespace, &track.id.name) {
             return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
@@ -423,7 +448,7 @@ impl Judge {
             events: self.totals.events,
             has_actors: self.totals.any_actors,
             hidden,
-            doubts: self.totals.doubts,
+            doubts: self.totals.doubts.into_iter().chain(self.disorder.doubt()).collect(),
             last: self.end.last,
             others: self.totals.others,
             actors,
@@ -452,3 +477,6 @@ fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent, by: By, set
     track.stored = Some(Arc::new(job.clone()));
     track.process.frontier.push(Arc::new(job), (metadata.resource_version, Written::default()), false, false);
 }
+
+#[cfg(test)]
+mod tests;

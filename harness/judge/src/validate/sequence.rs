@@ -41,6 +41,8 @@ pub struct Sequencer {
     waiting: BTreeMap<u64, Text>,
     /// The namespaces whose events were all emitted, in the same way.
     emptied: BTreeMap<u64, Text>,
+    /// The places up to which namespaces without a lane were emitted.
+    former: FxHashMap<Text, Passed>,
     /// Number of events of one namespace that are held back however far apart they are.
     holds: usize,
     held: usize,
@@ -53,6 +55,7 @@ impl Default for Sequencer {
             lanes: FxHashMap::default(),
             waiting: BTreeMap::new(),
             emptied: BTreeMap::new(),
+            former: FxHashMap::default(),
             holds: HELD_EVENTS,
             held: 0,
             counter: 0,
@@ -71,7 +74,10 @@ impl Sequencer {
             return;
         }
         let namespace = event.namespace.clone();
-        let lane = self.lanes.entry(namespace.clone()).or_default();
+        let lane = self.lanes.entry(namespace.clone()).or_insert_with(|| Lane {
+            passed: self.former.remove(&namespace).unwrap_or_default(),
+            ..Lane::default()
+        });
         let before = std::mem::replace(&mut lane.touched, self.counter);
         if self.waiting.remove(&before).is_none() {
             self.emptied.remove(&before);
@@ -83,13 +89,28 @@ impl Sequencer {
             *held -= 1;
             emit(event);
         });
-        while self.held > WINDOW_EVENTS && self.flush_idlest(emit) {}
+        while self.held > WINDOW_EVENTS && self.shrink(emit) {}
         self.forget_idle();
     }
 
     /// Emits all events. Later ones have later places.
     pub fn flush(&mut self, emit: &mut impl FnMut(Event)) {
         while self.flush_idlest(emit) {}
+    }
+
+    /// Emits the events of the namespace that has been silent for longest, or the first event if there is one namespace.
+    /// Events that precede them are late from now on. Returns `false` if there is none.
+    fn shrink(&mut self, emit: &mut impl FnMut(Event)) -> bool {
+        let Some((touched, namespace)) = self.waiting.first_key_value() else { return false };
+        let Some(lane) = self.lanes.get_mut(namespace) else { return self.flush_idlest(emit) };
+        if *touched != self.counter {
+            lane.passed.up_to(lane.latest);
+            return self.flush_idlest(emit);
+        }
+        let event = lane.first();
+        self.held -= usize::from(event.is_some());
+        event.into_iter().for_each(&mut *emit);
+        true
     }
 
     /// Emits the events of the namespace that has been silent for longest. Returns `false` if there is none.
@@ -109,7 +130,11 @@ impl Sequencer {
     fn forget_idle(&mut self) {
         let idle = self.counter.saturating_sub(WINDOW_EVENTS as u64 / 2);
         while let Some(first) = self.emptied.first_entry().filter(|first| *first.key() < idle) {
-            self.lanes.remove(&first.remove());
+            let namespace = first.remove();
+            let lane = self.lanes.remove(&namespace);
+            if let Some(lane) = lane.filter(|_| self.former.len() < WINDOW_EVENTS) {
+                self.former.insert(namespace, lane.passed);
+            }
         }
     }
 }
@@ -122,13 +147,29 @@ struct Lane {
     by_time: BinaryHeap<Keyed>,
     by_version: BinaryHeap<Keyed>,
     latest: i64,
-    /// The time up to which events were ordered.
-    arranged: i64,
     highest: u64,
-    /// The highest version that was emitted.
-    emitted: u64,
+    passed: Passed,
     counter: u64,
     claims: Claims,
+}
+
+/// The place up to which the events of a namespace were ordered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passed {
+    /// The time of the last event that was ordered.
+    time: i64,
+    /// The highest version that was emitted.
+    version: u64,
+}
+
+impl Passed {
+    fn up_to(&mut self, time: i64) {
+        self.time = self.time.max(time);
+    }
+
+    fn emits(&mut self, event: &Event) {
+        self.version = self.version.max(event.version.unwrap_or(0));
+    }
 }
 
 #[derive(Debug)]
@@ -161,7 +202,10 @@ impl Ord for Keyed {
 impl Lane {
     fn push(&mut self, mut event: Event, holds: usize, emit: &mut impl FnMut(Event)) {
         self.counter += 1;
-        event.arrival.late = event.when.is_some_and(|when| when.done < self.arranged);
+        let Passed { time, version } = self.passed;
+        let is_open = |own: u64| own >= version;
+        event.arrival.late =
+            event.when.is_some_and(|when| when.done < time) && !event.version.is_some_and(is_open);
         let done = event.when.map_or(self.latest, |when| when.done);
         self.latest = self.latest.max(done);
         if event.form == Form::Watch || event.when.is_none() {
@@ -180,12 +224,27 @@ impl Lane {
             is_old && heap.len() > holds || heap.len() > WINDOW_EVENTS
         };
         while is_ripe(&self.by_time) {
-            if let Some(keyed) = self.by_time.pop() {
-                self.arranged = self.arranged.max(keyed.key.0);
-                self.arrange(keyed.event);
-            }
+            self.arrange_first();
         }
         self.emit_ready(emit, WINDOW_EVENTS, ripe - WINDOW_MICROS);
+    }
+
+    fn arrange_first(&mut self) {
+        if let Some(keyed) = self.by_time.pop() {
+            self.passed.up_to(keyed.key.0);
+            self.arrange(keyed.event);
+        }
+    }
+
+    /// Removes the event that seems to be the first.
+    fn first(&mut self) -> Option<Event> {
+        while self.by_version.is_empty() && !self.by_time.is_empty() || self.by_time.len() > WINDOW_EVENTS / 2
+        {
+            self.arrange_first();
+        }
+        let first = self.by_version.pop()?.event;
+        self.passed.emits(&first);
+        Some(first)
     }
 
     fn flush(&mut self, emit: &mut impl FnMut(Event)) {
@@ -193,7 +252,7 @@ impl Lane {
             self.arrange(keyed.event);
         }
         while let Some(keyed) = self.by_version.pop() {
-            self.emitted = self.emitted.max(keyed.event.version.unwrap_or(0));
+            self.passed.emits(&keyed.event);
             emit(keyed.event);
         }
     }
@@ -248,7 +307,14 @@ impl Lane {
                 false => other.done <= when.received,
             })
         };
-        Some(self.held().filter(precedes).filter_map(|it| it.version).max().unwrap_or(0).max(self.emitted))
+        Some(
+            self.held()
+                .filter(precedes)
+                .filter_map(|it| it.version)
+                .max()
+                .unwrap_or(0)
+                .max(self.passed.version),
+        )
     }
 
     /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its
@@ -280,7 +346,7 @@ impl Lane {
             first.event.when.is_some_and(|when| when.done <= ripe) || self.by_version.len() > capacity
         }) {
             if let Some(keyed) = self.by_version.pop() {
-                self.emitted = self.emitted.max(keyed.event.version.unwrap_or(0));
+                self.passed.emits(&keyed.event);
                 emit(keyed.event);
             }
         }

@@ -11,6 +11,7 @@ use jobcheck_spec::gates::Gates;
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_traces::{Mark, MarkKind};
 
+use super::activity::{Activity, SILENCE};
 use super::actor::{Actor, ActorId, Role};
 use super::delivery::Sender;
 use super::event::Event;
@@ -19,18 +20,14 @@ use super::mishaps::is_called;
 use super::observed::Observations;
 use super::unlisted::Reported;
 
-/// Number of long silences of an actor that are kept.
-const SILENCES_KEPT: usize = 64;
-/// A step back in time that no order of responses explains, in microseconds.
-const REWIND: i64 = 60_000_000;
+/// Number of restarts that are kept.
+const RESTARTS_KEPT: usize = 64;
 /// The reason while the trace has shown no pod yet.
 pub const NO_PODS: &str = "the trace shows no pods";
 /// Seconds without a request after which a client delays none.
 const PAUSE: i64 = 5;
 /// Maximum time for which a request of a terminated process is on its way, in microseconds.
 const IN_FLIGHT: i64 = 100_000;
-/// A silence that may hide a restart (`docs/reference/judging.md`, *Hidden restarts*), in microseconds.
-const SILENCE: i64 = 1_000_000;
 
 /// Settings and facts that all Jobs share.
 #[derive(Debug)]
@@ -63,14 +60,11 @@ pub struct Settings {
     restarts: VecDeque<Restart>,
 }
 
-/// A sender of requests, and the times at which it was silent.
+/// A sender of requests, and the times at which it sent them.
 #[derive(Debug)]
 struct Client {
     actor: Actor,
-    /// The receipt of the first request.
-    first: i64,
-    last: i64,
-    long: VecDeque<(i64, i64)>,
+    activity: Activity,
 }
 
 /// A restart of a controller.
@@ -172,27 +166,15 @@ impl Settings {
         }
     }
 
-    /// Notes a request of an actor, in the order of the trace.
+    /// Notes a request of an actor when it is read.
     pub fn heard(&mut self, event: &Event, sender: &Actor) {
         let (Some(actor), Some(when)) = (event.actor, event.when) else { return };
-        let silences = match self.clients.iter().position(|(known, _)| *known == actor) {
-            Some(position) => &mut self.clients[position].1,
-            None => {
-                let (first, last) = (when.received, when.received);
-                let client = Client { actor: sender.clone(), first, last, long: VecDeque::new() };
-                self.clients.push((actor, client));
-                return;
-            }
-        };
-        if when.received - silences.last >= SILENCE {
-            if silences.long.len() == SILENCES_KEPT {
-                silences.long.pop_front();
-            }
-            silences.long.push_back((silences.last, when.received));
-        }
-        // Logs of several times may have been concatenated; each has silences of its own.
-        let goes_back = silences.last - when.done > REWIND;
-        silences.last = if goes_back { when.done } else { silences.last.max(when.done) };
+        let known = self.clients.iter().position(|(known, _)| *known == actor);
+        let position = known.unwrap_or_else(|| {
+            self.clients.push((actor, Client { actor: sender.clone(), activity: Activity::default() }));
+            self.clients.len() - 1
+        });
+        self.clients[position].1.activity.note(when.received, when.done);
     }
 
     /// The sender of a request that was heard.
@@ -236,14 +218,10 @@ impl Settings {
     /// the meantime; a process that waits for a response sends none.
     #[must_use]
     pub fn spans_silence(&self, event: &Event) -> bool {
-        let (Some(actor), Some(when)) = (event.actor, event.when) else { return false };
-        let Some((_, silences)) = self.clients.iter().find(|(known, _)| *known == actor) else {
-            return false;
-        };
-        // The actor was silent before its first request, too.
-        let before = std::iter::once((i64::MIN, silences.first));
-        let mut all = silences.long.iter().copied().chain(before);
-        all.any(|(from, to)| to < when.done && to - from.max(when.received) >= SILENCE)
+        let Some(when) = event.when.filter(|when| when.done - when.received >= SILENCE) else { return false };
+        let Some(Client { activity, .. }) = self.client_of(event) else { return false };
+        let hides_one = |(from, to): (i64, i64)| to < when.done && to - from.max(when.received) >= SILENCE;
+        activity.silences_beside(when.received, when.done).into_iter().any(hides_one)
     }
 
     /// The earliest time at which the sync that created this pod began, if the process was idle before.
@@ -260,13 +238,18 @@ impl Settings {
             return is_idle.then(|| created.plus(-PAUSE));
         };
         let (_, client) = self.clients.iter().find(|(known, _)| *known == actor)?;
-        let ends_here = |(from, to): &&(i64, i64)| *to == when.received && to - from >= PAUSE * 1_000_000;
-        client.long.iter().find(ends_here).map(|(_, to)| Time(to.div_euclid(1_000_000)).plus(-PAUSE))
+        let ends_here = |(from, to): &(i64, i64)| *to == when.received && to - from >= PAUSE * 1_000_000;
+        client
+            .activity
+            .silences()
+            .into_iter()
+            .find(ends_here)
+            .map(|(_, to)| Time(to.div_euclid(1_000_000)).plus(-PAUSE))
     }
 
     /// Notes a restart of the controller with this name; without a name, of every controller.
     pub fn restarted(&mut self, name: Option<&str>, at: i64) {
-        if self.restarts.len() == SILENCES_KEPT {
+        if self.restarts.len() == RESTARTS_KEPT {
             self.restarts.pop_front();
         }
         self.restarts.push_back(Restart { name: name.map(str::to_owned), at });
@@ -331,10 +314,14 @@ impl Settings {
         let Some(client) = self.client_of(event).filter(|_| self.has_actors) else {
             return RestartSign::Unknown;
         };
-        if client.first > failed && self.has_predecessor(client, failed) {
+        if client.activity.first() > Some(failed) && self.has_predecessor(client, failed) {
             return RestartSign::Told;
         }
-        let silent = client.long.iter().any(|(from, to)| (*to).min(now) - (*from).max(failed) >= SILENCE);
+        let silent = client
+            .activity
+            .silences()
+            .into_iter()
+            .any(|(from, to)| to.min(now) - from.max(failed) >= SILENCE);
         if silent { RestartSign::Silence } else { RestartSign::None }
     }
 
@@ -342,6 +329,6 @@ impl Settings {
     fn has_predecessor(&self, client: &Client, before: i64) -> bool {
         let role = client.actor.role;
         let is_of_its_role = |other: &Client| role != Role::Other && other.actor.role == role;
-        self.clients.iter().any(|(_, other)| is_of_its_role(other) && other.first <= before)
+        self.clients.iter().any(|(_, other)| is_of_its_role(other) && other.activity.first() <= Some(before))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
-use jobcheck_spec::{Broken, Findings, Uid};
+use jobcheck_spec::{Broken, Findings, Time, Uid};
 use jobcheck_traces::Place;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,8 @@ pub struct Identity {
     pub namespace: Text,
     /// Name.
     pub name: Text,
+    /// `creationTimestamp`.
+    pub created: Time,
     /// `spec.managedBy`.
     pub managed_by: Option<Text>,
     /// A Job with the same name existed before (BO-06).
@@ -88,6 +90,7 @@ impl Track {
             uid: job.uid,
             namespace: job.namespace.clone(),
             name: job.name.clone(),
+            created: job.created,
             managed_by: job.spec.managed_by.clone(),
             namesake: false,
             file: event.place.file,

@@ -98,15 +98,50 @@ fn an_event_is_emitted_once_no_earlier_line_can_follow() {
 
 #[test]
 fn a_line_that_precedes_an_ordered_one_is_late() {
-    let late = |times: [i64; 3]| {
-        let events = (1..).zip(times).map(|(version, done)| job_write("job", (done - 1, done), version));
-        let mut events = ordered(events.collect());
-        events.sort_unstable_by_key(|event| event.version);
-        events.iter().map(|event| event.arrival.late).collect::<Vec<_>>()
+    let late = |lines: [(u64, i64); 3]| {
+        let events = lines.map(|(version, done)| job_write(&done.to_string(), (done - 1, done), version));
+        let late = ordered(events.into()).into_iter().filter(|event| event.arrival.late);
+        late.map(|event| event.name.to_string()).collect::<Vec<_>>()
     };
     // The second line puts everything up to its time, less the window, in order.
-    assert_eq!(late([30, 3 * WINDOW_MICROS, 40]), [false, false, false]);
-    assert_eq!(late([30, 3 * WINDOW_MICROS, 20]), [false, false, true]);
+    let second = (3, 3 * WINDOW_MICROS);
+    assert_eq!(late([(2, 30), second, (1, 40)]), [""; 0]);
+    assert_eq!(late([(2, 30), second, (1, 20)]), ["20"]);
+    // Its version shows the place of the third one, which is still open.
+    assert_eq!(late([(2, 30), second, (4, 20)]), [""; 0]);
+}
+
+/// A namespace that is busy loses the events that seem to be the first, and not its whole window.
+#[test]
+fn a_full_window_passes_on_its_first_events_alone() {
+    let count = WINDOW_EVENTS as u64 + 100;
+    let write = |number: u64| {
+        let at = i64::try_from(number).unwrap();
+        job_write(&number.to_string(), (at, at), number)
+    };
+    // Neighbours are exchanged.
+    let (before, after) = emitted((0..count).map(|number| write(number ^ 1)).collect());
+    assert_eq!((before.len(), after.len()), (100, WINDOW_EVENTS));
+    let all: Vec<Event> = before.into_iter().chain(after).collect();
+    assert!(all.iter().all(|event| !event.arrival.late) && all.is_sorted_by_key(|event| event.version));
+    // A line that is far away is late.
+    let mut moved: Vec<Event> = (1..count).map(write).collect();
+    moved.push(write(0));
+    let late = ordered(moved).into_iter().filter(|event| event.arrival.late).map(|event| event.version);
+    assert_eq!(late.collect::<Vec<_>>(), [Some(0)]);
+}
+
+/// The lane of a namespace that is silent for long is dropped, and its place is not forgotten.
+#[test]
+fn a_line_of_a_namespace_that_was_silent_for_long_is_late() {
+    let elsewhere =
+        |number: i64| Event { namespace: "busy".into(), ..job_write("busy", (number, number), 9) };
+    let count = 3 * WINDOW_EVENTS as i64;
+    let mut events = vec![job_write("first", (5, 5), 7)];
+    events.extend((10..count).map(elsewhere));
+    events.push(job_write("late", (3, 3), 6));
+    let late = ordered(events).into_iter().filter(|event| event.arrival.late);
+    assert_eq!(names(&late.collect::<Vec<_>>()), ["late"]);
 }
 
 #[test]
