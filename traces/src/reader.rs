@@ -42,7 +42,7 @@ impl Reader {
         Reader::open_until(inputs, &Arc::default())
     }
 
-    /// Opens the inputs, which end once `stop` is true.
+    /// Opens the inputs. Once `stop` is true, one of them ends if many documents that are no records follow each other.
     #[must_use]
     pub fn open_until(inputs: &[Input], stop: &Arc<AtomicBool>) -> Reader {
         let mut stdin_is_taken = false;

@@ -36,6 +36,9 @@ pub struct FileInfo {
     pub skipped: Skipped,
 }
 
+/// Number of documents between two records that are read even if the input is to end.
+const SKIPPED_AT_ONCE: u32 = 1_024;
+
 /// An input that is being read.
 pub(crate) struct Source {
     pub info: FileInfo,
@@ -59,7 +62,7 @@ pub(crate) struct Source {
     /// Latest time and highest version so far, by which inputs are merged.
     pub time: i64,
     pub latest: u64,
-    /// Ends the input once it is true.
+    /// Ends the input, once it is true, while documents are skipped.
     stop: Arc<AtomicBool>,
     read: Arc<AtomicU64>,
     total: Option<u64>,
@@ -96,7 +99,7 @@ impl Source {
         Source::open_until(input, &Arc::default())
     }
 
-    /// Opens an input, which ends once `stop` is true. [`Source::advance`] reports the error, if there is one.
+    /// Opens an input as [`crate::Reader::open_until`] does. [`Source::advance`] reports the error, if there is one.
     pub(crate) fn open_until(input: &Input, stop: &Arc<AtomicBool>) -> Source {
         match Opened::open(input) {
             Err(problem) => Source::refused(input, problem),
@@ -275,13 +278,15 @@ impl Source {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Reads documents up to the next record. Returns `false` at the end, and once the input is to end. A log may have
-    /// gigabytes of other documents before it.
+    /// Reads documents up to the next record. Returns `false` at the end. A log may have gigabytes of other documents
+    /// before it, so that this looks from time to time whether the input is to end.
     fn seek(&mut self, documents: &mut Documents) -> Result<bool, Defect> {
         if self.listed.is_empty() {
             self.copy = None;
         }
-        while !self.is_stopped() {
+        let mut documents_read: u32 = 0;
+        while documents_read < SKIPPED_AT_ONCE || !self.is_stopped() {
+            documents_read = documents_read.saturating_add(1);
             if let Some(unwrapping) = &mut self.unwrapping {
                 match unwrapping.step(documents)? {
                     Step::Ended => return Ok(false),
@@ -469,15 +474,17 @@ mod tests {
     #[test]
     fn an_input_ends_while_its_documents_are_skipped() {
         let skipped = event(0).replace(r#""verb":"update""#, r#""verb":"get""#);
-        let events = vec![skipped; 1000].join("\n") + "\n" + &event(1);
+        let count = 3 * SKIPPED_AT_ONCE;
+        let events = vec![skipped; count as usize].join("\n") + "\n" + &event(1);
         for is_stopped in [false, true] {
             let stop = Arc::new(AtomicBool::new(is_stopped));
             let input = Input::Bytes("log".to_owned(), events.clone().into_bytes());
             let mut source = Source::open_until(&input, &stop);
             source.advance().unwrap();
             let found = source.record(0).map(|record| record.place.line);
-            assert_eq!(found, Some(1001).filter(|_| !is_stopped));
-            assert_eq!(source.info.skipped.total(), if is_stopped { 0 } else { 1000 });
+            assert_eq!(found, Some(u64::from(count) + 1).filter(|_| !is_stopped));
+            let expected = if is_stopped { SKIPPED_AT_ONCE } else { count };
+            assert_eq!(source.info.skipped.total(), u64::from(expected));
         }
     }
 }

@@ -80,6 +80,9 @@ struct Shown {
 impl Shown {
     fn of(input: &Input, stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(u64, Option<u64>)) -> Shown {
         let mut shown = Shown::default();
+        if stop.load(Ordering::Relaxed) {
+            return shown;
+        }
         let mut reader = Reader::open_until(std::slice::from_ref(input), stop);
         let mut records: u32 = 0;
         loop {
@@ -99,6 +102,9 @@ impl Shown {
             if records.is_multiple_of(PROGRESS_EVERY) {
                 let (read, total) = reader.progress();
                 progress(read, total);
+                if stop.load(Ordering::Relaxed) {
+                    return shown;
+                }
             }
         }
     }
