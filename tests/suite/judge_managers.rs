@@ -1,7 +1,7 @@
 //! Behaviours of the explorer's world of two clusters, as native traces of both: the judge agrees with the explorer.
 //!
-//! `traces/corpus/managers` has the defects K1 to K5 of Kueue's adapter (`docs/reference/managers.md`, section 4), each as
-//! observed and as the shortest counterexample, and the same behaviour with the fix.
+//! `traces/corpus/managers` has the defects K1 to K5 of Kueue's adapter (`docs/reference/managers.md`, section 4). Each is
+//! there as observed, as the shortest counterexample, and as the same behaviour with the fix.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -243,7 +243,7 @@ fn work(world: &mut World, scope: &Scope, path: &mut Vec<Step>) {
     }
 }
 
-/// What the explorer finds in a behaviour, with the end of the behaviour as quiescence.
+/// The findings of the explorer in a behaviour, with the end of the behaviour as quiescence.
 fn explored(scope: &Scope, path: &[Step]) -> BTreeSet<Req> {
     let mut found = BTreeSet::new();
     let mut world = World::initial(scope);

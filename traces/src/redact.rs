@@ -76,7 +76,7 @@ enum Place {
     Pairs,
     /// The state of a container, with the last lines of its log in `message`.
     State,
-    /// A list of volumes, or one of them. What a driver gets may be a credential.
+    /// A list of volumes, or one of them. The settings of a driver may be a credential.
     Volumes,
     /// A list of conditions, or one of them. The judge compares their messages, which name pods and exit codes.
     Conditions,

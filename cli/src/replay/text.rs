@@ -174,7 +174,7 @@ impl Text {
         ));
     }
 
-    /// What relaxes the rules or makes them stricter.
+    /// The assumptions that relax the rules or make them stricter.
     fn assumed(&mut self, trace: &TraceReport) {
         if !trace.assumed.is_empty() {
             let all = trace.assumed.iter().map(|(key, value)| format!("{key}={value}"));

@@ -6,7 +6,7 @@
 //! out. A connection has one request, whose head must arrive within [`HEAD_TIME`]. The oldest connection without a request
 //! makes way for a new one.
 //!
-//! On a loopback address, requests for any other host than an address or `localhost` are refused: a web page could have
+//! On a loopback address, requests for any other host than an address or `localhost` are refused. A web page could have
 //! bound its own name to this address, and read the metrics. On other addresses any host is accepted, because nobody knows
 //! the names of the Services through which Prometheus comes.
 

@@ -52,7 +52,7 @@ pub struct Reflector<K, C> {
     staleness: Arc<Staleness>,
 }
 
-/// Whether the LISTs of a reflector have failed for so long that nobody should rely on its cache.
+/// True once the LISTs of a reflector have failed for so long that nobody should rely on its cache.
 #[derive(Debug, Default)]
 pub struct Staleness(AtomicBool);
 
@@ -115,7 +115,7 @@ where
         Reflector { api, cache, relist, jitter: Jitter::seeded(resource), resource, staleness }
     }
 
-    /// Whether its cache is stale, also while it runs.
+    /// True while its cache is stale, also while it runs.
     #[must_use]
     pub fn staleness(&self) -> Arc<Staleness> {
         Arc::clone(&self.staleness)

@@ -148,7 +148,7 @@ impl Watches {
         WatchId(self.last)
     }
 
-    /// Opens a watch. If initial events that nobody has read hold more than `bound` bytes of old versions, the watches
+    /// Opens a watch. Initial events that nobody has read may hold `bound` bytes of old versions. With more, the watches
     /// that were not read for the longest time end.
     pub(crate) fn open(&mut self, now: Timestamp, start: Start, bound: usize) {
         let seconds = start.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);

@@ -65,7 +65,7 @@ const PHRASES: [&str; 8] = [
     " resource ",
 ];
 
-/// The kinds of errors in fields. Of those with `true`, a value follows.
+/// The kinds of errors in fields. A value follows those with `true`.
 const KINDS: [(&str, bool); 9] = [
     ("Required value", false),
     ("Forbidden", false),

@@ -324,7 +324,7 @@ struct Watching {
     id: WatchId,
     show: Show,
     first: bool,
-    /// What the client has not taken of the last events.
+    /// The part of the last events that the client has not taken.
     rest: Bytes,
     /// True if no events follow.
     closed: bool,

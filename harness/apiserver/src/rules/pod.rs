@@ -281,7 +281,7 @@ fn terminated_containers_stay(old: &Value, new: &Value, errors: &mut Vec<FieldEr
     }
     let statuses = |pod: &Value| pod["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
     let is = statuses(new);
-    // Of several statuses with one name, the first counts.
+    // The first of several statuses with one name counts.
     let is: HashMap<&Value, &Value> = is.iter().rev().map(|status| (&status["name"], status)).collect();
     for (place, was) in statuses(old).iter().enumerate() {
         let Some(ended) = at(was, &["state", "terminated"]) else { continue };

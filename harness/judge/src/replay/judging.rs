@@ -193,7 +193,7 @@ fn judge_one(
 /// State of reading one trace.
 struct Interpretation {
     names: Vec<String>,
-    /// What the trace is judged with.
+    /// The API server and the Job controller that the trace is judged with.
     subject: Subject,
     /// A header that states something else.
     contradiction: Option<String>,

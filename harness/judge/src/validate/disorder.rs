@@ -1,6 +1,6 @@
 //! Lines that come after their place was judged: the log is out of order by more than the reorder window.
 //!
-//! What such a line would have explained, or broken, was judged without it. Jobs of its namespace that lived at its time
+//! Writes that such a line would have explained, or broken, were judged without it. Jobs of its namespace that lived at its time
 //! are inconclusive, and so is the trace, because other Jobs may have ended before.
 
 use jobcheck_spec::job::Text;
@@ -11,7 +11,7 @@ use super::track::Track;
 
 /// The reason why a verdict is inconclusive.
 pub const REASON: &str = "the log is out of order by more than the reorder window";
-/// Maximum number of namespaces that are told apart.
+/// Maximum number of namespaces with times of their own.
 const NAMESPACES: usize = 4_096;
 
 /// The late lines of a trace.
@@ -55,7 +55,7 @@ impl Disorder {
         (!self.of.is_empty()).then(|| REASON.to_owned())
     }
 
-    /// Doubts a Job that lived when the late lines were written, and withdraws violations since then.
+    /// Makes a Job inconclusive that lived when the late lines were written, and withdraws violations since then.
     pub fn judge(&self, track: &mut Track) {
         let Some(late) = self.of.get(&track.id.namespace).copied().or(self.others) else { return };
         let lives = track.id.created.0.saturating_mul(1_000_000) <= late.last;

@@ -32,8 +32,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// The limits for a process that may use this memory, in bytes: a sixteenth for the bodies that are received, because
-    /// each is there several times while it is parsed, and an eighth for events that wait for older ones.
+    /// The limits for a process that may use this memory, in bytes. A sixteenth is for the bodies that are received, because
+    /// each is there several times while it is parsed. An eighth is for events that wait for older ones.
     #[must_use]
     pub fn of(memory: Option<u64>) -> Load {
         let share =
@@ -87,7 +87,7 @@ impl Load {
     }
 
     pub(super) fn refuse(&self) {
-        // What is refused at the end of a recording is not part of it.
+        // A request that is refused at the end of a recording is not part of it.
         if !self.is_ending() {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }

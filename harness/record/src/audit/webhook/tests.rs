@@ -239,7 +239,7 @@ async fn a_renewed_certificate_is_told_and_a_wrong_one_is_told_once() {
     served.unwrap();
 }
 
-/// What a recording has written: the names of Jobs, and the gaps.
+/// The content of a recording: the names of Jobs, and the gaps.
 #[derive(Clone, Default)]
 struct Written(Arc<std::sync::Mutex<(Vec<String>, Vec<String>)>>);
 
