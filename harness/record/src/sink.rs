@@ -41,8 +41,8 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Called after each look at an audit log with the numbers of its lines so far: those that are audit events, and those
-    /// that are not.
+    /// Called after each look at an audit log with the numbers of its lines so far. The first is of audit events, the
+    /// second of other lines.
     fn lines(&mut self, _readable: u64, _unreadable: u64) {}
 
     /// The counts so far, if the sink has them.

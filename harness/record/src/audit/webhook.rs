@@ -3,8 +3,8 @@
 //! # Guarantees
 //!
 //! Clients cannot use up the memory. A [`Load`] limits the bodies that are received at the same time, each within
-//! [`BODY_TIME`], and the events that wait for older ones: beyond that, the oldest are written early. A refused batch is a
-//! gap. A browser on this machine cannot add events for a web page.
+//! [`BODY_TIME`]. It limits the events that wait for older ones, too: beyond that, the oldest are written early. A refused
+//! batch is a gap. A browser on this machine cannot add events for a web page.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -250,7 +250,7 @@ impl<S: Sink> Recording<'_, S> {
         Ok(())
     }
 
-    /// Marks a gap for the requests that were refused since the last one. Their sender may give up.
+    /// Marks a gap for the requests that were refused since the last one. Their sender may not repeat them.
     fn mark_refused(&mut self) -> Result<(), Error> {
         let refused = self.load.refused();
         let new = refused - self.refused.0;

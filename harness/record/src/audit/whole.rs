@@ -18,8 +18,8 @@ const TURN: u64 = 1_000;
 ///
 /// # Errors
 ///
-/// The log cannot be read to its end, or has other things than audit events, or the records cannot be kept. What was read
-/// before was recorded.
+/// The log cannot be read to its end, or has other things than audit events, or the records cannot be kept. Everything
+/// that was read before was recorded.
 pub async fn whole_audit_log(
     path: &Path,
     namespaces: &[String],

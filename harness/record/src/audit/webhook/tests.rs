@@ -281,7 +281,7 @@ impl Running {
         let served = Webhook::listen("127.0.0.1:0", None, None).await.unwrap().limited(Arc::clone(&load));
         let (address, stop, written) = (served.address(), CancellationToken::new(), Written::default());
         let (stopping, mut sink) = (stop.clone(), written.clone());
-        // What hears the notes need not be `Send`.
+        // The function for notes need not be `Send`.
         let runtime = tokio::runtime::Handle::current();
         let recording = tokio::task::spawn_blocking(move || {
             runtime.block_on(webhook(served, &[], &mut sink, &stopping, &mut |_| {}))
