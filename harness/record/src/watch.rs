@@ -185,8 +185,8 @@ pub async fn follow(
     }
 }
 
-/// Shows all changes after `version`, up to `until` at least, and returns when the API server has confirmed that these
-/// are all: by an event or a bookmark of such a version, or by a watch that ends at its own time.
+/// Shows all changes after `version`, up to `until` at least. Returns when the API server has confirmed that these are all.
+/// It does so by an event or a bookmark of such a version, or by a watch that ends at its own time.
 ///
 /// A watch that shows nothing may have nothing to show, or a connection that is dead. So this opens another one.
 ///

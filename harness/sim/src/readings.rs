@@ -21,7 +21,7 @@ use crate::cache::{Change, name};
 pub struct JobReading {
     /// The object.
     pub value: Arc<Value>,
-    /// What a sync knows of it.
+    /// Its facts, as a sync knows them.
     pub facts: JobFacts,
     /// `None`: its selector is invalid, so that a sync reads no pods.
     selector: Option<PodSelector>,

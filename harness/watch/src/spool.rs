@@ -27,7 +27,7 @@ impl Spool {
         fs::create_dir_all(folder).map_err(Error::of(folder))?;
         for path in ["jobs", "violations"].map(|name| folder.join(name)) {
             fs::create_dir_all(&path).map_err(Error::of(&path))?;
-            // What is behind a link belongs to somebody else, and old files in it are removed.
+            // A folder behind a link belongs to somebody else, and old files in a folder are removed.
             if !fs::symlink_metadata(&path).map_err(Error::of(&path))?.is_dir() {
                 return Err(Error::of(path)(ErrorKind::NotADirectory.into()));
             }

@@ -17,7 +17,7 @@ use tower::service_fn;
 use super::*;
 use crate::trace::Target;
 
-/// What follows the events of a watch.
+/// The end of the events of a watch.
 #[derive(Clone, Copy)]
 enum Then {
     Frozen,
@@ -31,7 +31,7 @@ enum Then {
 struct Script {
     /// The version of all lists.
     version: AtomicU64,
-    /// What the later watches of Jobs show, and what follows.
+    /// The lines of the later watches of Jobs, and their end.
     later: (Vec<String>, Then),
     watches: Mutex<Vec<String>>,
 }
