@@ -44,7 +44,7 @@
 //!
 //! # A manager that mirrors a status
 //!
-//! Implement [`Mirror`], or pass a closure, and check it with [`explore_mirror`]. `examples/mirror.rs` is one.
+//! Implement [`Mirror`], or pass a closure, and check it with [`explore_mirror`]. `examples/small_mirror.rs` is one.
 //!
 //! # Scopes, time, and replays
 //!

@@ -1,4 +1,4 @@
-//! A small manager that mirrors a Job to one worker, under test: `cargo run -p jobcheck-model --example mirror`.
+//! A small manager that mirrors a Job to one worker, under test: `cargo run -p jobcheck-model --example small_mirror`.
 #![expect(clippy::print_stdout, reason = "an example prints its result")]
 use jobcheck_model::mirror::{Base, CopyView, LocalView, Request, Views, WorkerView};
 use jobcheck_model::{ConditionKind as Kind, Job, JobStatus, explore_mirror};
