@@ -183,7 +183,7 @@ fn an_error_event_of_a_watch_is_a_gap() {
     while reader.next().unwrap().is_some() {}
     let skipped = reader.files().next().unwrap().skipped;
     assert_eq!((skipped.bookmarks, skipped.resources), (1, 1));
-    let gap = "0:4 Gap { resource: None, reason: \"too old resource version\" }";
+    let gap = "0:4 Gap { resource: None, reason: \"too old resource version\", gone: [] }";
     assert_eq!(summary_of(text), ["0:1 ADDED a @1", gap]);
 }
 
