@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 
 use jobcheck_spec::Uid;
 use jobcheck_spec::job::Text;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The living objects of a kind, by namespace and name.
 ///
@@ -37,6 +37,14 @@ impl ByName {
     pub fn remove(&mut self, key: &(Text, Text)) {
         self.uids.remove(&self.hashes(key));
     }
+
+    /// Removes the names of these objects.
+    pub fn forget(&mut self, gone: &[Uid]) {
+        if !gone.is_empty() {
+            let gone: FxHashSet<Uid> = gone.iter().copied().collect();
+            self.uids.retain(|_, uid| !gone.contains(uid));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +60,9 @@ mod tests {
         let found =
             [("a", "b"), ("ab", ""), ("", "ab")].map(|(namespace, name)| names.get(&key(namespace, name)));
         assert_eq!(found, [Some(Uid(2)), None, None]);
+        names.insert(&key("a", "c"), Uid(3));
+        names.forget(&[Uid(3), Uid(4)]);
+        assert_eq!([names.get(&key("a", "b")), names.get(&key("a", "c"))], [Some(Uid(2)), None]);
         names.remove(&key("a", "b"));
         assert_eq!(names.get(&key("a", "b")), None);
     }

@@ -37,6 +37,9 @@ use super::{known_pods, mirror_metadata, pod_writes, refused_status};
 /// Number of removed Jobs, and of removed pods, that are kept.
 pub(super) const DEPARTED: usize = 256;
 
+/// Number of reasons that are listed for a trace that is not conclusive.
+const REASONS: usize = 100;
+
 /// Judges a trace while it is read.
 #[derive(Debug)]
 pub struct Validator {
@@ -83,6 +86,18 @@ pub(super) struct Totals {
     any_actors: bool,
     pub(super) doubts: Vec<String>,
     others: Others,
+}
+
+impl Totals {
+    /// Notes a reason for which the whole trace is not conclusive, once, and at most [`REASONS`] of them: a long recording
+    /// has any number of gaps, and a long gap is marked again behind each object that appears in it.
+    fn doubt(&mut self, reason: &str) {
+        if self.doubts.len() > REASONS || self.doubts.iter().any(|known| known == reason) {
+            return;
+        }
+        let is_full = self.doubts.len() == REASONS;
+        self.doubts.push(if is_full { "further gaps are not listed" } else { reason }.to_owned());
+    }
 }
 
 #[derive(Debug)]
@@ -228,6 +243,7 @@ impl Judge {
             Body::Bound => self.bound(event),
             Body::Gap(gap) => {
                 self.gap(&gap.reason);
+                self.pods.names.forget(&gap.gone);
                 gap.gone.iter().for_each(|uid| self.gone_unseen(event, *uid));
             }
             Body::Restart(name) => self.restart(event, name),
@@ -249,10 +265,7 @@ impl Judge {
     }
 
     fn gap(&mut self, reason: &str) {
-        // A long gap is marked again behind each object that appears in it.
-        if self.totals.doubts.last().is_none_or(|last| last != reason) {
-            self.totals.doubts.push(reason.to_owned());
-        }
+        self.totals.doubt(reason);
         for track in self.tracks.awake_mut().filter(|track| !track.is_finished()) {
             track.doubt(reason.to_owned());
         }
@@ -355,7 +368,7 @@ impl Judge {
             return self.job_gone(event, uid);
         }
         self.pods.ownerless.remove(&uid);
-        self.pods.former.remove(&uid);
+        self.ownerless_gone(event, uid);
         let Some(job) = self.pods.owners.remove(&uid) else { return };
         if let Some(track) = self.tracks.get_mut(&job) {
             pod_writes::gone(track, event, uid);

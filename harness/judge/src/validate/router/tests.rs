@@ -49,9 +49,21 @@ fn a_job_that_was_deleted_in_a_gap_is_not_kept() {
         assert_eq!(judge.pods.owners.contains_key(&pod), !gone.contains(&"p1"), "{gone:?}");
         let name = judge.names.get(&("ns".into(), "a".into()));
         assert_eq!(name, Some(job).filter(|_| !gone.contains(&"j1")), "{gone:?}");
+        let pod_name = judge.pods.names.get(&("ns".into(), "a-x".into()));
+        assert_eq!(pod_name, Some(pod).filter(|_| !gone.contains(&"p1")), "{gone:?}");
         let summary = validator.finish();
         assert_eq!((summary.outcome(), summary.jobs.len()), (Outcome::Inconclusive, 1), "{gone:?}");
     }
+}
+
+/// Each reason is listed once, and their number has a limit.
+#[test]
+fn the_gaps_of_a_long_recording_are_not_all_listed() {
+    let named = |number: usize| gap(&[]).replace("a watch", &format!("watch {number}"));
+    let few: Vec<String> = [1, 2, 1, 2, 1].map(named).into();
+    assert_eq!(read(&few).finish().doubts, ["watch 1 was interrupted", "watch 2 was interrupted"]);
+    let many = read(&(0..200).map(named).collect::<Vec<_>>()).finish().doubts;
+    assert_eq!((many.len(), many[100].as_str()), (REASONS + 1, "further gaps are not listed"));
 }
 
 /// The marks of the two resources may be apart, and a Job with this name may follow.
