@@ -87,8 +87,25 @@ impl Normalizer {
                 None
             }
             (Operand::Watched(watched), Some(body)) => Some(self.watched(record, watched, body)),
-            (_, content) => content.map(|body| bare(record, body)),
+            (_, content) => {
+                if let Some(Body::Gap(gap)) = &content {
+                    gap.gone.iter().for_each(|uid| self.forget(uid));
+                }
+                content.map(|body| bare(record, body))
+            }
         })
+    }
+
+    /// Returns `true` if a watch has shown this object, and not its end.
+    #[cfg(test)]
+    pub fn watches(&self, uid: &Uid) -> bool {
+        self.watched.contains(uid)
+    }
+
+    /// Forgets an object whose deletion no record shows.
+    fn forget(&mut self, uid: &Uid) {
+        self.watched.remove(uid);
+        self.versions.remove(uid);
     }
 
     /// Returns `true` if a watch repeats a write that a log shows in more detail, or shows an object that the log

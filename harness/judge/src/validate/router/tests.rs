@@ -49,6 +49,7 @@ fn a_job_that_was_deleted_in_a_gap_is_not_kept() {
         assert_eq!(judge.pods.owners.contains_key(&pod), !gone.contains(&"p1"), "{gone:?}");
         let name = judge.names.get(&("ns".into(), "a".into()));
         assert_eq!(name, Some(job).filter(|_| !gone.contains(&"j1")), "{gone:?}");
+        assert_eq!(validator.normalizer.watches(&job), !gone.contains(&"j1"), "{gone:?}");
         let pod_name = judge.pods.names.get(&("ns".into(), "a-x".into()));
         assert_eq!(pod_name, Some(pod).filter(|_| !gone.contains(&"p1")), "{gone:?}");
         let summary = validator.finish();
