@@ -3,31 +3,50 @@
 use std::collections::BTreeMap;
 
 use jobcheck_traces::{Object, Resource, WatchKind, Watched};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::trace::now;
 use crate::watch::text;
 
+/// The metadata that is read while a change waits.
+const READ: [&str; 6] = ["uid", "namespace", "name", "labels", "ownerReferences", "finalizers"];
+
 /// A change of an object.
+///
+/// Thousands of them may wait to be written, and all idle Jobs do. So the object is kept as text, which needs a fraction
+/// of the memory of a [`Value`].
 #[derive(Debug)]
 pub(crate) struct Change {
     pub resource: Resource,
     pub kind: WatchKind,
     pub version: u64,
-    pub object: Value,
+    /// The object without all but the [metadata that is read](READ).
+    pub head: Value,
+    whole: Box<str>,
+    has_status: bool,
     at: i64,
 }
 
 impl Change {
     /// Returns a change that is observed now.
-    pub(crate) fn new(resource: Resource, kind: WatchKind, object: Value) -> Change {
-        let version = number_of(text(&object, "resourceVersion"));
-        Change { resource, kind, version, object, at: now() }
+    pub(crate) fn new(resource: Resource, kind: WatchKind, object: &Value) -> Change {
+        let metadata = object["metadata"].as_object().into_iter().flatten();
+        let read = metadata.filter(|(name, _)| READ.contains(&name.as_str()));
+        let read: Map<String, Value> = read.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Change {
+            resource,
+            kind,
+            version: number_of(text(object, "resourceVersion")),
+            head: json!({"metadata": read}),
+            whole: object.to_string().into(),
+            has_status: object["status"].as_object().is_some_and(|status| !status.is_empty()),
+            at: now(),
+        }
     }
 
     pub(crate) fn uid(&self) -> &str {
-        text(&self.object, "uid")
+        text(&self.head, "uid")
     }
 
     /// The UID of the changed Job, or of the Job that controls the changed pod.
@@ -35,7 +54,7 @@ impl Change {
         match self.resource {
             Resource::Jobs => Some(self.uid()),
             Resource::Pods => {
-                controller(&self.object).filter(|it| is_job(it)).and_then(|it| it["uid"].as_str())
+                controller(&self.head).filter(|it| is_job(it)).and_then(|it| it["uid"].as_str())
             }
         }
     }
@@ -46,16 +65,15 @@ impl Change {
     ///
     /// Every error of `write`.
     pub(crate) fn show(&self, write: impl FnOnce(Watched<'_>) -> Result<(), Error>) -> Result<(), Error> {
-        let whole = self.object.to_string();
         write(Watched {
             kind: self.kind,
             resource: self.resource,
-            namespace: text(&self.object, "namespace"),
-            name: text(&self.object, "name"),
+            namespace: text(&self.head, "namespace"),
+            name: text(&self.head, "name"),
             uid: self.uid(),
             version: self.version,
             at: Some(self.at),
-            object: Object::new(&whole).map_err(|error| Error::Internal(error.to_string()))?,
+            object: Object::new(&self.whole).map_err(|error| Error::Internal(error.to_string()))?,
         })
     }
 }
@@ -85,11 +103,8 @@ impl Idle {
     /// Adds the listed objects. Returns those that belong to no idle Job. A Job without a start is not idle: it
     /// waits for its controller.
     pub(crate) fn take(&mut self, listed: Vec<Change>) -> Vec<Change> {
-        for job in listed.iter().filter(|it| it.resource == Resource::Jobs) {
-            let is_begun = job.object["status"].as_object().is_some_and(|status| !status.is_empty());
-            if is_begun {
-                self.0.insert(job.uid().to_owned(), Vec::new());
-            }
+        for job in listed.iter().filter(|it| it.resource == Resource::Jobs && it.has_status) {
+            self.0.insert(job.uid().to_owned(), Vec::new());
         }
         let mut others = Vec::new();
         for change in listed {
@@ -118,20 +133,18 @@ impl Idle {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn an_idle_job_is_returned_with_its_first_change() {
         let job = |uid: &str, version: &str, status: Value| {
             let metadata = json!({"uid": uid, "resourceVersion": version});
-            Change::new(Resource::Jobs, WatchKind::Added, json!({"metadata": metadata, "status": status}))
+            Change::new(Resource::Jobs, WatchKind::Added, &json!({"metadata": metadata, "status": status}))
         };
         let pod = |uid: &str, version: &str, owner: &str| {
             let owner = json!({"controller": true, "kind": "Job", "apiVersion": "batch/v1", "uid": owner});
             let metadata = json!({"uid": uid, "resourceVersion": version, "ownerReferences": [owner]});
-            Change::new(Resource::Pods, WatchKind::Added, json!({"metadata": metadata}))
+            Change::new(Resource::Pods, WatchKind::Added, &json!({"metadata": metadata}))
         };
         let mut idle = Idle::default();
         let listed =

@@ -204,7 +204,7 @@ impl Recording<'_> {
     fn follow(&mut self, target: WatchTarget, listed: Listed) -> Vec<Change> {
         let (resource, version) = (target.resource, number_of(&listed.version));
         let objects = listed.objects.into_iter();
-        let there: Vec<Change> = objects.map(|it| Change::new(resource, WatchKind::Added, it)).collect();
+        let there: Vec<Change> = objects.map(|it| Change::new(resource, WatchKind::Added, &it)).collect();
         let known = there.iter().map(|it| (it.uid().to_owned(), it.version)).collect();
         let state = WatchState::Interrupted(Instant::now());
         self.followed.push(FollowedWatch { target, version, known, is_lost: false, state });
@@ -303,7 +303,7 @@ impl Recording<'_> {
 
     fn shown(&mut self, number: usize, kind: WatchKind, object: Value) -> Result<(), Error> {
         let followed = &mut self.followed[number];
-        let change = Change::new(followed.target.resource, kind, object);
+        let change = Change::new(followed.target.resource, kind, &object);
         let version = change.version;
         if kind == WatchKind::Deleted {
             followed.known.remove(change.uid());
@@ -392,7 +392,7 @@ impl Recording<'_> {
     }
 
     fn put(&mut self, change: &Change) -> Result<(), Error> {
-        if !self.selection.takes(change.resource, &change.object, change.kind == WatchKind::Deleted) {
+        if !self.selection.takes(change.resource, &change.head, change.kind == WatchKind::Deleted) {
             return Ok(());
         }
         change.show(|watched| self.trace.write(&Body::Watched(watched)))
