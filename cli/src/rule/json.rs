@@ -23,6 +23,8 @@ struct OneRule {
     details: &'static str,
     reason: &'static str,
     example: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    instead: &'static str,
     source: &'static str,
     binds: &'static str,
     level: &'static str,
@@ -66,6 +68,7 @@ fn one(rule: &Rule) -> OneRule {
         details: rule.section.details,
         reason: rule.section.reason,
         example: rule.section.example,
+        instead: rule.section.instead,
         source: rule.section.source,
         binds: match entry.binds {
             Binds::Api => "apiServer",

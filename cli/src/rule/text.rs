@@ -34,11 +34,15 @@ pub fn one(rule: &Rule) -> String {
         out.push_str(&paragraph_text(paragraph));
     }
     out.push('\n');
+    let section = &rule.section;
     for (label, text) in
-        [("reason", rule.section.reason), ("example", rule.section.example), ("source", rule.section.source)]
+        [("reason", section.reason), ("example", section.example), ("instead", section.instead)]
     {
-        out.push_str(&labelled(label, &plain(text)));
+        if !text.is_empty() {
+            out.push_str(&labelled(label, &plain(text)));
+        }
     }
+    out.push_str(&labelled("source", &plain(section.source)));
     out.push_str(&labelled("binds", &bound(entry)));
     out.push_str(&labelled("decided", &decided(entry)));
     out.push_str(&evidence(rule));

@@ -142,6 +142,7 @@ fn rules(jobs: &[Job]) -> BTreeMap<String, Rule> {
     for job in jobs {
         for found in &job.findings {
             reqs.extend(found.finding.requirement.into_iter().chain(found.finding.known).map(|id| id.0));
+            reqs.extend(found.finding.also.iter().filter_map(|id| Req::parse(id)));
             reqs.extend(of_views(found));
         }
         reqs.extend(job.pending.iter().map(|it| it.requirement.0));
@@ -154,6 +155,7 @@ fn rules(jobs: &[Job]) -> BTreeMap<String, Rule> {
             details: section.details.to_owned(),
             reason: section.reason.to_owned(),
             example: section.example.to_owned(),
+            instead: section.instead.to_owned(),
             source: section.source.to_owned(),
         })
     };
@@ -342,16 +344,16 @@ impl Page {
     /// The changes that a record shows; the fields become what it shows.
     fn changes(&mut self, known: &mut Fields, seen: Seen, names: &HashMap<String, String>) -> Vec<Change> {
         let is_metadata = |name: &str| name.starts_with("metadata.");
-        let (mut after, keeps_rest) = match seen {
+        let (mut after, asked) = match seen {
             Seen::Nothing => return Vec::new(),
-            Seen::Whole(fields) => (fields, false),
+            Seen::Whole(fields) => (fields, None),
             Seen::Metadata(fields) => {
                 let mut after = known.clone();
                 after.retain(|name, _| !is_metadata(name));
                 after.extend(fields);
-                (after, false)
+                (after, None)
             }
-            Seen::Asked(fields) => (fields, true),
+            Seen::Asked(asked) => (asked.fields.clone(), Some(asked)),
         };
         for (_, value) in after.iter_mut().filter(|(name, _)| name.contains("uncountedTerminatedPods")) {
             let named = value.split(' ').map(|uid| names.get(uid).map_or(uid, String::as_str));
@@ -364,11 +366,13 @@ impl Page {
                 changes.push(Change(field, known.get(name).cloned(), Some(value.clone())));
             }
         }
-        if !keeps_rest {
-            for (name, value) in known.iter().filter(|(name, _)| !after.contains_key(*name)) {
-                let field = self.field(name);
-                changes.push(Change(field, Some(value.clone()), None));
-            }
+        let is_removed =
+            |name: &str| !after.contains_key(name) && asked.as_ref().is_none_or(|asked| asked.removes(name));
+        for (name, value) in known.iter().filter(|(name, _)| is_removed(name)) {
+            let field = self.field(name);
+            changes.push(Change(field, Some(value.clone()), None));
+        }
+        if asked.is_none() {
             *known = after;
         }
         changes
@@ -458,7 +462,7 @@ mod tests {
                 "writes the status: succeeded 2, uncountedTerminatedPods.succeeded: 2 removed",
                 "reports that pod job-kp7fz is Running: Ready",
                 "reports that pod job-kp7fz is Succeeded: Ready False",
-                "writes the status: SuccessCriteriaMet, uncountedTerminatedPods.succeeded = job-kp7fz, active 1 → none",
+                "writes the status: SuccessCriteriaMet, uncountedTerminatedPods.succeeded = job-kp7fz, active 1 → 0",
                 "removes the tracking finalizer of pod job-kp7fz",
                 "writes the status: completionTime 2026-11-21T00:28:32Z, Complete, succeeded 2 → 3, \
                  uncountedTerminatedPods.succeeded: 1 removed",

@@ -12,6 +12,7 @@ const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = concat!(
     include_str!("assets/data.js"),
     include_str!("assets/timeline.js"),
+    include_str!("assets/prose.js"),
     include_str!("assets/detail.js"),
     include_str!("assets/compare.js"),
     include_str!("assets/main.js"),

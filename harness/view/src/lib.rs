@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`page`] | the data of a page |
 //! | `build` | makes it from a report and its traces |
-//! | `reading`, `fields`, `words` | steps of records; the fields of objects; descriptions |
+//! | `reading`, `fields`, `asked`, `words` | steps of records; the fields of objects; those that a refused request asked for; descriptions |
 //! | `html` | the page as HTML |
 //!
 //! ```
@@ -24,6 +24,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod asked;
 mod build;
 mod fields;
 mod html;

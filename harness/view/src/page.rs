@@ -209,6 +209,8 @@ pub struct Rule {
     pub reason: String,
     /// A minimal example of a violation.
     pub example: String,
+    /// The behaviour of a right controller; empty if the page about the rule has no text about it.
+    pub instead: String,
     /// The KEP and the source file.
     pub source: String,
 }

@@ -8,6 +8,7 @@ use jobcheck_traces::{
 };
 use serde_json::Value;
 
+use crate::asked::Asked;
 use crate::fields::{Fields, fields};
 use crate::page::Refusal;
 
@@ -54,8 +55,8 @@ pub enum Seen {
     Whole(Fields),
     /// The metadata after the write.
     Metadata(Fields),
-    /// The fields that a refused request asked for.
-    Asked(Fields),
+    /// What a refused request asked for.
+    Asked(Asked),
 }
 
 /// Finds the Job of each record.
@@ -194,7 +195,9 @@ fn of_request(request: &Request<'_>, owners: &mut Owners) -> Option<Read> {
     let (uid, job) = owners.route(is_pod, request.uid, name, shown)?;
     let accepted = request.is_accepted();
     let seen = match (accepted, request.answer, &response, &body) {
-        (false, .., Some(asked)) => Seen::Asked(fields(asked, is_pod)),
+        (false, .., Some(asked)) => {
+            Seen::Asked(Asked::read(asked, request.verb, request.subresource, is_pod))
+        }
         (true, Answer::Whole, Some(object), _) => Seen::Whole(fields(object, is_pod)),
         (true, Answer::Metadata, Some(object), _) => Seen::Metadata(fields(object, is_pod)),
         _ => Seen::Nothing,

@@ -22,7 +22,8 @@ pub fn words(read: &Read, changes: &[Change], life: Option<Turn>, names: &[Strin
     let unnamed = if *is_pod { "a pod" } else { JOB };
     let of = |object: &str, with_times: bool| {
         let action = action(read, changes, life, names, object);
-        let details = details(changes, names, with_times, life.is_none());
+        let refusal = read.refusal.as_ref().map(|it| it.message.as_str()).unwrap_or_default();
+        let details = details(&named_first(changes, names, refusal), names, with_times, life.is_none());
         let is_idle = changes.is_empty() && read.refusal.is_none() && life.is_none();
         let details = match (is_idle, details.is_empty()) {
             (true, _) if read.verb != Some(Verb::Delete) => " – nothing changes".to_owned(),
@@ -63,6 +64,16 @@ fn action(read: &Read, changes: &[Change], life: Option<Turn>, names: &[String],
     }
 }
 
+/// The changes, those first that the message of a refusal names.
+fn named_first(changes: &[Change], names: &[String], message: &str) -> Vec<Change> {
+    let mut sorted = changes.to_vec();
+    sorted.sort_by_key(|Change(field, ..)| !message.contains(&format!("{}:", names[*field])));
+    sorted
+}
+
+/// Counters that the API omits when they are 0.
+const COUNTERS: [&str; 3] = ["active", "succeeded", "failed"];
+
 /// The changes that rules are about.
 fn details(changes: &[Change], names: &[String], with_times: bool, with_spec: bool) -> String {
     let of_interest = changes.iter().filter(|Change(field, ..)| {
@@ -101,6 +112,7 @@ fn detail(field: &str, Change(_, was, is): &Change, with_times: bool) -> Option<
         (_, None, Some(is)) => Some(format!("{short} {is}")),
         (_, Some(was), Some(is)) => Some(format!("{short} {was} → {is}")),
         (_, Some(was), None) if is_list => Some(format!("{short}: {} removed", was.split(' ').count())),
+        (_, Some(was), None) if COUNTERS.contains(&short) => Some(format!("{short} {was} → 0")),
         (_, Some(was), None) => Some(format!("{short} {was} → none")),
         (_, None, None) => None,
     }

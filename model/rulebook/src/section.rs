@@ -31,6 +31,8 @@ pub struct Section {
     pub reason: &'static str,
     /// A minimal example of a violation.
     pub example: &'static str,
+    /// The behaviour of a right controller in this situation; empty if the page has no text about it.
+    pub instead: &'static str,
     /// The KEP section and the source file.
     pub source: &'static str,
 }
@@ -73,13 +75,14 @@ fn parse(text: &'static str) -> Section {
         details: details.trim(),
         reason: part("**Reason.**"),
         example: part("**Example of a violation.**"),
+        instead: part("**Instead.**"),
         source: part("**Source.**"),
     }
 }
 
 /// The text after a label, up to the next label.
 fn between(text: &'static str, label: &str) -> &'static str {
-    const LABELS: [&str; 3] = ["**Reason.**", "**Example of a violation.**", "**Source.**"];
+    const LABELS: [&str; 4] = ["**Reason.**", "**Example of a violation.**", "**Instead.**", "**Source.**"];
     let Some((_, rest)) = text.split_once(label) else { return "" };
     let end = LABELS.iter().filter_map(|it| rest.find(it)).min().unwrap_or(rest.len());
     rest[..end].trim()
@@ -119,6 +122,7 @@ mod tests {
         let section = section(Req::FT01).expect("FT-01 has a section");
         assert!(section.details.starts_with("The finalizer is part of the create request."));
         assert!(section.reason.starts_with("A pod without the finalizer"));
+        assert!(!section.example.contains("**") && section.instead.starts_with("Put "));
         assert!(section.source.starts_with("KEP-2307"));
     }
 }

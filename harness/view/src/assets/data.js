@@ -22,6 +22,11 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
+// Replaces the children of an element. What is missing is left out.
+function fill(element, ...children) {
+  element.replaceChildren(...children.flat(Infinity).filter(it => it !== null && it !== undefined && it !== "").map(it => it instanceof Node ? it : visible(it)));
+}
+
 function draw(tag, attributes, text) {
   const element = document.createElementNS("http:" + "//www.w3.org/2000/svg", tag);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -77,6 +82,21 @@ function stateAt(object, at) {
   }
   return { before, after };
 }
+
+// The value of a field. The API omits a counter that is 0.
+const COUNTERS = ["status.active", "status.succeeded", "status.failed"];
+const valueOf = (fields, name) => fields.get(name) ?? (fields.size && COUNTERS.includes(name) ? "0" : "\u2013");
+
+// The refusals that are alike: of one object, with one code and one message.
+const refusals = new Map();
+const refusalKey = step => JSON.stringify([step.trace, step.object, step.refusal.code, step.refusal.message]);
+page.steps.forEach((step, number) => {
+  if (!step.refusal || step.object === undefined) return;
+  const key = refusalKey(step);
+  if (!refusals.has(key)) refusals.set(key, []);
+  refusals.get(key).push(number);
+});
+const alikeOf = number => page.steps[number].refusal ? refusals.get(refusalKey(page.steps[number])) ?? [] : [];
 
 // The text in which a search looks.
 const texts = new Map();

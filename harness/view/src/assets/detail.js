@@ -9,23 +9,20 @@ function folded(title, isOpen, ...children) {
   return make("details", { open: isOpen }, make("summary", {}, title), ...children);
 }
 
-// Markdown as text: code stays code, links become their words.
-function prose(text) {
-  return text.split(/\n\n+/).map(part => {
-    if (/^\s*[|\-]/.test(part)) return make("pre", {}, ...part.split("\n").flatMap(line => [visible(line), document.createTextNode("\n")]));
-    const plain = part.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/\*\*/g, "");
-    return make("p", {}, plain.split(/(`[^`]+`)/).map(it => it.startsWith("`") ? make("code", {}, it.slice(1, -1)) : it));
-  });
-}
-
 function ruleBox(name, isOpen) {
   const rule = page.rules[name];
   if (!rule) return null;
-  return folded("The rule " + name, isOpen, prose(rule.sentence), prose(rule.details),
+  return folded("The full text of rule " + name, isOpen, prose(rule.sentence), prose(rule.details),
     rule.reason ? [make("h3", {}, "Why it exists"), prose(rule.reason)] : null,
     rule.example ? [make("h3", {}, "An example of a violation"), prose(rule.example)] : null,
     rule.source ? [make("h3", {}, "Source"), prose(rule.source)] : null,
-    make("p", { class: "dim" }, "More: ", make("code", {}, "jobcheck rule " + name)));
+    make("p", { class: "dim" }, "The command ", make("code", {}, "jobcheck rule " + name), " prints this text, and the tests of the rule."));
+}
+
+// What a right controller does.
+function insteadBox(name) {
+  const rule = page.rules[name];
+  return rule && rule.instead ? make("div", { class: "instead" }, make("h3", {}, "What it should have done"), prose(rule.instead)) : null;
 }
 
 const behind = (lag, what) => lag ? what + " " + count(lag, "event") + " behind" : what + " up to date";
@@ -34,28 +31,35 @@ function viewsBox(finding) {
   if (!finding.views.length) return null;
   const rows = finding.views.map(it => make("tr", {},
     make("td", {}, behind(it.jobLag, "Job cache") + ", " + behind(it.podLag, "Pod cache")),
-    make("td", {}, it.broken.map(guard => make("div", {}, guard.requirement + ": admitted " + guard.expected + "; found " + guard.found)))));
-  return folded("What the controller may have seen: " + count(finding.views.length, "view") + ", and none explains the write", false,
+    make("td", {}, it.broken.map(guard => make("div", {}, guard.requirement + ": expected " + guard.expected + "; found " + guard.found)))));
+  return folded("Could a stale cache explain this? No: " + count(finding.views.length, "possible view") + ", and each breaks a rule", false,
     make("table", {}, make("tr", {}, make("th", { scope: "col" }, "Its caches"), make("th", { scope: "col" }, "What is broken then")), rows));
 }
 
 function findingBox(finding, job, isFirst) {
-  const name = finding.requirement || "warning";
+  const name = finding.requirement || "warning", rule = finding.known && page.rules[finding.known] ? finding.known : name;
   const also = finding.also.length ? " (also " + finding.also.join(", ") + ")" : "";
+  const first = job.findings[0];
+  const isLater = finding !== first && !isFirst;
+  const isSame = isLater && finding.step !== null && finding.step === first.step;
   return make("div", { class: "alarm", role: "group", "aria-label": "Violation of " + name },
     make("h2", {}, "Breaks " + name + also + (finding.level === "MUST" ? "" : ", advice")),
-    make("p", {}, finding.sentence),
-    finding.known ? make("p", {}, "A known deviation of the built-in controller: " + finding.known) : null,
-    pairs([["write", finding.write], ["compared", finding.what], ["admitted", finding.expected, "admitted"], ["found", finding.found, "found"],
+    isSame ? make("p", { class: "dim" }, "The same request breaks this rule, too.") : isLater ? make("p", { class: "dim" }, "Possibly a consequence of the first violation, " + (first.requirement || "a warning") + " at ", first.step === null ? placeOf(first) : stepLink(first.step), ".") : null,
+    pairs([["request", finding.write], ["field", finding.what], ["expected", finding.expected, "admitted"], ["found", finding.found, "found"],
       ["by", finding.actor ? [finding.actor.user, finding.actor.agent].filter(Boolean).join(", ") : ""]]),
+    insteadBox(name) ?? insteadBox(rule),
+    make("h3", {}, "The rule"), make("p", {}, finding.sentence),
+    finding.known ? make("p", {}, "A known deviation of the built-in controller: " + finding.known) : null,
     isFirst ? job.remarks.map(it => make("p", {}, it)) : null,
     finding.help.length ? [make("h3", {}, "Help"), finding.help.map(it => make("p", {}, it))] : null,
     page.rules[name] && page.rules[name].reason ? [make("h3", {}, "Why it matters"), prose(page.rules[name].reason)] : null,
-    ruleBox(finding.known && page.rules[finding.known] ? finding.known : name, false),
+    ruleBox(rule, false), finding.also.map(it => ruleBox(it, false)),
     viewsBox(finding),
     finding.world.length ? folded("The state before the write", false, finding.world.map(it => make("div", {}, make("code", {}, it)))) : null,
-    finding.next.length ? folded("Look at the cluster", false, finding.next.map(it => make("div", {}, make("code", {}, it)))) : null);
+    finding.next.length ? folded("Look at the cluster" + (roleOf(job.trace) ? " of the " + roleOf(job.trace) : ""), false, finding.next.map(it => make("div", {}, make("code", {}, it)))) : null);
 }
+
+const placeOf = finding => finding.line ? "line " + finding.line : "the end of the trace";
 
 function warningBox(warning) {
   const name = ruleOf(warning);
@@ -70,7 +74,7 @@ function changesBox(number) {
   const names = [...new Set([...before.keys(), ...after.keys()])].sort();
   const row = name => make("tr", { class: changed.has(name) ? "changed" : null },
     make("th", { scope: "row" }, changed.has(name) ? make("span", { class: "hidden" }, "changed: ") : null, name),
-    make("td", {}, before.get(name) ?? "\u2013"), make("td", {}, after.get(name) ?? "\u2013"));
+    make("td", {}, valueOf(before, name)), make("td", {}, valueOf(after, name)));
   const table = rows => make("table", { class: "changes" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "field"),
     make("th", { scope: "col" }, "before"), make("th", { scope: "col" }, step.refusal ? "asked for" : "after"))), make("tbody", {}, rows));
   const title = (object.pod ? "Pod " : "Job ") + object.name + (step.life === "new" ? ": its first state" : step.life === "gone" ? ": gone" : "");
@@ -98,32 +102,52 @@ function pendingBox(job) {
     make("li", {}, it.requirement + ": " + it.what + (it.since ? ", since " + it.since : "") + (it.pods.length ? " (" + it.pods.map(pod => pod.name).join(", ") + ")" : "")))));
 }
 
+// What a step is if no violation and no warning is about it.
+function calmBox(number) {
+  const step = page.steps[number], alike = alikeOf(number);
+  if (step.object === undefined) return null;
+  if (!step.refusal) return make("p", { class: "conforms" }, "No rule that was judged is broken here.");
+  const all = alike.length > 1 ? ", " + alike.length + " in all" : "";
+  const first = alike[0] !== number ? make("p", {}, "The same refusal as ", stepLink(alike[0]), all + ".") : null;
+  return first && isBroken(alike[0]) ? first : [first, make("p", { class: "dim" }, "No rule that was judged is broken by this refusal" + (first ? "" : all ? ", which is repeated: " + alike.length + " in all" : "") + ".")];
+}
+
+// The name of a step, which leads to it.
+function stepLink(number, words) {
+  const link = make("a", { href: "#step=" + number }, words ?? "line " + page.steps[number].line);
+  link.addEventListener("click", event => { event.preventDefault(); choose(number); });
+  return link;
+}
+
 function showDetail() {
   const job = page.jobs[view.job], detail = id("detail");
   detail.scrollTop = 0;
   if (view.step === null) {
     const why = job.steps[1] ? "Choose a step." : "The page has no steps of this Job: " + count(job.steps[0], "step") + " left out. Choose it with --job, or raise --steps.";
-    detail.replaceChildren(make("h2", {}, job.job), make("p", { class: "dim" }, why), ...endBox(job));
+    fill(detail, make("h2", {}, job.job), make("p", { class: "dim" }, why), ...endBox(job));
     return;
   }
   const number = view.step, step = page.steps[number], mark = marks.get(number);
-  detail.replaceChildren(
+  fill(detail,
     make("h2", {}, actorOf(step) ? shortActor(actorOf(step)) + " " : "", step.what),
     make("p", { class: "dim" }, "Step " + (steps.indexOf(number) + 1) + " of " + steps.length + ", line " + step.line + (page.files.length > 1 ? " of " + fileName(step.file) : "") + (step.at === undefined ? "" : ", " + new Date(step.at / 1000).toISOString().replace("T", " ").replace("Z", " UTC")) + (roleOf(step.trace) ? ", " + roleOf(step.trace) : "")),
     step.refusal ? make("p", { class: "found" }, "Refused with " + step.refusal.code + ": " + step.refusal.message) : "",
     ...(mark ? mark.findings.map((it, at) => findingBox(it, page.jobs[mark.job], at === 0 && it === page.jobs[mark.job].findings[0])) : []),
     ...(mark ? mark.warnings.map(warningBox) : []),
-    mark ? "" : make("p", { class: "conforms" }, step.object === undefined ? "" : "No rule that was judged is broken here."),
+    mark ? null : calmBox(number),
     ...(step.object === undefined ? [] : changesBox(number)), statusBox(number) ?? "", ...endBox(job),
     make("p", { class: "buttons" }, button("Copy as a command", () => copy("A command that explains this Job", commandOf(number))),
       button("Copy as a cut trace", () => copy("Commands that cut the trace behind this step", cutOf(number))),
       button("Copy as Markdown", () => copy("Markdown for an issue", markdownOf(number)))));
 }
 
+// Who runs a Job, in words.
+const profileOf = job => ({ executor: "run by the Job controller", mirror: "its status is copied from another cluster", aggregate: "its status is the sum of several copies" })[job.profile] ?? job.profile;
+
 function endBox(job) {
   const unplaced = job.findings.filter(it => it.step === null).map(it => findingBox(it, job, it === job.findings[0]));
   const manager = job.managedBy ? ", managed by " + job.managedBy : "";
-  const facts = job.verdict + ", judged as " + job.profile + manager + ", " + count(job.judgedWrites, "write") + " judged";
+  const facts = job.verdict + ", " + profileOf(job) + manager + ", " + count(job.judgedWrites, "write") + " judged";
   return [unplaced.length ? make("h3", {}, "Broken by what the trace does not show, or beside these steps") : "", ...unplaced, make("h3", {}, "The Job"), make("p", {}, job.job + ": ", make("span", { class: job.verdict }, facts)),
     pendingBox(job) ?? "", job.findings.length ? "" : job.remarks.map(it => make("p", {}, it))].flat();
 }
@@ -147,8 +171,8 @@ function cutOf(number) {
 
 function markdownOf(number) {
   const step = page.steps[number], mark = marks.get(number), fence = "`".repeat(4);
-  const findings = mark ? mark.findings.flatMap(it => ["breaks    " + (it.requirement || "warning") + ": " + it.sentence, "write     " + it.write,
-    "compared  " + it.what, "admitted  " + it.expected, "found     " + it.found, "source    " + it.source, ""]) : [];
+  const findings = mark ? mark.findings.flatMap(it => ["breaks    " + (it.requirement || "warning") + ": " + it.sentence, "request   " + it.write,
+    "field     " + it.what, "expected  " + it.expected, "found     " + it.found, "source    " + it.source, ""]) : [];
   const changes = (step.changes || []).map(([field, was, is]) => page.fields[field] + ": " + (was ?? "\u2013") + " \u2192 " + (is ?? "\u2013"));
   return visible("jobcheck on " + nameOf(step.job ?? view.job).replaceAll("`", "'")) + "\n\n" + fence + "\n" + [actorOf(step) + " " + step.what,
     "at        " + fileName(step.file) + ":" + step.line + " " + clock(step), "", ...findings, ...changes, "", commandOf(number)]
