@@ -278,6 +278,42 @@ fn the_page_opens_at_the_violation_and_is_driven_by_keys() {
     assert_eq!(browser.complaints(), Vec::<Value>::new());
 }
 
+/// A worker without the Job is left out of the report. The others keep their roles.
+#[test]
+fn a_job_of_two_clusters_has_the_names_of_its_copies_and_an_end() {
+    let name = |name: &str| {
+        recording("x").parent().unwrap().with_file_name("third-party").join(format!("{name}.audit.jsonl.gz"))
+    };
+    let role = |role: &str, file: &str| format!("--cluster={role}={}", name(file).display());
+    let clusters =
+        [role("manager", "kueue-manager"), role("worker", "kueue-mk-a"), role("worker", "kueue-mk-b")];
+    let on_second = jobcheck(["view", "--job=success-032857"].map(str::to_owned).iter().chain(&clusters));
+    let second = data(&on_second.out);
+    let roles: Vec<&Value> = second["traces"].as_array().unwrap().iter().map(|it| &it["role"]).collect();
+    assert_eq!(roles, ["manager", "worker 2"]);
+    assert_eq!(second["jobs"].as_array().unwrap().iter().filter(|job| job["label"] == "the copy").count(), 1);
+    let wedged = jobcheck(
+        ["view", "--job=remote-deleted-after-failure-032857"].map(str::to_owned).iter().chain(&clusters),
+    );
+    let end = data(&wedged.out)["steps"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(
+        (&end["kind"], &end["what"]),
+        (
+            &json!("end"),
+            &json!(
+                "end of the trace: the Job on the manager is unfinished, copy 1 on worker 1 is gone, copy 2 on worker 1 is Complete"
+            )
+        )
+    );
+    for part in [
+        "refused with 422: failed 1 → 0, Suspended",
+        "is the answer to <strong>73 requests</strong>",
+        "copy 2 on worker 1: Complete since",
+    ] {
+        assert!(wedged.out.contains(part), "{part}");
+    }
+}
+
 #[test]
 fn two_traces_are_aligned_up_to_their_first_difference() {
     let Some(mut browser) = Browser::start("two_traces_are_aligned_up_to_their_first_difference") else {
@@ -331,7 +367,15 @@ fn without_scripts_the_page_is_a_table() {
     browser.call("Emulation.setScriptExecutionDisabled", json!({"value": true}));
     browser.open(&file, "");
     assert_eq!(browser.value("document.querySelector('#app').hidden"), true);
-    assert_eq!(browser.value("document.querySelectorAll('#findings tbody tr').length"), 3);
+    assert_eq!(browser.value("document.querySelectorAll('#findings tbody tr').length"), 2);
+    let brief = browser.text("#story");
+    for part in [
+        "job-controller removes the tracking finalizer of pod job-dplbc",
+        "FT-03, 2 times",
+        "is Complete since",
+    ] {
+        assert!(brief.contains(part), "{part} is missing in {brief}");
+    }
 }
 
 /// `JOBCHECK_PICTURES=1` takes the pictures of the guide.

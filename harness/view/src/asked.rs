@@ -8,7 +8,7 @@ use crate::fields::{Fields, fields};
 /// A list of conditions, of which each is a field of the page.
 const CONDITIONS: &str = "status.condition ";
 
-/// What a refused request asked for.
+/// The content of a refused request.
 #[derive(Debug, Default)]
 pub struct Asked {
     /// The fields with a value.

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use jobcheck_judge::report::{Finding, JobReport, Line, ReplayReport};
+use jobcheck_judge::report::{Finding, JobReport, Line, ReplayReport, TraceReport};
 use jobcheck_judge::validate::Outcome;
 use jobcheck_rulebook::section;
 use jobcheck_spec::Req;
 use jobcheck_traces::Input;
 
+use crate::brief::cited;
+use crate::ends::{add_ends, is_of_the_end, name_copies};
 use crate::fields::{Fields, is_quiet};
 use crate::page::{Change, Found, Job, Kind, Object, Page, Rule, Step, Trace, Turn, Warned};
 use crate::reading::{Read, Seen, read};
@@ -29,13 +31,18 @@ impl Page {
     #[must_use]
     pub fn new(source: &Source<'_>, report: &ReplayReport) -> Page {
         let mut page = outline(source, report);
-        let counts = count(source, &page);
+        let traces: Vec<&[Input]> = shown(source, report).into_iter().map(|(_, inputs, _)| inputs).collect();
+        let counts = count(&traces, &page);
         let chosen = choose(&mut page, &counts, source.most_steps);
-        for (number, inputs) in source.traces.iter().enumerate() {
+        for (number, inputs) in traces.into_iter().enumerate() {
             Reading::new(&mut page, number, &chosen).all(inputs);
         }
         shorten(&mut page, source.most_steps);
         place(&mut page);
+        if !source.roles.is_empty() {
+            name_copies(&mut page);
+        }
+        add_ends(&mut page);
         page
     }
 }
@@ -50,16 +57,29 @@ fn limit(jobs: &mut Vec<Job>, most: usize) -> Option<String> {
     (all > most).then(|| format!("showing {most} of {all} Jobs; --job and -n choose others"))
 }
 
+/// The traces of the report with their inputs and roles. The report leaves out traces without a Job that was asked for.
+fn shown<'a>(source: &Source<'a>, report: &'a ReplayReport) -> Vec<(&'a TraceReport, &'a [Input], String)> {
+    let is_whole = source.traces.len() == report.traces.len();
+    let mut rest = source.traces.iter().enumerate();
+    let of = |trace: &'a TraceReport| {
+        let names = |inputs: &[Input]| inputs.iter().map(Input::name).eq(trace.files.iter().cloned());
+        let (number, inputs) = rest.find(|(_, inputs)| is_whole || names(inputs))?;
+        Some((trace, inputs.as_slice(), source.roles.get(number).cloned().unwrap_or_default()))
+    };
+    report.traces.iter().filter_map(of).collect()
+}
+
 /// The page without its steps.
 fn outline(source: &Source<'_>, report: &ReplayReport) -> Page {
     let mut files = Vec::new();
     let mut traces = Vec::new();
     let mut jobs: Vec<Job> = Vec::new();
-    for (number, (inputs, trace)) in source.traces.iter().zip(&report.traces).enumerate() {
+    for (trace, inputs, role) in shown(source, report) {
+        let number = traces.len();
         let first = files.len();
         files.extend(inputs.iter().map(Input::name));
         traces.push(Trace {
-            role: source.roles.get(number).cloned().unwrap_or_default(),
+            role,
             files: (first..files.len()).collect(),
             kubernetes: trace.kubernetes.clone(),
             verdict: trace.verdict,
@@ -107,6 +127,7 @@ fn of_report(job: &JobReport, trace: usize) -> Job {
         uid: job.uid.clone(),
         trace,
         beside: Vec::new(),
+        label: String::new(),
         profile: job.profile,
         managed_by: job.managed_by.clone(),
         verdict: job.verdict,
@@ -143,6 +164,7 @@ fn rules(jobs: &[Job]) -> BTreeMap<String, Rule> {
         for found in &job.findings {
             reqs.extend(found.finding.requirement.into_iter().chain(found.finding.known).map(|id| id.0));
             reqs.extend(found.finding.also.iter().filter_map(|id| Req::parse(id)));
+            reqs.extend(cited(&found.finding.difference.found));
             reqs.extend(of_views(found));
         }
         reqs.extend(job.pending.iter().map(|it| it.requirement.0));
@@ -163,10 +185,10 @@ fn rules(jobs: &[Job]) -> BTreeMap<String, Rule> {
 }
 
 /// The number of steps of each Job, by trace and UID.
-fn count(source: &Source<'_>, page: &Page) -> Vec<usize> {
+fn count(traces: &[&[Input]], page: &Page) -> Vec<usize> {
     let positions = positions(page);
     let mut counts = vec![0; page.jobs.len()];
-    for (trace, inputs) in source.traces.iter().enumerate() {
+    for (trace, inputs) in traces.iter().enumerate() {
         read(inputs, &mut |read| {
             if let Some(job) = positions.get(&(trace, read.job)) {
                 counts[*job] += 1;
@@ -417,7 +439,9 @@ fn place(page: &mut Page) {
             all.iter().find(|step| jobs[**step] == Some(number)).copied()
         };
         for found in &mut job.findings {
-            found.step = find(&found.finding.place.file, found.finding.place.line);
+            if !is_of_the_end(&found.finding) {
+                found.step = find(&found.finding.place.file, found.finding.place.line);
+            }
         }
         for warned in &mut job.warnings {
             warned.step = find(&warned.line.file, warned.line.line);
@@ -501,6 +525,31 @@ mod tests {
     }
 
     #[test]
+    fn a_finding_about_the_end_of_the_trace_is_pinned_to_no_write() {
+        let page = page(&["invalid/MR-08--announced-and-never-finished.audit.jsonl"], &[], 1_000);
+        let found = page.jobs[0].findings.iter().find(|found| is_of_the_end(&found.finding)).unwrap();
+        let step = &page.steps[found.step.unwrap()];
+        assert_eq!((step.kind, step.job, step.object), (Kind::End, Some(0), None));
+        assert_eq!(step.what, "end of the trace: the Job is unfinished");
+        let brief = crate::brief::brief(&page);
+        assert!(brief.contains("the Job: unfinished (succeeded "), "{brief}");
+    }
+
+    #[test]
+    fn the_first_lines_have_the_violation_the_rules_the_end_and_the_right_behaviour() {
+        let brief = crate::brief::brief(&page(&[BAD, GOOD], &[], 100));
+        for part in [
+            "2026-11-21 00:28:31 UTC, line 10: <strong>job-controller removes the tracking finalizer of pod job-dplbc",
+            "<strong>FT-03</strong>, 2 times: The finalizer of a newly recorded pod",
+            "The end</dt><dd>At the last record of the Job, 0.9s later: the Job: Complete since 00:28:32 (succeeded 3, failed 0).",
+            "What it should have done</h3>\n<ol>\n<li>Write the UID of the terminated pod",
+        ] {
+            assert!(brief.contains(part), "{part} is missing in {brief}");
+        }
+        assert_eq!(crate::brief::brief(&page(&[GOOD], &[], 100)), "");
+    }
+
+    #[test]
     fn a_job_knows_its_copies_on_other_clusters() {
         let roles = ["manager".to_owned(), "worker 1".to_owned()];
         let page = page(
@@ -512,6 +561,17 @@ mod tests {
         let job = &page.jobs[copied];
         let copy = &page.jobs[job.beside[0]];
         assert!(copy.job == job.job && copy.trace != job.trace && copy.beside.contains(&copied));
+        let labels = |name: &str| -> Vec<(usize, &str)> {
+            page.jobs
+                .iter()
+                .filter(|job| job.job == name)
+                .map(|job| (job.trace, job.label.as_str()))
+                .collect()
+        };
+        let twice = page.jobs.iter().find(|job| job.label == "copy 2").unwrap();
+        let mut labels = labels(&twice.job);
+        labels.sort_unstable();
+        assert_eq!(labels[..3], [(0, ""), (1, "copy 1"), (1, "copy 2")]);
     }
 
     #[test]

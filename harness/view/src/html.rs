@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use jobcheck_judge::validate::Outcome;
 use jobcheck_look::{Document, escape};
 
+use crate::brief::brief;
+use crate::ends::is_of_the_end;
 use crate::page::{Found, Job, Page};
 
 /// Styles after those that all pages share.
@@ -31,9 +33,10 @@ const JOBS: usize = 200;
 /// The data cannot be written as JSON.
 pub fn html(page: &Page) -> serde_json::Result<String> {
     let data = escape::json(&serde_json::to_string(page)?);
-    let (header, findings) = (header(page), findings(page));
-    let body =
-        format!("{header}{FRAME}{findings}<script type=\"application/json\" id=\"data\">{data}</script>\n");
+    let (header, brief, findings) = (header(page), brief(page), findings(page));
+    let body = format!(
+        "{header}{brief}{FRAME}{findings}<script type=\"application/json\" id=\"data\">{data}</script>\n"
+    );
     Ok(Document { title: &title(page), style: STYLE, body: &body, script: SCRIPT }.html())
 }
 
@@ -69,10 +72,14 @@ fn header(page: &Page) -> String {
         .collect();
     let violating = page.jobs.iter().filter(|job| job.verdict == Outcome::Violates).count();
     format!(
-        "<header>\n<h1><span class=\"verdict {verdict}\">{verdict}</span> {jobs}, {violating} with a violation</h1>\n\
+        "<header>\n<h1><span class=\"verdict {verdict}\">{verdict}</span> {jobs}{violating}</h1>\n\
          <p class=\"dim\">{files}; rules of Kubernetes {rules}; made by jobcheck {version}</p>\n</header>\n",
         verdict = word(page.verdict),
         jobs = count(page.jobs.len(), "Job"),
+        violating = match (page.jobs.len(), violating) {
+            (0 | 1, _) => String::new(),
+            (_, violating) => format!(", {violating} with a violation"),
+        },
         files = files.join("; "),
         rules = escape::html(page.traces.first().map_or("1.36", |trace| &trace.kubernetes)),
         version = page.version,
@@ -105,7 +112,7 @@ fn findings(page: &Page) -> String {
     } else {
         format!(
             "<table>\n<thead><tr><th scope=\"col\">Job</th><th scope=\"col\">Rule</th><th scope=\"col\">What is wrong</th>\
-             <th scope=\"col\">Admitted</th><th scope=\"col\">Found</th><th scope=\"col\">Where</th></tr></thead>\n\
+             <th scope=\"col\">Expected</th><th scope=\"col\">Found</th><th scope=\"col\">Where</th></tr></thead>\n\
              <tbody>\n{rows}</tbody>\n</table>\n{more}"
         )
     };
@@ -117,14 +124,15 @@ fn findings(page: &Page) -> String {
 fn rows_of(job: &Job) -> String {
     let name = escape::html(&job.job);
     let mut rows = String::new();
-    for found in job.findings.iter().take(FINDINGS) {
-        rows.push_str(&row(&name, found));
+    let groups = groups(job);
+    for group in groups.iter().take(FINDINGS) {
+        rows.push_str(&row(&name, group));
     }
-    if job.findings.len() > FINDINGS {
+    if groups.len() > FINDINGS {
         let _ = writeln!(
             rows,
-            "<tr><th scope=\"row\">{name}</th><td></td><td colspan=\"4\">Showing {FINDINGS} of {} findings.</td></tr>",
-            job.findings.len()
+            "<tr><th scope=\"row\">{name}</th><td></td><td colspan=\"4\">Showing {FINDINGS} of {} rules.</td></tr>",
+            groups.len()
         );
     }
     for remark in &job.remarks {
@@ -137,19 +145,37 @@ fn rows_of(job: &Job) -> String {
     rows
 }
 
-fn row(job: &str, found: &Found) -> String {
+/// The findings of a Job by rule, in the order of the first of each.
+fn groups(job: &Job) -> Vec<Vec<&Found>> {
+    let mut groups: Vec<Vec<&Found>> = Vec::new();
+    for found in &job.findings {
+        let rule = |it: &Found| (it.finding.requirement, it.finding.known);
+        match groups.iter_mut().find(|group| rule(group[0]) == rule(found)) {
+            Some(group) => group.push(found),
+            None => groups.push(vec![found]),
+        }
+    }
+    groups
+}
+
+fn row(job: &str, group: &[&Found]) -> String {
+    let found = group[0];
     let finding = &found.finding;
     let id = finding.requirement.map_or_else(|| "warning".to_owned(), |id| id.to_string());
     let known =
         finding.known.map(|id| format!(" This is the known deviation {id} of the built-in controller."));
     let place = match (&finding.place.file, finding.place.line) {
+        _ if is_of_the_end(finding) => "end of the trace".to_owned(),
         (Some(file), Some(line)) => format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)),
         _ => "end of the trace".to_owned(),
     };
+    let last = group.last().and_then(|it| it.finding.place.line).filter(|_| group.len() > 1);
+    let last = last.map(|line| format!(", the last at line {line}")).unwrap_or_default();
+    let times = if group.len() > 1 { format!("<br>{} times{last}", group.len()) } else { String::new() };
     let step = found.step.map(|step| format!(" data-step=\"{step}\"")).unwrap_or_default();
     format!(
-        "<tr{step}><th scope=\"row\">{job}</th><td>{}</td><td>{}{}<br><span class=\"dim\">{}</span></td><td>{}</td><td>{}</td>\
-         <td><code>{}</code></td></tr>\n",
+        "<tr{step}><th scope=\"row\">{job}</th><td>{}</td><td>{}{}<br><span class=\"dim\">{}</span></td>\
+         <td class=\"admitted\">{}</td><td class=\"found\">{}</td><td><code>{}</code>{times}</td></tr>\n",
         escape::html(&id),
         escape::html(finding.sentence),
         known.unwrap_or_default(),

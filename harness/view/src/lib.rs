@@ -9,6 +9,8 @@
 //! | [`page`] | the data of a page |
 //! | `build` | makes it from a report and its traces |
 //! | `reading`, `fields`, `asked`, `words` | steps of records; the fields of objects; those that a refused request asked for; descriptions |
+//! | `ends`, `standing` | the end of the trace; the state in which it leaves a Job |
+//! | `brief`, `rich` | the first lines of the page; texts of rules as HTML |
 //! | `html` | the page as HTML |
 //!
 //! ```
@@ -25,11 +27,15 @@
 //! ```
 
 mod asked;
+mod brief;
 mod build;
+mod ends;
 mod fields;
 mod html;
 pub mod page;
 mod reading;
+mod rich;
+mod standing;
 mod words;
 
 pub use build::Source;

@@ -65,6 +65,8 @@ pub struct Job {
     pub trace: usize,
     /// The Jobs of other clusters that have its name.
     pub beside: Vec<usize>,
+    /// Its name among Jobs of one name, if it is on a worker: `the copy`, or `copy 2`.
+    pub label: String,
     /// `executor`, `mirror` or `aggregate`.
     pub profile: &'static str,
     /// `spec.managedBy`.
@@ -172,6 +174,8 @@ pub enum Kind {
     Pod,
     /// A fault, a restart, a gap, or what a cache shows.
     Mark,
+    /// The end of the trace.
+    End,
 }
 
 /// The beginning or the end of an object.

@@ -55,7 +55,7 @@ pub enum Seen {
     Whole(Fields),
     /// The metadata after the write.
     Metadata(Fields),
-    /// What a refused request asked for.
+    /// The content of a refused request.
     Asked(Asked),
 }
 

@@ -57,7 +57,7 @@ function arrangePairs() {
 }
 
 function pairRow(item, attributes, cell) {
-  const half = step => cell("half", step === null ? "" : [tags(step), make("span", { class: "dim" }, page.steps[step].line + " "), page.steps[step].what]);
+  const half = step => cell("half", step === null ? "" : [tags(step), make("span", { class: "dim" }, page.steps[step].line + " "), whatOf(page.steps[step], true)]);
   const chosen = item.pair.includes(view.step) && view.step !== null;
   const name = ["row", item.first ? "first" : item.differs ? "differs" : "", chosen ? "chosen" : ""].join(" ");
   return make("div", { ...attributes, class: name, "aria-selected": String(chosen) }, item.pair.map(half));

@@ -37,11 +37,42 @@ function draw(tag, attributes, text) {
 const count = (number, noun) => number + " " + noun + (number === 1 ? "" : "s");
 const nameOf = job => page.jobs[job].job;
 const roleOf = trace => page.traces[trace].role;
-const titleOf = job => (roleOf(job.trace) ? roleOf(job.trace) + ": " : page.traces.length > 1 ? fileName(page.traces[job.trace].files[0]) + ": " : "") + job.job;
+const titleOf = job => (roleOf(job.trace) ? (job.label ? job.label + " on " : "") + roleOf(job.trace) + ": " : page.traces.length > 1 ? fileName(page.traces[job.trace].files[0]) + ": " : "") + job.job;
 const fileName = file => page.files[file].split("/").pop();
 const clock = step => step.at === undefined ? "" : new Date(step.at / 1000).toISOString().slice(11, 23);
 const actorOf = step => step.actor === undefined ? "" : page.actors[step.actor];
 const shortActor = actor => actor.split(" (")[0];
+
+// The names of senders in one trace: a number tells those of one name apart.
+const senders = new Map();
+{
+  const known = new Map();
+  for (const step of page.steps) {
+    if (step.actor === undefined || senders.has(step.trace + "/" + step.actor)) continue;
+    const name = step.trace + "/" + shortActor(page.actors[step.actor]);
+    if (!known.has(name)) known.set(name, []);
+    known.get(name).push(step.trace + "/" + step.actor);
+    senders.set(step.trace + "/" + step.actor, shortActor(page.actors[step.actor]));
+  }
+  for (const keys of known.values()) if (keys.length > 1) keys.forEach((key, at) => senders.set(key, senders.get(key) + " " + (at + 1)));
+}
+const senderOf = step => step.actor === undefined ? "" : senders.get(step.trace + "/" + step.actor);
+
+// The words for a step. A copy has its name, and in a row a pod has its name behind that of the Job.
+function whatOf(step, isShort) {
+  const object = page.objects[step.object], job = page.jobs[step.job];
+  let what = step.what;
+  if (object && !object.pod && job.label) what = what.replace(/\bthe Job\b|^writes the status\b/, it => it === "the Job" ? job.label : "writes the status of " + job.label);
+  if (isShort) what = what.replace(/^writes the status( of copy \d+| of the copy)? \u2013 refused with (\d+)/, (_, of, code) => "status write" + (of ?? "") + " refused (" + code + ")");
+  return isShort && job ? what.split(" ").map(word => shortPod(word, job)).join(" ") : what;
+}
+
+// The name of a pod behind the name of its Job.
+function shortPod(word, job) {
+  const prefix = job.job.split("/").pop() + "-", bare = word.replace(/[,:]$/, "");
+  return bare.startsWith(prefix) && bare.length > prefix.length && podNames.has(bare) ? word.slice(prefix.length) : word;
+}
+const podNames = new Set(page.objects.filter(it => it.pod).map(it => it.name));
 
 // The violations and warnings of each step.
 const marks = new Map();
@@ -59,7 +90,7 @@ const ruleOf = warning => /^[A-Z]+-?\d+(?=:)/.test(warning.text) ? warning.text.
 
 // The steps of a Job, and of its copies in other clusters.
 function stepsOf(job) {
-  const jobs = new Set([job, ...page.jobs[job].beside]);
+  const jobs = new Set([job, ...page.jobs[job].beside, ...page.jobs[job].beside.flatMap(it => page.jobs[it].beside)]);
   const traces = new Set([...jobs].map(it => page.jobs[it].trace));
   const all = [];
   page.steps.forEach((step, number) => {

@@ -39,7 +39,7 @@ function viewsBox(finding) {
 function findingBox(finding, job, isFirst) {
   const name = finding.requirement || "warning", rule = finding.known && page.rules[finding.known] ? finding.known : name;
   const also = finding.also.length ? " (also " + finding.also.join(", ") + ")" : "";
-  const first = job.findings[0];
+  const first = job.findings[0], cited = (finding.found.match(/^[A-Z]+-\d+(?=: )/) ?? [])[0];
   const isLater = finding !== first && !isFirst;
   const isSame = isLater && finding.step !== null && finding.step === first.step;
   return make("div", { class: "alarm", role: "group", "aria-label": "Violation of " + name },
@@ -47,8 +47,8 @@ function findingBox(finding, job, isFirst) {
     isSame ? make("p", { class: "dim" }, "The same request breaks this rule, too.") : isLater ? make("p", { class: "dim" }, "Possibly a consequence of the first violation, " + (first.requirement || "a warning") + " at ", first.step === null ? placeOf(first) : stepLink(first.step), ".") : null,
     pairs([["request", finding.write], ["field", finding.what], ["expected", finding.expected, "admitted"], ["found", finding.found, "found"],
       ["by", finding.actor ? [finding.actor.user, finding.actor.agent].filter(Boolean).join(", ") : ""]]),
-    insteadBox(name) ?? insteadBox(rule),
-    make("h3", {}, "The rule"), make("p", {}, finding.sentence),
+    insteadBox(name) ?? insteadBox(rule), cited && cited !== name ? citedBox(cited) : null,
+    make("h3", {}, "The rule"), make("p", {}, finding.sentence), wordsBox(finding.sentence + finding.found),
     finding.known ? make("p", {}, "A known deviation of the built-in controller: " + finding.known) : null,
     isFirst ? job.remarks.map(it => make("p", {}, it)) : null,
     finding.help.length ? [make("h3", {}, "Help"), finding.help.map(it => make("p", {}, it))] : null,
@@ -58,6 +58,14 @@ function findingBox(finding, job, isFirst) {
     finding.world.length ? folded("The state before the write", false, finding.world.map(it => make("div", {}, make("code", {}, it)))) : null,
     finding.next.length ? folded("Look at the cluster" + (roleOf(job.trace) ? " of the " + roleOf(job.trace) : ""), false, finding.next.map(it => make("div", {}, make("code", {}, it)))) : null);
 }
+
+// The rule that a refusal names.
+const citedBox = name => page.rules[name] ? make("p", {}, "The refusal is about ", make("strong", {}, name), ": ", page.rules[name].sentence, page.rules[name].instead ? [" ", inline(page.rules[name].instead.replace(/\n/g, " "))] : null) : null;
+
+// Words of the rules that not everybody knows.
+const WORDS = [[/quiescence/i, "At quiescence: once nothing changes any more, and no request is under way."], [/redispatch/i, "Redispatch: the copy is made again, on this worker or another one."],
+  [/\bcop(y|ies)\b/i, "Copy: a Job on a worker cluster that does the work of the Job on the manager."], [/interim condition/i, "Interim condition: FailureTarget or SuccessCriteriaMet. It announces the terminal condition, Failed or Complete."]];
+const wordsBox = text => WORDS.filter(([word]) => word.test(text)).map(([, words]) => make("p", { class: "dim" }, words));
 
 const placeOf = finding => finding.line ? "line " + finding.line : "the end of the trace";
 
@@ -82,6 +90,19 @@ function changesBox(number) {
   const order = [...changed].sort((a, b) => Number(b.startsWith("status.")) - Number(a.startsWith("status.")) || a.localeCompare(b));
   return [make("h3", {}, title), order.length ? table(order.map(row)) : make("p", { class: "dim" }, step.life === "gone" ? "The object is gone." : "Nothing changes."),
     same.length ? folded(count(same.length, "field") + " unchanged", false, table(same.map(row))) : null];
+}
+
+// The status of a Job and of its copies side by side.
+function sideBySide(number) {
+  const step = page.steps[number], jobs = [step.job, ...page.jobs[step.job].beside];
+  const columns = jobs.map(job => ({ job, object: page.objects.findIndex(it => !it.pod && it.job === job) })).filter(it => it.object >= 0)
+    .map(it => ({ ...it, state: stateAt(it.object, number).after, isGone: page.steps.some(of => of.object === it.object && of.life === "gone") }));
+  const names = [...new Set(columns.flatMap(it => [...it.state.keys()]))].filter(name => name.startsWith("status.")).sort();
+  const title = it => (page.jobs[it.job].label || (roleOf(step.trace) ? roleOf(step.trace) : "the Job")) + (it.isGone ? " (removed)" : "");
+  const differs = name => new Set(columns.map(it => valueOf(it.state, name))).size > 1;
+  return [make("h3", {}, columns.length > 1 ? "The Job and its copies at the end" : "The status at the end"),
+    make("table", { class: "changes" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "field"), columns.map(it => make("th", { scope: "col" }, title(it))))),
+      make("tbody", {}, names.map(name => make("tr", { class: columns.length > 1 && differs(name) ? "changed" : null }, make("th", { scope: "row" }, name.slice(7)), columns.map(it => make("td", {}, valueOf(it.state, name)))))))];
 }
 
 // The status of the Job beside a step of one of its pods.
@@ -129,13 +150,13 @@ function showDetail() {
   }
   const number = view.step, step = page.steps[number], mark = marks.get(number);
   fill(detail,
-    make("h2", {}, actorOf(step) ? shortActor(actorOf(step)) + " " : "", step.what),
-    make("p", { class: "dim" }, "Step " + (steps.indexOf(number) + 1) + " of " + steps.length + ", line " + step.line + (page.files.length > 1 ? " of " + fileName(step.file) : "") + (step.at === undefined ? "" : ", " + new Date(step.at / 1000).toISOString().replace("T", " ").replace("Z", " UTC")) + (roleOf(step.trace) ? ", " + roleOf(step.trace) : "")),
+    make("h2", {}, actorOf(step) ? senderOf(step) + " " : "", whatOf(step)),
+    make("p", { class: "dim" }, "Step " + (steps.indexOf(number) + 1) + " of " + steps.length + (step.kind === "end" ? ", after line " : ", line ") + step.line + (page.files.length > 1 ? " of " + fileName(step.file) : "") + (step.at === undefined ? "" : ", " + new Date(step.at / 1000).toISOString().replace("T", " ").replace("Z", " UTC")) + (roleOf(step.trace) ? ", " + roleOf(step.trace) : "")),
     step.refusal ? make("p", { class: "found" }, "Refused with " + step.refusal.code + ": " + step.refusal.message) : "",
     ...(mark ? mark.findings.map((it, at) => findingBox(it, page.jobs[mark.job], at === 0 && it === page.jobs[mark.job].findings[0])) : []),
     ...(mark ? mark.warnings.map(warningBox) : []),
     mark ? null : calmBox(number),
-    ...(step.object === undefined ? [] : changesBox(number)), statusBox(number) ?? "", ...endBox(job),
+    step.kind === "end" ? sideBySide(number) : step.object === undefined ? null : [changesBox(number), statusBox(number)], endBox(page.jobs[step.job] ?? job),
     make("p", { class: "buttons" }, button("Copy as a command", () => copy("A command that explains this Job", commandOf(number))),
       button("Copy as a cut trace", () => copy("Commands that cut the trace behind this step", cutOf(number))),
       button("Copy as Markdown", () => copy("Markdown for an issue", markdownOf(number)))));
@@ -165,8 +186,20 @@ const commandOf = number => "jobcheck replay --job " + quoted(nameOf(page.steps[
 
 function cutOf(number) {
   const step = page.steps[number], file = page.files[step.file];
+  if (page.traces[step.trace].role) return cutsOf(step);
   const read = file.endsWith(".gz") ? "zcat " : file.endsWith(".zst") ? "zstdcat " : "cat ";
   return read + quoted(file) + " | head -n " + step.line + " > cut.jsonl\njobcheck replay --job " + quoted(nameOf(step.job ?? view.job)) + " --explain cut.jsonl\n";
+}
+
+// Cuts of all clusters: each ends with its last step up to the chosen one.
+function cutsOf(step) {
+  const cuts = page.traces.flatMap((trace, number) => trace.files.map((file, at) => {
+    const before = page.steps.filter(it => it.trace === number && it.file === file && it.kind !== "end" && (it === step || (it.at ?? 0) <= (step.at ?? Infinity)));
+    const line = Math.max(0, ...before.map(it => it.line)), name = "cut-" + number + (trace.files.length > 1 ? "-" + at : "") + ".jsonl";
+    const read = page.files[file].endsWith(".gz") ? "zcat " : page.files[file].endsWith(".zst") ? "zstdcat " : "cat ";
+    return { line: read + quoted(page.files[file]) + " | head -n " + line + " > " + name, flag: "--cluster " + trace.role.split(" ")[0] + "=" + name };
+  }));
+  return cuts.map(it => it.line).join("\n") + "\njobcheck replay --job " + quoted(nameOf(step.job ?? view.job)) + " --explain " + cuts.map(it => it.flag).join(" ") + "\n";
 }
 
 function markdownOf(number) {
@@ -174,7 +207,7 @@ function markdownOf(number) {
   const findings = mark ? mark.findings.flatMap(it => ["breaks    " + (it.requirement || "warning") + ": " + it.sentence, "request   " + it.write,
     "field     " + it.what, "expected  " + it.expected, "found     " + it.found, "source    " + it.source, ""]) : [];
   const changes = (step.changes || []).map(([field, was, is]) => page.fields[field] + ": " + (was ?? "\u2013") + " \u2192 " + (is ?? "\u2013"));
-  return visible("jobcheck on " + nameOf(step.job ?? view.job).replaceAll("`", "'")) + "\n\n" + fence + "\n" + [actorOf(step) + " " + step.what,
+  return visible("jobcheck on " + nameOf(step.job ?? view.job).replaceAll("`", "'")) + "\n\n" + fence + "\n" + [(actorOf(step) + " " + whatOf(step)).trim(),
     "at        " + fileName(step.file) + ":" + step.line + " " + clock(step), "", ...findings, ...changes, "", commandOf(number)]
     .map(line => visible(line).replaceAll("````", "'''")).join("\n") + "\n" + fence + "\n";
 }

@@ -13,12 +13,16 @@ function readHash() {
   view.kind = asked.get("kind") ?? "";
   view.find = asked.get("find") ?? "";
   view.fold = asked.get("fold") !== "no";
-  if (!asked.has("step")) view.step = firstMark(view.job);
+  view.lost = asked.has("step") && view.step === null ? "the page has no step " + asked.get("step") + ", so it shows the first violation" : "";
+  if (view.step === null) view.step = firstMark(view.job);
 }
 
 const firstMark = job => {
   const all = stepsOf(job);
-  const isEnd = page.jobs[job].findings.some(it => it.step === null);
+  const isEnd = page.jobs[job].findings.some(it => it.step === null), own = all.filter(step => page.steps[step].job === job);
+  const first = page.jobs[job].findings[0]?.step;
+  if (first !== null && first !== undefined) return first;
+  if (page.jobs[job].beside.length && own.length) return own.find(step => marks.has(step)) ?? own[0];
   return all.find(isBroken) ?? (isEnd ? all[all.length - 1] : all.find(step => marks.has(step)) ?? all[0]) ?? null;
 };
 
@@ -43,12 +47,12 @@ function fillForm() {
   id("with").value = view.with ?? "";
   id("with").parentElement.hidden = page.jobs.length < 2;
   const actors = [...new Set(steps.map(number => actorOf(page.steps[number])).filter(Boolean))].sort();
-  id("who").replaceChildren(option("", "everyone"), ...actors.map(actor => option(actor, shortActor(actor))));
+  id("who").replaceChildren(option("", "everyone"), ...actors.map(actor => option(actor, actors.filter(it => shortActor(it) === shortActor(actor)).length > 1 ? actor : shortActor(actor))));
   if (view.who && !actors.includes(view.who)) view.who = "";
   id("who").value = view.who;
   const objects = [...new Set(steps.map(number => page.steps[number].object).filter(it => it !== undefined))];
   if (!objects.some(it => "o" + it === view.lane)) view.lane = "";
-  const laneName = it => (page.objects[it].pod ? "pod " : "Job ") + page.objects[it].name;
+  const laneName = it => page.objects[it].pod ? "pod " + page.objects[it].name : (page.jobs[page.objects[it].job].label ? page.jobs[page.objects[it].job].label + " " : "Job ") + page.objects[it].name;
   id("lane").replaceChildren(option("", "all"), ...objects.map(it => option("o" + it, laneName(it))));
   id("lane").value = view.lane;
   id("kind").value = view.kind;
@@ -70,6 +74,7 @@ function refresh() {
   document.body.classList.toggle("compares", compares);
   let words = compares ? arrangePairs() : arrange();
   if (page.leftOut) words += "; the page leaves out " + count(page.leftOut, "step") + " of all Jobs, which --job or --steps brings back";
+  if (view.lost) words = view.lost + "; " + words;
   if (laneNote && !compares) words += "; " + laneNote;
   id("shown").textContent = words;
   id("legend").hidden = compares;
@@ -125,7 +130,13 @@ function jump(by) {
   if (job !== view.job && !page.jobs[view.job].beside.includes(job)) { view.with = null; open(job, next); } else choose(next);
 }
 
+// Chooses the first or the last step, which may be in a folded stretch.
+function chooseEnd(item, at) {
+  if (item) choose(item.fold ? item.fold.at(at) : item.step ?? item.pair[0] ?? item.pair[1]);
+}
+
 function open(job, step) {
+  view.lost = "";
   view.job = job;
   view.step = step ?? firstMark(job);
   opened = new Set();
@@ -134,7 +145,7 @@ function open(job, step) {
 
 const keys = {
   n: () => jump(1), p: () => jump(-1), j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1),
-  g: () => items.length && chooseItem(items.findIndex(item => !item.fold)), G: () => items.length && chooseItem(items.findLastIndex(item => !item.fold)),
+  g: () => chooseEnd(items[0], 0), G: () => chooseEnd(items[items.length - 1], -1),
   "[": () => open((view.job + page.jobs.length - 1) % page.jobs.length), "]": () => open((view.job + 1) % page.jobs.length),
   "/": () => id("find").focus(), "?": () => id("help").showModal(),
   Enter: () => { const fold = items.find(item => item.fold && (item.fold.includes(view.step) || items.indexOf(item) === itemOf(view.step) + 1)); if (fold) toggle(fold); },
@@ -150,6 +161,7 @@ function onKey(event) {
   if (!Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();
+  if (!document.querySelector("dialog[open]")) id("app").scrollIntoView({ block: "nearest" });
 }
 
 // The findings lead to their steps.
@@ -165,8 +177,17 @@ function linkFindings() {
 
 function legend() {
   const line = name => { const drawing = draw("svg", { width: 22, height: 8, class: "sample" }); drawing.append(draw("line", { x1: 0, x2: 22, y1: 4, y2: 4, class: "life " + name })); return drawing; };
-  const entries = [["Pending", "pending"], ["Running", "running or active"], ["Succeeded", "succeeded or Complete"], ["Failed", "failed"], ["Running deleting", "marked for deletion"], ["Running released", "without the tracking finalizer"]];
-  id("legend").replaceChildren(...entries.map(([name, words]) => make("span", { class: "entry" }, line(name), words)));
+  const dots = (name, from, to) => {
+    const drawing = draw("svg", { width: 26, height: 12, class: "sample " + name });
+    drawing.append(draw("line", { x1: 5, x2: 21, y1: 6, y2: 6, class: "arrow" }));
+    if (from) drawing.append(draw("circle", { cx: 5, cy: 6, r: 3.5, class: "dot" }));
+    if (to) drawing.append(draw("circle", { cx: 21, cy: 6, r: 4.5, class: "dot to" }));
+    return drawing;
+  };
+  const entries = [[dots("", true, false), "sender"], [dots("", false, true), "object written"], [dots("refused", true, true), "refused"], [dots("bad", true, true), "violation"],
+    [line("Pending"), "pending, suspended"], [line("Running"), "running, active"], [line("Succeeded"), "succeeded, Complete"], [line("Failed"), "failed"],
+    [line("there deleting"), "marked for deletion"], [line("there released"), "without the tracking finalizer"], ["", "a line that stops: removed"]];
+  id("legend").replaceChildren(...entries.map(([mark, words]) => make("span", { class: "entry" }, mark, words)));
 }
 
 function start() {

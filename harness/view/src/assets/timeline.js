@@ -1,7 +1,7 @@
 // The timeline: lanes for senders, Jobs and pods. Only the rows that can be seen are in the document.
-const ROW = 30, LANE = 22, MOST_ACTORS = 8, MOST_PODS = 24;
+const ROW = 30, MOST_ACTORS = 8, MOST_PODS = 24;
 const view = { job: 0, step: null, who: "", lane: "", kind: "", find: "", fold: true, with: null };
-let steps = [], items = [], lanes = [], opened = new Set(), laneNote = "";
+let LANE = 22, steps = [], items = [], lanes = [], opened = new Set(), laneNote = "";
 
 // What a line of the timeline shows: a step, or a stretch of quiet ones.
 function arrange() {
@@ -45,7 +45,7 @@ function layOut() {
     const step = page.steps[number];
     if (step.actor !== undefined) {
       const key = step.trace + "/" + step.actor;
-      actors.set(key, { key, count: (actors.get(key)?.count || 0) + 1, title: actorOf(step), trace: step.trace });
+      actors.set(key, { key, count: (actors.get(key)?.count || 0) + 1, title: actorOf(step), name: senderOf(step), trace: step.trace });
     }
     if (step.object === undefined) continue;
     const object = page.objects[step.object];
@@ -63,11 +63,12 @@ function layOut() {
     const role = roleOf(trace) ? roleOf(trace)[0] + (roleOf(trace).match(/\d+/) ?? "") + ": " : "";
     const of = list => [...list].filter(it => it.trace === trace);
     return [
-      ...of(ofActors).map(it => ({ ...it, label: role + shortActor(it.title), actor: true })),
-      ...of(jobs.values()).map(it => ({ ...it, label: role + "Job" })),
+      ...of(ofActors).map(it => ({ ...it, label: role + it.name, actor: true })),
+      ...of(jobs.values()).map(it => ({ ...it, label: role + (page.jobs[page.objects[it.object].job].label.replace("the ", "") || "Job") })),
       ...of(ofPods).map(it => ({ ...it, label: it.title.startsWith(job + "-") ? it.title.slice(job.length + 1) : it.title })),
     ];
   });
+  LANE = lanes.length > 8 ? 16 : 22;
   laneNote = [
     many.length > ofActors.length ? "lanes of " + ofActors.length + " of " + count(many.length, "sender") : "",
     all.length > ofPods.length ? "lanes of " + ofPods.length + " of " + count(all.length, "pod") : "",
@@ -92,7 +93,7 @@ function stateName(object, fields) {
   const deleting = fields.get("metadata.deletionTimestamp") ? " deleting" : "";
   if (!page.objects[object].pod) {
     const end = ["Complete", "Failed"].find(isTrue);
-    return (end || (fields.get("status.startTime") ? "active" : "there")) + deleting;
+    return (end || (isTrue("Suspended") ? "suspended" : fields.get("status.startTime") ? "active" : "there")) + deleting;
   }
   const tracked = String(fields.get("metadata.finalizers") || "").includes("job-tracking");
   return (fields.get("status.phase") || "Pending") + (tracked ? deleting : " released");
@@ -110,19 +111,18 @@ function stateBefore(lane, position, including) {
 const xOf = index => index * LANE + LANE / 2;
 
 function heads() {
+  const line = make("span", { class: "place" }, "line"), time = make("span", { class: "clock" }, "UTC");
   const width = lanes.length * LANE + 90, height = 78;
   const drawing = draw("svg", { width: 146 + width, height });
   lanes.forEach((lane, index) => {
-    const x = 4 + (narrow() ? 50 : 142) + xOf(index);
+    const x = 4 + 142 + xOf(index);
     const label = draw("text", { transform: "translate(" + x + " " + (height - 6) + ") rotate(-42)" }, lane.label.length > 14 ? lane.label.slice(0, 13) + "\u2026" : lane.label);
     if (!lane.actor) label.addEventListener("click", () => { view.lane = view.lane === lane.key ? "" : lane.key; fillForm(); refresh(); });
     label.append(draw("title", {}, lane.label + " " + lane.title));
     drawing.append(label);
   });
-  id("heads").replaceChildren(drawing);
+  id("heads").replaceChildren(make("div", { class: "columns" }, line, time), drawing);
 }
-
-const narrow = () => matchMedia("(max-width: 900px)").matches;
 
 // The lanes beside one step.
 function laneRow(number) {
@@ -160,16 +160,19 @@ function rowOf(item, index) {
   if (item.fold) {
     const isOpen = opened.has(item.fold[0]);
     return make("div", { ...attributes, class: "row folded", "aria-expanded": String(isOpen) },
-      cell("place", isOpen ? "\u25be" : "\u25b8"), cell("what", count(item.fold.length, "quiet step") + (isOpen ? "" : ": no change that a rule is about, or refusals again")));
+      cell("place", isOpen ? "\u25be" : "\u25b8"), cell("what", count(item.fold.length, "quiet step") + (isOpen ? "" : ": nothing changes that a rule is about, or a refusal is repeated")));
   }
   if (item.pair) return pairRow(item, attributes, cell);
   const step = page.steps[item.step], mark = marks.get(item.step);
   const name = ["row", item.step === view.step ? "chosen" : "", mark ? (mark.findings.length ? "broken" : "warned") : ""].join(" ");
   return make("div", { ...attributes, class: name, "aria-selected": String(item.step === view.step) },
-    cell("place", String(step.line)), cell("clock", clock(step)), make("span", { role: "gridcell", class: "hidden" }, laneText(step)), laneRow(item.step),
-    make("span", { class: "what", role: "gridcell", title: visible(actorOf(step) + " " + step.what) }, tags(item.step),
-      actorOf(step) ? make("span", { class: "who" }, shortActor(actorOf(step)) + " ") : "", step.what));
+    cell("place", step.kind === "end" ? "end" : String(step.line)), cell("clock", clock(step)), make("span", { role: "gridcell", class: "hidden" }, laneText(step)), laneRow(item.step),
+    make("span", { class: "what", role: "gridcell", title: visible(actorOf(step) + " " + whatOf(step)) }, tags(item.step),
+      hasRoles() ? make("span", { class: "role" }, roleOf(step.trace) + " ") : "",
+      actorOf(step) ? make("span", { class: "who" }, senderOf(step) + " ") : "", whatOf(step, true)));
 }
+
+const hasRoles = () => page.traces.length > 1 && page.traces.every(it => it.role);
 
 const laneText = step => step.object === undefined ? "" : (page.objects[step.object].pod ? "pod " : "Job ") + page.objects[step.object].name;
 
