@@ -372,7 +372,7 @@ fn without_scripts_the_page_is_a_table() {
     for part in [
         "job-controller removes the tracking finalizer of pod job-dplbc",
         "FT-03, 2 times",
-        "is Complete since",
+        "later: Complete since",
     ] {
         assert!(brief.contains(part), "{part} is missing in {brief}");
     }

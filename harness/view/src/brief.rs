@@ -162,10 +162,13 @@ fn end_words(page: &Page, number: usize, first: &Found) -> String {
         (Some(start), Some(last)) if last > start => format!(", {} later", duration(last - start)),
         _ => String::new(),
     };
-    let states: Vec<String> = std::iter::once(number)
-        .chain(job.beside.iter().copied())
-        .filter_map(|it| Some(format!("{}: {}", name(page, &page.jobs[it]), standing(page, it)?.words())))
-        .collect();
+    let state = |it: usize| {
+        let words = standing(page, it)?.words();
+        let is_alone = page.traces[job.trace].role.is_empty();
+        Some(if is_alone { words } else { format!("{}: {words}", name(page, &page.jobs[it])) })
+    };
+    let all = std::iter::once(number).chain(job.beside.iter().copied());
+    let states: Vec<String> = all.filter_map(state).collect();
     let copies = if job.beside.is_empty() || job.trace > 0 {
         ""
     } else {

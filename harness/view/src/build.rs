@@ -532,7 +532,7 @@ mod tests {
         assert_eq!((step.kind, step.job, step.object), (Kind::End, Some(0), None));
         assert_eq!(step.what, "end of the trace: the Job is unfinished");
         let brief = crate::brief::brief(&page);
-        assert!(brief.contains("the Job: unfinished (succeeded "), "{brief}");
+        assert!(brief.contains("At the last record of the Job: unfinished (succeeded "), "{brief}");
     }
 
     #[test]
@@ -541,7 +541,7 @@ mod tests {
         for part in [
             "2026-11-21 00:28:31 UTC, line 10: <strong>job-controller removes the tracking finalizer of pod job-dplbc",
             "<strong>FT-03</strong>, 2 times: The finalizer of a newly recorded pod",
-            "The end</dt><dd>At the last record of the Job, 0.9s later: the Job: Complete since 00:28:32 (succeeded 3, failed 0).",
+            "The end</dt><dd>At the last record of the Job, 0.9s later: Complete since 00:28:32 (succeeded 3, failed 0).",
             "What it should have done</h3>\n<ol>\n<li>Write the UID of the terminated pod",
         ] {
             assert!(brief.contains(part), "{part} is missing in {brief}");
