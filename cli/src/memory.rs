@@ -25,6 +25,38 @@ pub fn limit(given: Option<u64>) -> Option<u64> {
     given.or_else(|| available().map(|bytes| bytes / 4 * 3))
 }
 
+/// What is made of traces once they are judged. It needs memory, too, which reading them must leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A report for people.
+    Text,
+    /// A report for programs, which is put together before it is printed.
+    Document,
+    /// A page, with the steps of the Jobs.
+    Page,
+}
+
+/// The most that a step of a page needs while the page is made.
+const BYTES_OF_A_STEP: u64 = 12_000;
+
+impl Output {
+    /// The part of the memory, in percent, that reading may use.
+    pub fn percent_of_reading(self) -> u64 {
+        match self {
+            Output::Text => 80,
+            Output::Document => 60,
+            Output::Page => 40,
+        }
+    }
+
+    /// The steps of a page for which there is room.
+    pub fn steps(most: Option<u64>, wanted: usize) -> usize {
+        let left = |most: u64| most / 100 * (100 - Output::Page.percent_of_reading());
+        let room = most.map_or(u64::MAX, |most| (left(most) / BYTES_OF_A_STEP).max(100));
+        wanted.min(usize::try_from(room).unwrap_or(usize::MAX))
+    }
+}
+
 /// A sentence about a limit that was reached.
 pub fn reached(most: u64) -> String {
     format!("the limit of {} MB of memory was reached", most / 1_000_000)
@@ -44,4 +76,17 @@ fn line_of(file: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_the_steps_that_fit() {
+        assert_eq!(Output::steps(None, 20_000), 20_000);
+        assert_eq!(Output::steps(Some(4_000_000_000), 20_000), 20_000);
+        assert_eq!(Output::steps(Some(100_000_000), 20_000), 5_000);
+        assert_eq!(Output::steps(Some(1), 20_000), 100);
+    }
 }

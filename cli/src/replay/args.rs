@@ -17,6 +17,7 @@ use jobcheck_traces::{Input, parse_duration, parse_micros};
 
 use super::clusters::{ClusterFile, cluster_file};
 use crate::format::Format;
+use crate::memory::Output;
 use crate::parse::{DEFAULT_BUDGET, processors, requirement, size, threads};
 
 /// Arguments of `jobcheck replay`.
@@ -103,7 +104,8 @@ pub struct ReplayArgs {
     /// Grant this difference between the clocks of two clusters, such as 30s. By default 5s.
     #[arg(long, value_name = "DURATION", value_parser = skew)]
     pub skew: Option<i64>,
-    /// Stop reading once this much memory is used, such as 512MB or 4GB. The rest is not judged, and the exit code is 3.
+    /// Use this much memory at most, such as 512MB or 4GB. Reading stops before it is full, so that the report fits, too. The
+    /// rest is not judged, and the exit code is 3.
     ///
     /// By default three quarters of the memory that is available at the start.
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -289,6 +291,15 @@ Exit codes:
 Several traces have the first exit code that occurs in 5, 4, 2, 1, 3, 0.";
 
 impl ReplayArgs {
+    /// What is made of the judged traces.
+    pub fn makes(&self) -> Output {
+        match (&self.html, self.output) {
+            (Some(_), _) => Output::Page,
+            (None, Format::Text) => Output::Text,
+            (None, Format::Json | Format::Yaml | Format::Junit) => Output::Document,
+        }
+    }
+
     /// The inputs, in the order of the arguments.
     pub fn inputs(&self) -> Vec<Input> {
         let input = |file: &OsString| match file.to_str() {

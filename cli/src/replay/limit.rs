@@ -9,7 +9,7 @@ use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_judge::validate::Outcome;
 use jobcheck_traces::format_duration;
 
-use crate::memory;
+use crate::memory::{self, Output};
 
 /// The time between two looks at the limits while one write is judged, which may take long.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
@@ -20,6 +20,8 @@ pub struct Limit(Arc<Watched>);
 /// The limits and the progress, which a thread watches until the end of the [`Limit`].
 struct Watched {
     most_memory: Option<u64>,
+    /// What is made after reading.
+    output: Output,
     budget: Duration,
     begun: Instant,
     /// The bytes read, and those of all inputs; 0 if they are not known.
@@ -29,10 +31,11 @@ struct Watched {
 }
 
 impl Limit {
-    /// Limits in bytes, and in time from now on.
-    pub fn new(most_memory: Option<u64>, budget: Duration) -> Limit {
+    /// Limits in bytes, also of what is made after reading, and in time from now on.
+    pub fn new(most_memory: Option<u64>, output: Output, budget: Duration) -> Limit {
         let watched = Arc::new(Watched {
             most_memory,
+            output,
             budget,
             begun: Instant::now(),
             progress: Default::default(),
@@ -51,6 +54,11 @@ impl Limit {
     /// A sentence about the limit that was reached.
     pub fn reached(&self) -> Option<&str> {
         self.0.reached.get().map(String::as_str)
+    }
+
+    /// The steps of a page for which there is memory.
+    pub fn steps(&self, wanted: usize) -> usize {
+        Output::steps(self.0.most_memory, wanted)
     }
 
     /// Looks at the memory and the time after these bytes of all inputs.
@@ -73,10 +81,14 @@ impl Limit {
 
 impl Watched {
     fn look(&self) {
-        let is_full = |most: &u64| memory::used().is_some_and(|used| used > *most);
+        let percent = self.output.percent_of_reading();
+        let is_full = |most: &u64| memory::used().is_some_and(|used| used > most / 100 * percent);
         let (what, advice) = if let Some(most) = self.most_memory.filter(is_full) {
-            let advice = "raise it with --max-memory, or choose Jobs with --job, -n, or --list";
-            (memory::reached(most), advice)
+            let advice = "the report needs the rest; raise it with --max-memory, or choose Jobs with --job, -n, or --list";
+            (
+                format!("reading has used {percent} % of the limit of {} MB of memory", most / 1_000_000),
+                advice,
+            )
         } else if self.begun.elapsed() > self.budget {
             (format!("the time of {} ended", format_duration(self.budget)), "raise it with --budget")
         } else {
@@ -111,7 +123,7 @@ mod tests {
     /// One write may be judged for longer than the budget. Nobody looks at the progress meanwhile.
     #[test]
     fn the_time_ends_while_nothing_is_read() {
-        let limit = Limit::new(None, Duration::from_millis(1));
+        let limit = Limit::new(None, Output::Text, Duration::from_millis(1));
         let stop = limit.stop();
         let end = Instant::now() + Duration::from_secs(60);
         while !stop.load(Ordering::Relaxed) {
@@ -127,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_thread_ends_with_its_limit() {
-        let limit = Limit::new(None, Duration::MAX);
+        let limit = Limit::new(None, Output::Text, Duration::MAX);
         let watched = Arc::downgrade(&limit.0);
         drop(limit);
         let end = Instant::now() + Duration::from_secs(60);

@@ -62,7 +62,7 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         });
     }
     let progress = Progress::new(!global.quiet);
-    let limit = Limit::new(memory::limit(args.max_memory), args.budget);
+    let limit = Limit::new(memory::limit(args.max_memory), args.makes(), args.budget);
     let judged = judged(args, &limit, &progress);
     progress.finish();
     let (traces, report) = match judged {
@@ -79,8 +79,8 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
     if let Some(job) = args.unexplained(&report) {
         output::note(format!("--explain={} fits no Job of the report", job));
     }
-    let is_written =
-        args.html.as_deref().is_none_or(|file| view::write(file, &traces.page(&report, view::STEPS)));
+    let steps = limit.steps(view::STEPS);
+    let is_written = args.html.as_deref().is_none_or(|file| view::write(file, &traces.page(&report, steps)));
     let exit = if is_written { report.exit_code } else { Exit::Environment };
     let rendered = match args.output {
         Format::Junit => Ok(junit::render(&report)),

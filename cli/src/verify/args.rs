@@ -8,7 +8,7 @@ use jobcheck_judge::report::Exit;
 use jobcheck_traces::parse_duration;
 
 use crate::format::Format;
-use crate::memory;
+use crate::memory::{self, Output};
 use crate::parse::{DEFAULT_BUDGET, size, threads};
 use crate::replay::Limit;
 
@@ -131,7 +131,7 @@ impl VerifyArgs {
 
     /// The limits of a part that reads traces, from now on.
     pub fn limit(&self) -> Limit {
-        Limit::new(memory::limit(self.max_memory), self.budget)
+        Limit::new(memory::limit(self.max_memory), Output::Document, self.budget)
     }
 }
 

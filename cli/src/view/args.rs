@@ -69,7 +69,7 @@ pub struct ViewArgs {
     /// Treat warnings, such as broken advice (SHOULD), as violations.
     #[arg(long)]
     pub strict: bool,
-    /// Stop reading once this much memory is used, as for replay.
+    /// Use this much memory at most, as for replay. The page then has fewer steps, too.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
     /// Stop reading after this time, as for replay.

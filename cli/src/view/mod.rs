@@ -15,10 +15,11 @@ use jobcheck_view::{Page, Source, html};
 
 pub use self::args::ViewArgs;
 use crate::global::Global;
+use crate::memory::{self, Output};
+use crate::output;
 use crate::replay::{Limit, Progress, clusters};
 use crate::save::can_write;
 use crate::text::of_path;
-use crate::{memory, output};
 
 /// The number of steps on a page unless `--steps` says another.
 pub const STEPS: usize = 20_000;
@@ -144,7 +145,7 @@ pub fn run(args: &ViewArgs, global: &Global) -> Exit {
         return Exit::Environment;
     }
     let progress = Progress::new(!global.quiet);
-    let limit = Limit::new(memory::limit(args.max_memory), args.budget);
+    let limit = Limit::new(memory::limit(args.max_memory), Output::Page, args.budget);
     let judged = judged(args, &limit, &progress);
     progress.finish();
     let (traces, report) = match judged {
@@ -158,7 +159,7 @@ pub fn run(args: &ViewArgs, global: &Global) -> Exit {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         output::error(format!("{}{line}: {}", error.file, error.message));
     }
-    let page = traces.page(&report, args.steps);
+    let page = traces.page(&report, limit.steps(args.steps));
     let file = file.map(Path::to_path_buf).or_else(|| args.open.then(own_file));
     match file {
         Some(file) if !write(&file, &page) => Exit::Environment,
