@@ -25,7 +25,7 @@ pub fn limit(given: Option<u64>) -> Option<u64> {
     given.or_else(|| available().map(|bytes| bytes / 4 * 3))
 }
 
-/// What is made of traces once they are judged. It needs memory, too, which reading them must leave.
+/// The thing that is made of traces once they are judged. It needs memory, too, which reading them must leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A report for people.

@@ -291,7 +291,7 @@ Exit codes:
 Several traces have the first exit code that occurs in 5, 4, 2, 1, 3, 0.";
 
 impl ReplayArgs {
-    /// What is made of the judged traces.
+    /// The thing that is made of the judged traces.
     pub fn makes(&self) -> Output {
         match (&self.html, self.output) {
             (Some(_), _) => Output::Page,

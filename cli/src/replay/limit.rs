@@ -20,7 +20,7 @@ pub struct Limit(Arc<Watched>);
 /// The limits and the progress, which a thread watches until the end of the [`Limit`].
 struct Watched {
     most_memory: Option<u64>,
-    /// What is made after reading.
+    /// The thing that is made after reading.
     output: Output,
     budget: Duration,
     begun: Instant,

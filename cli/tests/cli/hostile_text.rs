@@ -12,14 +12,14 @@ use crate::support::{
 
 /// Clears the screen, conceals, sets the title; CSI as C1; breaks the line; changes directions; is invisible.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}[8m\u{1b}]0;T\u{7}\u{9b}8m\r\nFORGED\u{85}\u{2028}FORGED\u{2029}\u{7f}\u{8}\u{202e}\u{2066}\
-                       \u{200b}\u{200e}\u{200f}\u{61c}\u{feff}\u{ad}\u{e0041}]]>";
+                       \u{200b}\u{200e}\u{200f}\u{61c}\u{feff}\u{ad}\u{fe00}\u{17b4}\u{e0041}]]>";
 /// The same, in the name of a file.
 const NAME: &str = "u\u{1b}[2J\u{1b}[31m\u{9b}8m\nFORGED\u{202e}\u{200b}\u{2028}'$(x)";
 
 /// The characters of HOSTILE, and others like them.
 fn is_hostile(c: char) -> bool {
     (c.is_control() && c != '\n')
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{ad}' | '\u{fe00}'..='\u{fe0f}' | '\u{17b4}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
 

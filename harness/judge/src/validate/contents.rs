@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::actor::Role;
+use super::escapes::plain;
 use super::event::{Body, Gap, JobEvent, PodEvent};
 use super::status_patch::StatusPatch;
 
@@ -153,7 +154,8 @@ impl Contents {
             }
         };
         let patch = request.request.filter(|_| request.verb == Verb::Patch);
-        let names = |field: &str| patch.map(|object| object.text().contains(field));
+        let patch = patch.map(|object| plain(object.text()));
+        let names = |field: &str| patch.as_ref().map(|patch| patch.contains(field));
         event.names_owner = names("ownerReferences");
         event.names_finalizers = names("finalizers");
         if request.verb == Verb::Create && (hidden || !request.is_accepted()) {
@@ -241,7 +243,7 @@ fn deletion(request: &Request<'_>) -> JobDeletion {
 /// The version that a request was computed from. Requests are long, so the version is searched for as text. An
 /// unescaped key can only be part of the structure, and before `spec` only of `metadata`.
 fn base_version(object: Object<'_>) -> Option<u64> {
-    let text = object.text();
+    let text = &*plain(object.text());
     let head = after_key(text, "\"spec\"").map_or(text, |spec| &text[..text.len() - spec.len()]);
     let value = after_key(head, "\"resourceVersion\"")?.strip_prefix('"')?;
     value.split('"').next()?.parse().ok()
@@ -249,6 +251,7 @@ fn base_version(object: Object<'_>) -> Option<u64> {
 
 /// Returns `true` if a request mentions a part of the metadata that several actors own.
 fn mentions_metadata(text: &str) -> bool {
+    let text = plain(text);
     ["labels", "annotations", "finalizers", "ownerReferences"].iter().any(|part| text.contains(part))
 }
 

@@ -34,7 +34,8 @@ mod coverage;
 pub mod delivery;
 mod disorder;
 mod entry;
-pub mod event;
+pub mod escapes;
+mod event;
 mod explain;
 mod fates;
 #[cfg(test)]

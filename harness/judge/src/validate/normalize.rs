@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::actor::{ActorId, Actors, Role};
 use super::contents::{Content, is_hidden};
 use super::delivery::Delivery;
+use super::escapes::plain;
 use super::event::{Arrival, Body, Event, PodEvent};
 use super::mishaps::Mishaps;
 use super::patches::PatchFacts;
@@ -159,7 +160,7 @@ impl Normalizer {
     /// The controller behind a shared account, if only this controller sends such requests; otherwise `None`, as in a
     /// watch.
     fn told_by_request(&mut self, request: &Request<'_>, body: &Body) -> Option<ActorId> {
-        let asks = |text: &str| request.request.is_some_and(|object| object.text().contains(text));
+        let asks = |text: &str| request.request.is_some_and(|object| plain(object.text()).contains(text));
         let is_job_controllers = match body {
             Body::Job(_) => request.subresource == Subresource::Status,
             Body::Pod(_) => match request.verb {

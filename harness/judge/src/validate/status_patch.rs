@@ -20,6 +20,17 @@ pub struct StatusPatch {
     is_strategic: bool,
 }
 
+/// Returns `true` if an object in a patch has a directive of strategic merge patches.
+fn has_directives(patch: &Value) -> bool {
+    match patch {
+        Value::Object(members) => members.iter().any(|(key, value)| {
+            key.starts_with("$setElementOrder/") || key == "$patch" || has_directives(value)
+        }),
+        Value::Array(items) => items.iter().any(has_directives),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 impl StatusPatch {
     /// Reads the text of a PATCH. `None` for a JSON patch, and for a text that changes no status.
     #[must_use]
@@ -39,7 +50,7 @@ impl StatusPatch {
             values,
             fields: status.keys().filter(|key| !key.starts_with('$')).cloned().collect(),
             uncounted: uncounted.map(|lists| lists.keys().cloned().collect()),
-            is_strategic: text.contains("\"$setElementOrder/") || text.contains("\"$patch\""),
+            is_strategic: has_directives(&patch),
         })
     }
 
