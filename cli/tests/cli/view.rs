@@ -329,6 +329,7 @@ fn two_traces_are_aligned_up_to_their_first_difference() {
         "{first}"
     );
     assert!(browser.text("#shown").contains("the first at line 10"), "{}", browser.text("#shown"));
+    assert!(browser.text("#detail").contains("Both Jobs at this step"), "{}", browser.text("#detail"));
     browser.open(&file, "#job=1&with=1");
     assert!(browser.text("#shown").starts_with("18 steps"), "{}", browser.text("#shown"));
     assert_eq!(browser.complaints(), Vec::<Value>::new());
@@ -393,7 +394,7 @@ fn the_pictures_of_the_guide_are_of_this_page() {
     let folder = Folder::new();
     let released = "traces/corpus/invalid/FT-03--released-before-recorded.audit.jsonl";
     let kueue = "traces/corpus/third-party/kueue-manager.audit.jsonl.gz";
-    for (scheme, height, trace) in [("light", 1080, released), ("dark", 800, kueue)] {
+    for (scheme, height, trace) in [("light", 1180, released), ("dark", 1250, kueue)] {
         let root = guide.join("../../..");
         let run = finish(binary().current_dir(root).args(["view", trace]), b"");
         let file = folder.write("page.html", run.out);

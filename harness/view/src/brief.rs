@@ -1,6 +1,6 @@
 //! The first lines of a page: for each Job what is wrong, how often, how it ends, and what is right. They need no script.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use jobcheck_judge::validate::Outcome;
@@ -23,7 +23,8 @@ const INSTEAD: usize = 2;
 pub fn brief(page: &Page) -> String {
     let wrong: Vec<usize> =
         (0..page.jobs.len()).filter(|job| page.jobs[*job].verdict == Outcome::Violates).collect();
-    let mut out: String = wrong.iter().take(JOBS).map(|job| of_job(page, *job)).collect();
+    let mut shown = BTreeSet::new();
+    let mut out: String = wrong.iter().take(JOBS).map(|job| of_job(page, *job, &mut shown)).collect();
     if wrong.is_empty() {
         return out;
     }
@@ -34,7 +35,8 @@ pub fn brief(page: &Page) -> String {
     format!("<section id=\"story\" aria-label=\"In short\">\n{out}</section>\n")
 }
 
-fn of_job(page: &Page, number: usize) -> String {
+/// One Job. The sentences of rules are there for the first Job, and each text about the right behaviour once.
+fn of_job(page: &Page, number: usize, shown: &mut BTreeSet<String>) -> String {
     let job = &page.jobs[number];
     let Some(first) = job.findings.first() else { return String::new() };
     let role = &page.traces[job.trace].role;
@@ -45,18 +47,18 @@ fn of_job(page: &Page, number: usize) -> String {
     };
     let paragraphs = [
         ("First violation", first_words(page, job, first)),
-        ("Broken rules", rules(job)),
+        ("Broken rules", rules(job, shown.is_empty())),
         ("The end", end_words(page, number, first)),
     ];
     let mut out = format!(
-        "<h2>Job {}{}</h2>\n<div class=\"brief\">\n<dl>\n",
+        "<h2 data-job=\"{number}\">Job {}{}</h2>\n<div class=\"brief\">\n<dl>\n",
         escape::html(&job.job),
         escape::html(&place)
     );
     for (title, text) in paragraphs {
         let _ = writeln!(out, "<dt>{title}</dt><dd>{text}</dd>");
     }
-    let _ = writeln!(out, "</dl>\n{}</div>", instead(page, job, first));
+    let _ = writeln!(out, "</dl>\n{}</div>", instead(page, job, first, shown));
     out
 }
 
@@ -117,7 +119,7 @@ fn repeats(page: &Page, job: &Job, first: &Step) -> String {
 }
 
 /// The broken rules with their numbers. Those after the first may be consequences.
-fn rules(job: &Job) -> String {
+fn rules(job: &Job, with_sentences: bool) -> String {
     let mut order: Vec<String> = Vec::new();
     let mut groups: BTreeMap<String, Vec<&Found>> = BTreeMap::new();
     for found in &job.findings {
@@ -128,21 +130,28 @@ fn rules(job: &Job) -> String {
         groups.entry(id).or_default().push(found);
     }
     let first = job.findings[0].step;
-    let mut out = String::from("<ul>\n");
+    let mut items = Vec::new();
     for id in order.iter().take(RULES) {
         let all = &groups[id];
         let times = if all.len() == 1 { String::new() } else { format!(", {} times", all.len()) };
         let known = all[0].finding.known.map(|id| format!(", the known deviation {id}")).unwrap_or_default();
         let later =
             if all[0].step == first { "" } else { " <span class=\"dim\">(possibly a consequence)</span>" };
-        let sentence = escape::html(all[0].finding.sentence);
-        let _ =
-            writeln!(out, "<li><strong>{}</strong>{times}{known}: {sentence}{later}</li>", escape::html(id));
+        let sentence = if with_sentences {
+            format!(": {}", escape::html(all[0].finding.sentence))
+        } else {
+            String::new()
+        };
+        items.push(format!("<strong>{}</strong>{times}{known}{sentence}{later}", escape::html(id)));
     }
     if let Some(more @ 1..) = order.len().checked_sub(RULES) {
-        let _ = writeln!(out, "<li>{more} more</li>");
+        items.push(format!("{more} more"));
     }
-    out + "</ul>"
+    if with_sentences {
+        format!("<ul>\n<li>{}</li>\n</ul>", items.join("</li>\n<li>"))
+    } else {
+        items.join("; ")
+    }
 }
 
 fn id_of(found: &Found) -> String {
@@ -178,7 +187,7 @@ fn end_words(page: &Page, number: usize, first: &Found) -> String {
 }
 
 /// The right behaviour: that of the rules that the first request breaks, and of a rule that a finding cites.
-fn instead(page: &Page, job: &Job, first: &Found) -> String {
+fn instead(page: &Page, job: &Job, first: &Found, shown: &mut BTreeSet<String>) -> String {
     let same = job.findings.iter().filter(|found| found.step == first.step);
     let cited = same.clone().filter_map(|found| cited(&found.finding.difference.found));
     let ids: Vec<String> = same.map(id_of).chain(cited.map(|req| req.id().to_owned())).collect();
@@ -189,10 +198,18 @@ fn instead(page: &Page, job: &Job, first: &Found) -> String {
             texts.push((id, text));
         }
     }
+    let all = texts.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>();
+    texts.retain(|(id, _)| shown.insert(id.clone()));
+    if texts.is_empty() && !all.is_empty() {
+        let words = format!("As above: {}.", escape::html(&all.join(", ")));
+        return format!(
+            "<div class=\"instead\">\n<h3>What it should have done</h3>\n<p>{words}</p>\n</div>\n"
+        );
+    }
     if texts.is_empty() {
         return String::new();
     }
-    let several = texts.len() > 1;
+    let several = all.len() > 1;
     let mut out = String::from("<div class=\"instead\">\n<h3>What it should have done</h3>\n");
     for (id, text) in texts {
         if several {

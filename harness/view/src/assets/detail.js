@@ -80,11 +80,12 @@ function changesBox(number) {
   const { before, after } = stateAt(step.object, number);
   const changed = new Set((step.changes || []).map(([field]) => page.fields[field]));
   const names = [...new Set([...before.keys(), ...after.keys()])].sort();
+  const isNew = step.life === "new";
   const row = name => make("tr", { class: changed.has(name) ? "changed" : null },
     make("th", { scope: "row" }, changed.has(name) ? make("span", { class: "hidden" }, "changed: ") : null, name),
-    make("td", {}, valueOf(before, name)), make("td", {}, valueOf(after, name)));
+    isNew ? null : make("td", {}, valueOf(before, name)), make("td", {}, valueOf(after, name)));
   const table = rows => make("table", { class: "changes" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "field"),
-    make("th", { scope: "col" }, "before"), make("th", { scope: "col" }, step.refusal ? "asked for" : "after"))), make("tbody", {}, rows));
+    isNew ? null : make("th", { scope: "col" }, "before"), make("th", { scope: "col" }, step.refusal ? "asked for" : "after"))), make("tbody", {}, rows));
   const title = (object.pod ? "Pod " : "Job ") + object.name + (step.life === "new" ? ": its first state" : step.life === "gone" ? ": gone" : "");
   const same = names.filter(name => !changed.has(name));
   const order = [...changed].sort((a, b) => Number(b.startsWith("status.")) - Number(a.startsWith("status.")) || a.localeCompare(b));
@@ -92,17 +93,33 @@ function changesBox(number) {
     same.length ? folded(count(same.length, "field") + " unchanged", false, table(same.map(row))) : null];
 }
 
-// The status of a Job and of its copies side by side.
-function sideBySide(number) {
-  const step = page.steps[number], jobs = [step.job, ...page.jobs[step.job].beside];
-  const columns = jobs.map(job => ({ job, object: page.objects.findIndex(it => !it.pod && it.job === job) })).filter(it => it.object >= 0)
-    .map(it => ({ ...it, state: stateAt(it.object, number).after, isGone: page.steps.some(of => of.object === it.object && of.life === "gone") }));
+// Statuses side by side. Fields that differ are marked.
+function statuses(title, columns) {
   const names = [...new Set(columns.flatMap(it => [...it.state.keys()]))].filter(name => name.startsWith("status.")).sort();
-  const title = it => (page.jobs[it.job].label || (roleOf(step.trace) ? roleOf(step.trace) : "the Job")) + (it.isGone ? " (removed)" : "");
   const differs = name => new Set(columns.map(it => valueOf(it.state, name))).size > 1;
-  return [make("h3", {}, columns.length > 1 ? "The Job and its copies at the end" : "The status at the end"),
-    make("table", { class: "changes" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "field"), columns.map(it => make("th", { scope: "col" }, title(it))))),
-      make("tbody", {}, names.map(name => make("tr", { class: columns.length > 1 && differs(name) ? "changed" : null }, make("th", { scope: "row" }, name.slice(7)), columns.map(it => make("td", {}, valueOf(it.state, name)))))))];
+  const cells = name => columns.map(it => make("td", {}, valueOf(it.state, name)));
+  return [make("h3", {}, title), make("table", { class: "changes" },
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "field"), columns.map(it => make("th", { scope: "col" }, it.title)))),
+    make("tbody", {}, names.map(name => make("tr", { class: differs(name) ? "changed" : null }, make("th", { scope: "row" }, name.slice(7)), cells(name)))))];
+}
+
+const objectOf = job => page.objects.findIndex(it => !it.pod && it.job === job);
+
+// The Job and its copies at the end of the trace.
+function endStatuses(number) {
+  const step = page.steps[number], jobs = [step.job, ...page.jobs[step.job].beside].filter(job => objectOf(job) >= 0);
+  const isGone = job => page.steps.some(it => it.object === objectOf(job) && it.life === "gone");
+  const title = job => (page.jobs[job].label || roleOf(page.jobs[job].trace) || "the Job") + (isGone(job) ? " (removed)" : "");
+  return statuses(jobs.length > 1 ? "The Job and its copies at the end" : "The status at the end", jobs.map(job => ({ title: title(job), state: stateAt(objectOf(job), number).after })));
+}
+
+// The two Jobs that are compared, each after its last step up to the chosen pair.
+function comparedStatuses() {
+  const at = items.findIndex(item => item.pair && item.pair.includes(view.step));
+  if (at < 0) return null;
+  const last = side => items.slice(0, at + 1).map(item => item.pair[side]).filter(step => step !== null).pop();
+  const columns = [view.job, view.with].map((job, side) => ({ title: titleOf(page.jobs[job]), state: last(side) === undefined ? new Map() : stateAt(objectOf(job), last(side)).after }));
+  return statuses("Both Jobs at this step", columns);
 }
 
 // The status of the Job beside a step of one of its pods.
@@ -156,7 +173,7 @@ function showDetail() {
     ...(mark ? mark.findings.map((it, at) => findingBox(it, page.jobs[mark.job], at === 0 && it === page.jobs[mark.job].findings[0])) : []),
     ...(mark ? mark.warnings.map(warningBox) : []),
     mark ? null : calmBox(number),
-    step.kind === "end" ? sideBySide(number) : step.object === undefined ? null : [changesBox(number), statusBox(number)], endBox(page.jobs[step.job] ?? job),
+    comparedStatuses(), step.kind === "end" ? endStatuses(number) : step.object === undefined ? null : [changesBox(number), statusBox(number)], endBox(page.jobs[step.job] ?? job),
     make("p", { class: "buttons" }, button("Copy as a command", () => copy("A command that explains this Job", commandOf(number))),
       button("Copy as a cut trace", () => copy("Commands that cut the trace behind this step", cutOf(number))),
       button("Copy as Markdown", () => copy("Markdown for an issue", markdownOf(number)))));

@@ -164,8 +164,13 @@ function onKey(event) {
   if (!document.querySelector("dialog[open]")) id("app").scrollIntoView({ block: "nearest" });
 }
 
-// The findings lead to their steps.
+// The findings lead to their steps, and the Jobs of the summary to theirs.
 function linkFindings() {
+  for (const head of id("story")?.querySelectorAll("h2[data-job]") ?? []) {
+    const link = make("a", { href: "#job=" + head.dataset.job, class: "quiet" }, head.textContent);
+    link.addEventListener("click", event => { event.preventDefault(); open(Number(head.dataset.job)); id("app").scrollIntoView(); id("scroll").focus(); });
+    head.replaceChildren(link);
+  }
   const rows = id("findings").querySelectorAll("tr[data-step]");
   for (const row of rows) {
     const cell = row.querySelector("code"), step = Number(row.dataset.step);
