@@ -38,8 +38,8 @@ pub fn one(rule: &Rule) -> String {
     for (label, text) in
         [("reason", section.reason), ("example", section.example), ("instead", section.instead)]
     {
-        if !text.is_empty() {
-            out.push_str(&labelled(label, &plain(text)));
+        for (number, item) in listed(text).iter().enumerate() {
+            out.push_str(&labelled(if number == 0 { label } else { "" }, &plain(item)));
         }
     }
     out.push_str(&labelled("source", &plain(section.source)));
@@ -101,6 +101,21 @@ fn items(label: &str, all: &[Evidence], shown: usize, line: impl Fn(&Evidence) -
 
 fn labelled(label: &str, text: &str) -> String {
     wrapped(text, &format!("{label:<INDENT$}"), INDENT)
+}
+
+/// Returns the items of a numbered list, each with its number, or else the text as it is.
+fn listed(text: &str) -> Vec<String> {
+    if !text.starts_with("1. ") {
+        return Some(text.to_owned()).into_iter().filter(|it| !it.is_empty()).collect();
+    }
+    let mut items: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match items.last_mut().filter(|_| line.starts_with(' ')) {
+            Some(last) => *last = format!("{last} {}", line.trim()),
+            None => items.push(line.to_owned()),
+        }
+    }
+    items
 }
 
 /// Returns a Markdown paragraph as plain text. Tables and lists keep their lines; other text is wrapped.
@@ -190,7 +205,13 @@ pub fn decided(entry: &Requirement) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, wrapped};
+    use super::{listed, plain, wrapped};
+
+    #[test]
+    fn a_numbered_list_is_split_into_its_items() {
+        assert_eq!(listed("1. Store it,\n   and wait.\n2. Go on."), ["1. Store it, and wait.", "2. Go on."]);
+        assert_eq!((listed("Wait."), listed("")), (vec!["Wait.".to_owned()], Vec::new()));
+    }
 
     #[test]
     fn markdown_becomes_plain_text() {

@@ -305,6 +305,7 @@ fn a_job_of_two_clusters_has_the_names_of_its_copies_and_an_end() {
             )
         )
     );
+    shows_refusals_and_cuts(&wedged.out);
     for part in [
         "refused with 422: failed 1 → 0, Suspended",
         "is the answer to <strong>73 requests</strong>",
@@ -312,6 +313,40 @@ fn a_job_of_two_clusters_has_the_names_of_its_copies_and_an_end() {
     ] {
         assert!(wedged.out.contains(part), "{part}");
     }
+}
+
+/// The page of a refused status write: its repetitions, the end of the trace, and commands for all clusters.
+fn shows_refusals_and_cuts(html: &str) {
+    let Some(mut browser) = Browser::start("shows_refusals_and_cuts") else { return };
+    let folder = Folder::new();
+    let file = folder.write("page.html", html);
+    let steps = data(html)["steps"].as_array().unwrap().clone();
+    let at = |line: u64, kind: &str| {
+        steps.iter().position(|step| step["line"] == line && step["kind"] == kind).unwrap()
+    };
+    browser.open(&file, &format!("#job=0&step={}", at(192, "status")));
+    let detail = browser.text("#detail");
+    assert!(detail.contains("The same refusal as line 190, 73 in all."), "{detail}");
+    assert!(detail.contains("status.failed10"), "{detail}");
+    browser.open(&file, &format!("#job=0&step={}", at(638, "end")));
+    let detail = browser.text("#detail");
+    for part in ["Breaks MR-24", "The Job and its copies at the end", "managercopy 1 (removed)copy 2"] {
+        assert!(detail.contains(part), "{part} is missing in {detail}");
+    }
+    let press = "[...document.querySelectorAll('button')].find(it => it.textContent === 'Copy as a cut trace').click()";
+    browser.value(press);
+    let copied = browser.value("document.querySelector('#copied-text').value");
+    assert!(
+        copied.as_str().unwrap().contains("--cluster manager=cut-0.jsonl --cluster worker=cut-1.jsonl"),
+        "{copied}"
+    );
+    browser.press("Escape");
+    browser.open(&file, "#job=0&step=999999");
+    assert!(browser.text("#shown").contains("the page has no step 999999"), "{}", browser.text("#shown"));
+    assert!(browser.text("#detail").contains("Breaks MR-09"));
+    browser.open(&file, "#job=0&step=0");
+    assert!(!browser.text("#detail").contains("null"), "{}", browser.text("#detail"));
+    assert_eq!(browser.complaints(), Vec::<Value>::new());
 }
 
 #[test]

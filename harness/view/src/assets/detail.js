@@ -208,13 +208,13 @@ function cutOf(number) {
   return read + quoted(file) + " | head -n " + step.line + " > cut.jsonl\njobcheck replay --job " + quoted(nameOf(step.job ?? view.job)) + " --explain cut.jsonl\n";
 }
 
-// Cuts of all clusters: each ends with its last step up to the chosen one.
+// Cuts of all clusters: each ends with its last step up to the chosen one. The end of the trace needs the whole files.
 function cutsOf(step) {
   const cuts = page.traces.flatMap((trace, number) => trace.files.map((file, at) => {
     const before = page.steps.filter(it => it.trace === number && it.file === file && it.kind !== "end" && (it === step || (it.at ?? 0) <= (step.at ?? Infinity)));
     const line = Math.max(0, ...before.map(it => it.line)), name = "cut-" + number + (trace.files.length > 1 ? "-" + at : "") + ".jsonl";
     const read = page.files[file].endsWith(".gz") ? "zcat " : page.files[file].endsWith(".zst") ? "zstdcat " : "cat ";
-    return { line: read + quoted(page.files[file]) + " | head -n " + line + " > " + name, flag: "--cluster " + trace.role.split(" ")[0] + "=" + name };
+    return { line: read + quoted(page.files[file]) + (step.kind === "end" ? "" : " | head -n " + line) + " > " + name, flag: "--cluster " + trace.role.split(" ")[0] + "=" + name };
   }));
   return cuts.map(it => it.line).join("\n") + "\njobcheck replay --job " + quoted(nameOf(step.job ?? view.job)) + " --explain " + cuts.map(it => it.flag).join(" ") + "\n";
 }
