@@ -89,8 +89,9 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Notes a reason for which the whole trace is not conclusive, once, and at most [`REASONS`] of them: a long recording
-    /// has any number of gaps, and a long gap is marked again behind each object that appears in it.
+    /// Notes a reason for which the whole trace is not conclusive, once, and at most [`REASONS`] of them.
+    ///
+    /// A long recording has any number of gaps. A long gap is marked again behind each object that appears in it.
     fn doubt(&mut self, reason: &str) {
         if self.doubts.len() > REASONS || self.doubts.iter().any(|known| known == reason) {
             return;
