@@ -7,6 +7,7 @@ use jobcheck_judge::validate::Outcome;
 use jobcheck_look::escape;
 use jobcheck_spec::Req;
 
+use crate::copies::copies;
 use crate::ends::is_of_the_end;
 use crate::page::{Found, Job, Page, Step};
 use crate::rich::rich;
@@ -46,16 +47,17 @@ fn of_job(page: &Page, number: usize, shown: &mut BTreeSet<String>) -> String {
         (false, false) => format!(" ({} on {role})", job.label),
     };
     let paragraphs = [
-        ("First violation", first_words(page, job, first)),
-        ("Broken rules", rules(job, shown.is_empty())),
-        ("The end", end_words(page, number, first)),
+        Some(("First violation", first_words(page, job, first))),
+        copies(page, number).map(|text| ("Its copies", text)),
+        Some(("Broken rules", rules(job, shown.is_empty()))),
+        Some(("The end", end_words(page, number, first))),
     ];
     let mut out = format!(
         "<h2 data-job=\"{number}\">Job {}{}</h2>\n<div class=\"brief\">\n<dl>\n",
         escape::html(&job.job),
         escape::html(&place)
     );
-    for (title, text) in paragraphs {
+    for (title, text) in paragraphs.into_iter().flatten() {
         let _ = writeln!(out, "<dt>{title}</dt><dd>{text}</dd>");
     }
     let _ = writeln!(out, "</dl>\n{}</div>", instead(page, job, first, shown));

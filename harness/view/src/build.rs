@@ -557,6 +557,17 @@ mod tests {
             &roles,
             20_000,
         );
+        let again =
+            page.jobs.iter().position(|job| job.job.contains("remote-deleted-after-failure")).unwrap();
+        let lives = crate::copies::copies(&page, again).unwrap();
+        for part in [
+            "kueue creates copy 1 on worker 1 at 03:31:15 (line 240)",
+            ", and mk-user deletes it at 03:31:18 (line 252)",
+            " (succeeded 0, failed 1). Then kueue creates copy 2 on worker 1 at ",
+            "Each copy counts its own pods, from 0.",
+        ] {
+            assert!(lives.contains(part), "{part} is missing in {lives}");
+        }
         let (copied, _) = page.jobs.iter().enumerate().find(|(_, job)| !job.beside.is_empty()).unwrap();
         let job = &page.jobs[copied];
         let copy = &page.jobs[job.beside[0]];

@@ -29,6 +29,7 @@
 mod asked;
 mod brief;
 mod build;
+mod copies;
 mod ends;
 mod fields;
 mod html;

@@ -70,12 +70,17 @@ impl Standing<'_> {
         format!("{state} ({})", self.counters())
     }
 
+    /// The numbers of its finished pods: `succeeded 0, failed 1`.
+    pub fn counted(&self) -> String {
+        let of = |name: &str| self.fields.get(format!("status.{name}").as_str()).copied().unwrap_or("0");
+        ["succeeded", "failed"].map(|name| format!("{name} {}", of(name))).join(", ")
+    }
+
     fn counters(&self) -> String {
         let of = |name: &str| self.fields.get(format!("status.{name}").as_str()).copied().unwrap_or("0");
-        let always = ["succeeded", "failed"].map(|name| format!("{name} {}", of(name)));
         let others = ["active", "terminating"].into_iter().filter(|name| of(name) != "0");
-        let mut parts: Vec<String> =
-            always.into_iter().chain(others.map(|name| format!("{name} {}", of(name)))).collect();
+        let mut parts = vec![self.counted()];
+        parts.extend(others.map(|name| format!("{name} {}", of(name))));
         if self.is_true("Suspended") {
             parts.push("suspended".to_owned());
         }
