@@ -5,6 +5,7 @@
 mod access;
 mod browser;
 mod check;
+mod checkout;
 mod cluster;
 mod conform;
 mod dispatched;

@@ -105,7 +105,7 @@ fn the_numbers_of_the_readme_are_right() {
     }
 }
 
-/// The sample of `verify`, which `verify::nothing_is_missing_outside_a_checkout` compares, because a run takes minutes.
+/// The sample of `verify`, which `checkout::nothing_is_missing_outside_a_checkout` compares, because a run takes minutes.
 pub fn verify_sample() -> String {
     let text = readme();
     let (_, sample) = text.split_once("$ cargo run --release -- verify\n").unwrap();
