@@ -20,6 +20,7 @@ mod judge_delayed_requests;
 mod judge_deviations;
 mod judge_drawn_runs;
 mod judge_envelopes;
+mod judge_forged_requests;
 mod judge_gaps;
 mod judge_injected_faults;
 mod judge_list;

@@ -95,7 +95,20 @@ struct DeleteOptions<'a> {
     dry_run: Option<Vec<Text<'a>>>,
 }
 
+/// The body of an eviction.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Eviction<'a> {
+    #[serde(borrow)]
+    delete_options: Option<DeleteOptions<'a>>,
+}
+
 impl<'a> Event<'a> {
+    fn is_eviction(&self) -> bool {
+        let target = self.object_ref.as_ref();
+        target.and_then(|it| it.subresource.as_ref()).is_some_and(|it| it.as_str() == "eviction")
+    }
+
     /// Reads an event, in the fast way if it is possible.
     fn read(item: &'a str) -> serde_json::Result<Event<'a>> {
         Event::skim(item).map_or_else(|| serde_json::from_str(item), Ok)
@@ -241,24 +254,26 @@ fn plain<'t>(text: Option<&'t Text<'_>>) -> &'t str {
 }
 
 impl<'a> DeleteOptions<'a> {
-    /// Reads the query and, for a DELETE, the body. A body of another type yields no parameters: the response
-    /// shows how the API server understood it.
+    /// Reads the query or, for a DELETE with a body, the body alone, as the API server does. A body of another type yields no
+    /// parameters: the response shows how the API server understood it.
     fn of(event: &'a Event<'_>, verb: Verb) -> DeleteOptions<'a> {
-        let body = event.request_object.filter(|_| matches!(verb, Verb::Delete | Verb::DeleteCollection));
-        let body = body.and_then(|body| body.read::<DeleteOptions>().ok()).unwrap_or_default();
         let query = plain(event.request_uri.as_ref()).split_once('?').map_or("", |(_, query)| query);
-        let value = |name: &str| {
-            query
-                .split('&')
-                .filter_map(|pair| pair.split_once('='))
-                .find(|(key, _)| *key == name)
-                .map(|pair| pair.1)
+        let in_query = |name: &str| {
+            let pairs = form_urlencoded::parse(query.as_bytes());
+            pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| Text(value))
         };
-        DeleteOptions {
-            propagation_policy: body
-                .propagation_policy
-                .or_else(|| value("propagationPolicy").map(Text::from)),
-            dry_run: body.dry_run.or_else(|| value("dryRun").map(|word| vec![Text::from(word)])),
+        let of_query = || DeleteOptions {
+            propagation_policy: in_query("propagationPolicy"),
+            dry_run: in_query("dryRun").map(|word| vec![word]),
+        };
+        match (verb, event.request_object.filter(|body| is_recorded(*body))) {
+            (Verb::Delete | Verb::DeleteCollection, Some(body)) => body.read().unwrap_or_default(),
+            (Verb::Create, Some(body)) if event.is_eviction() => {
+                let eviction = body.read::<Eviction<'_>>().unwrap_or_default();
+                let dry_run = eviction.delete_options.and_then(|options| options.dry_run);
+                DeleteOptions { dry_run: dry_run.or_else(|| of_query().dry_run), ..DeleteOptions::default() }
+            }
+            _ => of_query(),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, Read};
 use std::mem;
+use std::string::FromUtf8Error;
 use std::sync::atomic::Ordering;
 
 use crate::error::{Defect, Problem};
@@ -116,7 +117,8 @@ impl Documents {
         while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
             bytes.pop();
         }
-        self.text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
+        self.text =
+            String::from_utf8(bytes).or_else(|error| replaced(error).map_err(|error| not_utf8(&error)))?;
         Ok(found)
     }
 
@@ -395,7 +397,15 @@ impl Documents {
     }
 }
 
-fn not_utf8(error: &std::string::FromUtf8Error) -> Defect {
+/// A JSON document with other bytes. The API server passes on what was in the body of a patch. It reads each such byte as
+/// the replacement character. A document that is cut within a character, or is no JSON, is an error.
+fn replaced(error: FromUtf8Error) -> Result<String, FromUtf8Error> {
+    let is_whole = error.utf8_error().error_len().is_some();
+    let is_json = error.as_bytes().trim_ascii_start().starts_with(b"{");
+    if is_whole && is_json { Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()) } else { Err(error) }
+}
+
+fn not_utf8(error: &FromUtf8Error) -> Defect {
     let valid = error.utf8_error().valid_up_to();
     let bytes = error.as_bytes();
     let before = &bytes[..valid];

@@ -1,6 +1,7 @@
 //! RFC 3339 times as microseconds since the Unix epoch.
 
-use jiff::Timestamp;
+use jiff::civil::date;
+use jiff::{SignedDuration, Timestamp};
 
 const DAY: i64 = 86_400;
 const MICROS: i64 = 1_000_000;
@@ -19,8 +20,10 @@ fn floor_micros(time: Timestamp) -> Option<i64> {
 /// The time as RFC 3339 in UTC with six digits, as in audit logs; `None` outside the years 0 to 9999.
 #[must_use]
 pub fn format_micros(micros: i64) -> Option<String> {
-    let time = Timestamp::from_microsecond(micros).ok()?;
-    Some(format!("{time:.6}"))
+    // A timestamp of jiff ends a day before the year 9999 does, so that it has a date in each time zone.
+    let epoch = date(1970, 1, 1).at(0, 0, 0, 0);
+    let time = epoch.checked_add(SignedDuration::from_micros(micros)).ok().filter(|time| time.year() >= 0)?;
+    Some(format!("{time:.6}Z"))
 }
 
 /// Reads the format of API servers, `2026-11-21T00:28:37.786283Z`, with up to nine digits or none. One audit
@@ -119,6 +122,14 @@ mod tests {
         assert_eq!(parse_micros("2000-02-29T00:00:00Z"), Some(951_782_400_000_000));
         assert_eq!(parse_micros("1969-12-31T23:59:59.9999991Z"), Some(-1));
         assert_eq!(parse_micros("1970-01-01T00:59:59.9999991+01:00"), Some(-1));
+    }
+
+    #[test]
+    fn each_time_that_is_read_can_be_written() {
+        for text in ["9999-12-31T23:59:59.999999Z", "0001-01-01T00:00:00.000000Z"] {
+            assert_eq!(format_micros(parse_micros(text).unwrap()).as_deref(), Some(text));
+        }
+        assert_eq!(format_micros(i64::MAX), None);
     }
 
     #[test]

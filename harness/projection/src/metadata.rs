@@ -33,6 +33,8 @@ pub struct Metadata {
     pub uid: Uid,
     /// `resourceVersion`.
     pub resource_version: Option<u64>,
+    /// `generation`.
+    pub generation: Option<i64>,
     /// `labels`, sorted by key.
     pub labels: Vec<(Text, Text)>,
     /// `annotations`, sorted by key.
@@ -133,6 +135,7 @@ pub(super) fn project(texts: &mut Texts, wire: &WireMetadata<'_>) -> Metadata {
         namespace: texts.share_or_empty(wire.namespace.as_ref()),
         uid: wire.uid.unwrap_or_default().0,
         resource_version: wire.resource_version.and_then(|version| version.0),
+        generation: wire.generation,
         labels: pairs(texts, wire.labels.as_ref()),
         annotations: pairs(texts, wire.annotations.as_ref()),
         finalizers: wire.finalizers.iter().flatten().map(|name| texts.share(name.as_ref())).collect(),

@@ -75,7 +75,7 @@ fn beside_copies(broken: Broken, place: Place) -> Violation {
         place,
         order: u64::MAX,
         done: None,
-        write: "the Job beside its copies".to_owned(),
+        write: Violation::BESIDE_COPIES.to_owned(),
         actor: None,
         names: Vec::new(),
         story: Vec::new(),

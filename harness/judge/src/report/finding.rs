@@ -49,6 +49,18 @@ fn last_part(agent: &str) -> Option<&str> {
     if is_name { Some(last) } else { agent.split(['/', ' ']).next().filter(|first| !first.is_empty()) }
 }
 
+impl Finding {
+    /// Returns `true` if this is about the end of the trace, and about no write. Its line then only names the last record of the
+    /// Job.
+    #[must_use]
+    pub fn is_of_the_end(&self) -> bool {
+        let ends = [Violation::END, Violation::BESIDE_COPIES];
+        self.place.actor.is_none()
+            && self.place.time.is_none()
+            && ends.contains(&self.difference.write.as_str())
+    }
+}
+
 /// The finding of a violation.
 pub(super) fn finding(violation: Violation, context: &Context<'_>) -> Finding {
     let (file, number) = named(violation.place, context.names);

@@ -23,8 +23,10 @@ pub enum Role {
     Other,
 }
 
-/// The account of all controllers in kube-controller-manager, unless each has an account of its own.
-const SHARED: &str = "system:kube-controller-manager";
+/// The accounts of kubelets.
+const NODES: &str = "system:node:";
+/// The service accounts of the controllers of Kubernetes.
+const SYSTEM: &str = "system:serviceaccount:kube-system:";
 
 impl Role {
     /// The role names of `--actor ROLE=USER`.
@@ -109,20 +111,37 @@ impl Actors {
         // binary/version (platform) kubernetes/commit[/controller]
         let names_controller =
             actor.agent.split("kubernetes/").nth(1).is_some_and(|commit| commit.contains('/'));
-        actor.role == Role::Other && &*actor.user == SHARED && !names_controller
+        actor.role == Role::Other && is_shared(&actor.user) && !names_controller
     }
 
     /// The role by the service account. If controllers share a user, the last part of the user agent decides.
+    ///
+    /// Everybody chooses the own user agent, and may create a service account of any name in the own namespace. The accounts of
+    /// Kubernetes apart, such a name therefore makes nobody one of those whose writes excuse others. And it makes nobody
+    /// what `--actor` says of somebody else.
     fn role(&self, user: &str, agent: &str) -> Role {
         if let Some((role, _)) = self.named.iter().find(|(_, name)| name == user) {
             return *role;
         }
-        if user.starts_with("system:node:") {
+        if user.starts_with(NODES) {
             return Role::Kubelet;
         }
         let last = |text: &str| text.rsplit(['/', ':']).next().and_then(Role::named);
-        last(user).or_else(|| last(agent)).unwrap_or(Role::Other)
+        let is_of_kubernetes = user.starts_with(SYSTEM) || is_shared(user);
+        let is_taken = |role: Role| self.named.iter().any(|(named, _)| *named == role);
+        let is_believed = |role: &Role| match role {
+            Role::JobController | Role::TtlController => is_of_kubernetes || !is_taken(*role),
+            Role::GarbageCollector | Role::PodGc => is_of_kubernetes,
+            Role::Kubelet | Role::Manager | Role::Other => false,
+        };
+        last(user).or_else(|| last(agent)).filter(is_believed).unwrap_or(Role::Other)
     }
+}
+
+/// Returns `true` for the account of all controllers in kube-controller-manager, which may have a prefix, as in
+/// `eks:kube-controller-manager`.
+fn is_shared(user: &str) -> bool {
+    user.rsplit(':').next() == Some("kube-controller-manager")
 }
 
 #[cfg(test)]
@@ -152,5 +171,43 @@ mod tests {
         assert_eq!(role("system:node:a", "kubelet/v1"), Role::Kubelet);
         assert_eq!(role("runner", "x"), Role::JobController);
         assert_eq!(role("admin", "kubectl/v1"), Role::Other);
+    }
+
+    /// Its manager could otherwise have the pods of a Job deleted by the "kubelet", and be judged as one that writes status alone.
+    #[test]
+    fn nobody_has_a_role_of_kubernetes_by_calling_itself_so() {
+        let mut actors = Actors::new(Vec::new());
+        let mut role = |user: &str, agent: &str| {
+            let id = actors.meet(user, agent);
+            actors.get(id).role
+        };
+        for name in ["kubelet", "generic-garbage-collector", "pod-garbage-collector", "manager"] {
+            for agent in [
+                name.to_owned(),
+                format!("acme/{name}"),
+                format!("kube-controller-manager/v1 kubernetes/a/{name}"),
+            ] {
+                assert_eq!(role("acme", &agent), Role::Other, "{agent}");
+            }
+            assert_eq!(role(&format!("system:serviceaccount:acme:{name}"), "x"), Role::Other, "{name}");
+        }
+        let shared = "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/abc/generic-garbage-collector";
+        assert_eq!(role("eks:kube-controller-manager", shared), Role::GarbageCollector);
+        assert_eq!(role("system:serviceaccount:kube-system:pod-garbage-collector", "x"), Role::PodGc);
+    }
+
+    #[test]
+    fn a_role_that_is_given_to_somebody_is_nobody_elses() {
+        let mut actors = Actors::new(vec![(Role::JobController, "runner".to_owned())]);
+        let mut role = |user: &str, agent: &str| {
+            let id = actors.meet(user, agent);
+            actors.get(id).role
+        };
+        assert_eq!(role("eve", "job-controller"), Role::Other);
+        assert_eq!(role("system:serviceaccount:evil:job-controller", "x"), Role::Other);
+        assert_eq!(
+            role("system:serviceaccount:kube-system:ttl-after-finished-controller", "x"),
+            Role::TtlController
+        );
     }
 }

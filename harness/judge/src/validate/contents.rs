@@ -107,9 +107,10 @@ impl Contents {
         };
         event.hidden = hidden;
         event.message = request.message.map(str::to_owned);
-        event.base = request.request.and_then(base_version);
-        event.writes_metadata = request.verb == Verb::Update
-            || request.request.is_some_and(|object| mentions_metadata(object.text()));
+        let asked = request.request.map(|object| plain(object.text()));
+        event.base = asked.as_deref().and_then(base_version);
+        event.writes_metadata =
+            request.verb == Verb::Update || asked.as_deref().is_some_and(mentions_metadata);
         if request.verb == Verb::Delete {
             event.deletion = Some(deletion(request));
             let finalizer_left = event.after.as_ref().is_some_and(|job| !job.finalizers.is_empty());
@@ -215,9 +216,23 @@ impl Contents {
     }
 }
 
-/// Returns `true` if the audit level hides the response to an accepted request.
+/// Returns `true` if it is not known what an accepted request has stored. The audit level hides the response, or the client
+/// asked for one that shows too little.
 pub(super) fn is_hidden(request: &Request<'_>) -> bool {
-    request.is_accepted() && request.level != Level::RequestResponse
+    request.is_accepted() && (request.level != Level::RequestResponse || shows_too_little(request))
+}
+
+/// Returns `true` if a response is a table (`as=Table`), or has metadata alone (`as=PartialObjectMetadata`) although the request
+/// was about more. The garbage collector sends requests about metadata alone.
+fn shows_too_little(request: &Request<'_>) -> bool {
+    let is_of_object = !matches!(request.subresource, Subresource::Other(_));
+    let is_removal = matches!(request.verb, Verb::Delete | Verb::DeleteCollection);
+    let is_short = match request.answer {
+        Answer::Other => true,
+        Answer::Metadata => request.verb == Verb::Create || request.subresource == Subresource::Status,
+        Answer::Absent | Answer::Whole | Answer::Status => false,
+    };
+    is_of_object && !is_removal && is_short
 }
 
 /// Returns `true` if nothing keeps a deleted pod any longer (SY-12).
@@ -242,8 +257,7 @@ fn deletion(request: &Request<'_>) -> JobDeletion {
 
 /// The version that a request was computed from. Requests are long, so the version is searched for as text. An
 /// unescaped key can only be part of the structure, and before `spec` only of `metadata`.
-fn base_version(object: Object<'_>) -> Option<u64> {
-    let text = &*plain(object.text());
+fn base_version(text: &str) -> Option<u64> {
     let head = after_key(text, "\"spec\"").map_or(text, |spec| &text[..text.len() - spec.len()]);
     let value = after_key(head, "\"resourceVersion\"")?.strip_prefix('"')?;
     value.split('"').next()?.parse().ok()
@@ -251,7 +265,6 @@ fn base_version(object: Object<'_>) -> Option<u64> {
 
 /// Returns `true` if a request mentions a part of the metadata that several actors own.
 fn mentions_metadata(text: &str) -> bool {
-    let text = plain(text);
     ["labels", "annotations", "finalizers", "ownerReferences"].iter().any(|part| text.contains(part))
 }
 

@@ -34,8 +34,8 @@ mod coverage;
 pub mod delivery;
 mod disorder;
 mod entry;
-pub mod escapes;
-mod event;
+mod escapes;
+pub mod event;
 mod explain;
 mod fates;
 #[cfg(test)]

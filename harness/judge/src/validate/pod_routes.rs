@@ -404,15 +404,16 @@ impl Judge {
         self.pods.early.push_back(job);
     }
 
-    pub(super) fn collected(&mut self, event: &Event, object: &PodObject) {
+    pub(super) fn collected(&mut self, event: &Event, object: &PodObject, role: Role) {
         let uid = object.pod.uid;
         let Some(job) = self.pods.owners.get(&uid).copied() else { return };
+        let by = self.by(event, role, job, false);
         let Some(track) = self.tracks.get_mut(&job) else { return };
         let Some(before) = track.history.stored.get(uid).cloned() else { return };
         let pod = Pod { deleting: true, ..before };
         let at_once = !pod.scheduled || pod.is_terminated();
         let gone = object.metadata.finalizers.is_empty() && at_once;
-        pod_writes::updated(track, event, &pod, gone, By::Other, &self.settings);
+        pod_writes::updated(track, event, &pod, gone, by, &self.settings);
         if gone {
             self.pods.owners.remove(&uid);
         }
@@ -430,13 +431,14 @@ impl Judge {
     }
 
     /// Marks an evicted pod as being deleted. The response is a `Status`.
-    pub(super) fn evicted(&mut self, event: &Event) {
+    pub(super) fn evicted(&mut self, event: &Event, role: Role) {
         let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
+        let by = self.by(event, role, job, false);
         let gone = pod.goes_at_once();
         // The API server sets the condition before the deletion.
         let after = Pod { deleting: true, disrupted: true, ..pod };
         if let Some(track) = self.tracks.get_mut(&job) {
-            pod_writes::updated(track, event, &after, gone, By::Other, &self.settings);
+            pod_writes::updated(track, event, &after, gone, by, &self.settings);
         }
     }
 

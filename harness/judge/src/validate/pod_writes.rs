@@ -57,7 +57,13 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
             track.take(event, &write, findings);
             track.pod_changed(pod.uid, Some(pod.clone()), None);
         }
-        By::Ttl | By::Other => track.pod_changed(pod.uid, Some(pod.clone()), None),
+        By::Ttl => {
+            let mut findings = Findings::new();
+            judge_ttl_write_of_pod(&mut findings);
+            track.take(event, &write, findings);
+            track.pod_changed(pod.uid, Some(pod.clone()), None);
+        }
+        By::Other => track.pod_changed(pod.uid, Some(pod.clone()), None),
     }
     track.tell(event, &write);
 }

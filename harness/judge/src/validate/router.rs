@@ -238,9 +238,9 @@ impl Judge {
         match &event.body {
             Body::Job(it) => self.job(event, it, role),
             Body::Pod(it) => self.pod(event, it, role),
-            Body::PodCollection(pods) => pods.iter().for_each(|pod| self.collected(event, pod)),
+            Body::PodCollection(pods) => pods.iter().for_each(|pod| self.collected(event, pod, role)),
             Body::JobCollection(jobs) => jobs.iter().for_each(|job| self.collected_job(event, job, role)),
-            Body::Evicted => self.evicted(event),
+            Body::Evicted => self.evicted(event, role),
             Body::Bound => self.bound(event),
             Body::Gap(gap) => {
                 self.gap(&gap.reason);
@@ -477,6 +477,12 @@ pub(super) fn job_controller(owner: Option<&jobcheck_spec::birth::OwnerRef>) -> 
 
 fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     let (Some(metadata), Some(stored)) = (&it.metadata, track.stored.clone()) else { return };
+    let is_newer = metadata.generation.is_some_and(|now| stored.generation > 0 && now > stored.generation);
+    // A deletion raises the generation, too.
+    if is_newer && metadata.deletion_timestamp.is_none() {
+        track.doubt("the response to a write of the Job's spec has its metadata alone".to_owned());
+        track.coverage.lacks_write(event.order);
+    }
     let job = Job {
         finalizers: metadata.finalizers.clone(),
         metadata: Arc::new(metadata.of_job()),

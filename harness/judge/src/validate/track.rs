@@ -317,7 +317,7 @@ impl Track {
             order: u64::MAX,
             done: None,
             actor: None,
-            write: "end of the trace".to_owned(),
+            write: Violation::END.to_owned(),
             story: self.account.story.iter().cloned().collect(),
             world: self.describe(),
             views: Vec::new(),

@@ -96,6 +96,13 @@ pub struct Violation {
     pub views: Vec<ViewRefusal>,
 }
 
+impl Violation {
+    /// The description in place of a write, if an obligation is open at the end of the trace.
+    pub const END: &str = "end of the trace";
+    /// The description in place of a write, if a Job is compared with its copies.
+    pub const BESIDE_COPIES: &str = "the Job beside its copies";
+}
+
 /// The reason why one candidate view does not explain a write.
 #[derive(Clone, Debug)]
 pub struct ViewRefusal {

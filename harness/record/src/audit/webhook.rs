@@ -373,9 +373,9 @@ impl Receiver {
             let why = format!("the body did not arrive within {:?}", self.body_time);
             return Err((StatusCode::REQUEST_TIMEOUT, why));
         };
+        // The API server passes on other bytes that were in the body of a patch.
         let text = String::from_utf8(body?);
-        let text = text.map_err(|_| (StatusCode::BAD_REQUEST, "the body is not UTF-8".to_owned()))?;
-        Ok((text, place))
+        Ok((text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()), place))
     }
 }
 
