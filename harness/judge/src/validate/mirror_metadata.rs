@@ -1,5 +1,7 @@
 //! The labels, annotations and finalizers of a Job, with their last writers, for a manager that writes status alone (MR-15).
 
+use std::collections::BTreeMap;
+
 use jobcheck_spec::Findings;
 use jobcheck_spec::guards::mirror_metadata::{Part, changed, is_in_domain_of, judge_mirrored_metadata};
 use jobcheck_spec::job::{Job, Text};
@@ -15,7 +17,8 @@ use super::track::Track;
 /// The entries of the metadata whose last writers the trace has shown.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Entries {
-    list: Vec<(Part, Text, ActorId)>,
+    /// The last writers by the keys, for each of [`Part::ALL`].
+    writers: [BTreeMap<Text, ActorId>; Part::ALL.len()],
 }
 
 impl Entries {
@@ -23,24 +26,24 @@ impl Entries {
     #[must_use]
     pub fn of_new(job: &Job, by: Option<ActorId>) -> Entries {
         let Some(by) = by else { return Entries::default() };
-        let all = Part::ALL.into_iter().flat_map(|part| part.entries(job).map(move |(key, _)| (part, key)));
-        Entries { list: all.map(|(part, key)| (part, key.clone(), by)).collect() }
+        let of = |part: Part| part.entries(job).map(|(key, _)| (key.clone(), by)).collect();
+        Entries { writers: Part::ALL.map(of) }
     }
 
     /// Notes a new version of the Job. The writer of a change after a gap is not known.
     pub fn note(&mut self, before: &Job, after: &Job, by: Option<ActorId>) {
-        for (part, key) in changed(before, after) {
-            self.list.retain(|(of, name, _)| (of, name) != (&part, key));
-            let is_there = part.entries(after).any(|(name, _)| name == key);
-            if let Some(by) = by.filter(|_| is_there) {
-                self.list.push((part, key.clone(), by));
-            }
+        for change in changed(before, after) {
+            let writers = &mut self.writers[change.part as usize];
+            match by.filter(|_| change.is_there) {
+                Some(by) => writers.insert(change.key.clone(), by),
+                None => writers.remove(change.key),
+            };
         }
     }
 
     /// The last writer of an entry.
     fn writer(&self, part: Part, key: &Text) -> Option<ActorId> {
-        self.list.iter().find(|(of, name, _)| *of == part && name == key).map(|it| it.2)
+        self.writers[part as usize].get(key).copied()
     }
 }
 

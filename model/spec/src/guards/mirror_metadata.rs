@@ -3,6 +3,8 @@
 //! A dispatcher owns the labels, annotations and finalizers that it has added. Those of others stay as they are, and so do
 //! owner references. A write to the status subresource can change metadata as well (MB-12).
 
+use std::collections::BTreeMap;
+
 use crate::catalogue::Req;
 use crate::job::{Job, Text};
 use crate::requirement::{Findings, Operand};
@@ -42,20 +44,43 @@ impl Part {
         pairs.iter().map(|(key, value)| (key, *value)).chain(names.iter().map(|name| (name, 0)))
     }
 
-    /// The value of an entry, if it is there.
-    fn value(self, job: &Job, key: &Text) -> Option<u64> {
-        self.entries(job).find(|(other, _)| *other == key).map(|(_, value)| value)
+    /// The values of the entries by their keys.
+    fn values(self, job: &Job) -> BTreeMap<&Text, u64> {
+        self.entries(job).collect()
     }
 }
 
+/// An entry that differs between two versions of a Job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// The part of the metadata.
+    pub part: Part,
+    /// The key of the entry, or the name of the finalizer.
+    pub key: &'a Text,
+    /// True if the entry was there before.
+    pub was_there: bool,
+    /// True if it is there now.
+    pub is_there: bool,
+}
+
 /// Returns the entries that differ between two versions of a Job: those that `old` has alone or with another value, and
-/// those that `new` adds.
-pub fn changed<'a>(old: &'a Job, new: &'a Job) -> impl Iterator<Item = (Part, &'a Text)> + 'a {
-    Part::ALL.into_iter().flat_map(move |part| {
-        let was = part.entries(old).filter(move |(key, value)| part.value(new, key) != Some(*value));
-        let added = part.entries(new).filter(move |(key, _)| part.value(old, key).is_none());
-        was.chain(added).map(move |(key, _)| (part, key))
-    })
+/// those that `new` adds. A user can give a Job a hundred thousand labels.
+#[must_use]
+pub fn changed<'a>(old: &'a Job, new: &'a Job) -> Vec<Change<'a>> {
+    let mut changes = Vec::new();
+    for part in Part::ALL.into_iter().filter(|part| !part.entries(old).eq(part.entries(new))) {
+        let (before, after) = (part.values(old), part.values(new));
+        let differs = before.iter().filter(|(key, value)| after.get(*key) != Some(*value));
+        changes.extend(differs.map(|(key, _)| Change {
+            part,
+            key,
+            was_there: true,
+            is_there: after.contains_key(key),
+        }));
+        let added = after.keys().filter(|key| !before.contains_key(*key));
+        changes.extend(added.map(|key| Change { part, key, was_there: false, is_there: true }));
+    }
+    changes
 }
 
 /// MR-15: a manager that writes status alone leaves the metadata of others as it is.
@@ -68,13 +93,10 @@ pub fn judge_mirrored_metadata(
     findings: &mut Findings,
 ) {
     let what = "metadata in a write of the Job's manager";
-    for (part, key) in changed(old, new).filter(|(part, key)| is_of_others(*part, key)) {
-        if part.value(old, key).is_none() {
-            // Somebody else has removed it before.
-            continue;
-        }
+    // An entry that is new here was removed by somebody else before.
+    let taken = changed(old, new).into_iter().filter(|change| change.was_there);
+    for Change { part, key, is_there, .. } in taken.filter(|change| is_of_others(change.part, change.key)) {
         let expected = Operand::lazy(|| format!("{} {key} as before", part.name()));
-        let is_there = part.value(new, key).is_some();
         let found = Operand::lazy(|| if is_there { "another value".to_owned() } else { format!("no {key}") });
         findings.require(Req::MR15, false, what, expected, found);
     }
