@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use jobcheck_access::Readable;
 use kube::api::{Api, ListParams, WatchParams};
 use kube::core::WatchEvent;
 use kube::{Resource, ResourceExt};
@@ -44,7 +45,7 @@ pub trait Cache<K>: Send + Sync + 'static {
 /// Updates one cache.
 #[derive(Debug)]
 pub struct Reflector<K, C> {
-    api: Api<K>,
+    api: Api<Readable<K>>,
     cache: Arc<C>,
     relist: Arc<Notify>,
     jitter: Jitter,
@@ -110,7 +111,7 @@ where
 {
     /// Returns a reflector of the objects of `api`. A notification of `relist` requests a relist.
     #[must_use]
-    pub fn new(api: Api<K>, cache: Arc<C>, relist: Arc<Notify>, resource: &'static str) -> Self {
+    pub fn new(api: Api<Readable<K>>, cache: Arc<C>, relist: Arc<Notify>, resource: &'static str) -> Self {
         let staleness = Arc::default();
         Reflector { api, cache, relist, jitter: Jitter::seeded(resource), resource, staleness }
     }
@@ -172,7 +173,7 @@ where
             let version = number(list.metadata.resource_version.as_deref().unwrap_or_default())?;
             for object in list.items {
                 let version = version_of(&object)?;
-                entries.extend(self.cache.entry(object, version));
+                entries.extend(self.read(object).and_then(|object| self.cache.entry(object, version)));
             }
             match list.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => page = page.continue_token(&token),
@@ -237,16 +238,22 @@ where
     }
 
     /// Applies one event. Returns its version.
-    fn take(&self, event: WatchEvent<K>) -> Result<Version, Failure> {
+    fn take(&self, event: WatchEvent<Readable<K>>) -> Result<Version, Failure> {
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 let version = version_of(&object)?;
-                self.cache.apply(object, version);
+                match self.read(object) {
+                    Some(object) => self.cache.apply(object, version),
+                    None => self.cache.advance(version),
+                }
                 Ok(version)
             }
             WatchEvent::Deleted(object) => {
                 let version = version_of(&object)?;
-                self.cache.remove(object, version);
+                match self.read(object) {
+                    Some(object) => self.cache.remove(object, version),
+                    None => self.cache.advance(version),
+                }
                 Ok(version)
             }
             WatchEvent::Bookmark(bookmark) => {
@@ -255,6 +262,18 @@ where
                 Ok(version)
             }
             WatchEvent::Error(status) => Err(Failure::from_status(&status)),
+        }
+    }
+
+    /// The object, unless it cannot be read. Then its cached state stays, and the next LIST leaves it out.
+    fn read(&self, object: Readable<K>) -> Option<K> {
+        let name = format!("{}/{}", object.namespace().unwrap_or_default(), object.name_any());
+        match object.read() {
+            Ok(object) => Some(object),
+            Err(why) => {
+                warn!(resource = self.resource, name, why, "ignoring an object that cannot be read");
+                None
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jobcheck_access::Readable;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ApiResource, DynamicObject};
@@ -109,14 +110,14 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
     let filled = async {
         // Jobs come first: a pod whose Job is not in the cache would look like an orphan.
         process.progress.set_waits_for(Some("the cache of Jobs is not filled yet"));
-        let jobs: Api<DynamicObject> = scoped_jobs(process);
+        let jobs: Api<Readable<DynamicObject>> = scoped_jobs(process);
         let jobs = Reflector::new(jobs, Arc::clone(&wiring.jobs), Arc::clone(&relist_jobs), "jobs");
         process.progress.add_cache(jobs.staleness());
         reflectors.spawn(jobs.run(end.clone()));
         wiring.jobs.synced().await;
         if process.config.job {
             process.progress.set_waits_for(Some("the cache of pods is not filled yet"));
-            let pods: Api<Pod> = match &process.config.namespace {
+            let pods: Api<Readable<Pod>> = match &process.config.namespace {
                 Some(namespace) => Api::namespaced(process.clients.watch.clone(), namespace),
                 None => Api::all(process.clients.watch.clone()),
             };
@@ -163,7 +164,7 @@ fn wiring(process: &Process) -> Wiring {
     }
 }
 
-fn scoped_jobs(process: &Process) -> Api<DynamicObject> {
+fn scoped_jobs(process: &Process) -> Api<Readable<DynamicObject>> {
     let kind = ApiResource::erase::<Job>(&());
     match &process.config.namespace {
         Some(namespace) => Api::namespaced_with(process.clients.watch.clone(), namespace, &kind),

@@ -5,6 +5,7 @@
 //! | the configuration of a client from a kubeconfig, and its address in messages | [`config()`], [`shown_address`] |
 //! | the first questions to an API server, which may be overloaded | [`patiently`] |
 //! | limits on events of watches and other responses | [`EventLimit`] |
+//! | objects of which a single one may be unreadable | [`Readable`] |
 //! | texts of errors | [`with_causes`] |
 //!
 //! # Guarantees
@@ -19,6 +20,7 @@
 mod error;
 mod events;
 mod kubeconfig;
+mod objects;
 mod patience;
 mod proxy;
 
@@ -28,4 +30,5 @@ pub use events::{
     is_too_long,
 };
 pub use kubeconfig::{config, shown_address};
+pub use objects::Readable;
 pub use patience::{PATIENCE, RESPONSE_TIME, Unanswered, patiently};

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use jobcheck_access::{is_too_long, patiently, with_causes};
+use jobcheck_access::{Readable, is_too_long, patiently, with_causes};
 use jobcheck_traces::{Resource, WatchKind};
 use kube::Client;
 use kube::api::WatchEvent;
 use kube::core::Status;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -112,6 +113,15 @@ pub(crate) async fn first_list(client: &Client, target: &WatchTarget) -> Result<
     rest(client, target, first.map_err(|error| error.to_string())?).await
 }
 
+/// A page of the list.
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: Value,
+    #[serde(default)]
+    items: Option<Vec<Readable<Value>>>,
+}
+
 /// The request for a page of the list.
 fn page(target: &WatchTarget, token: Option<&str>) -> Result<http::Request<Vec<u8>>, String> {
     let token = token.map(|it| format!("&continue={}", percent_encode(it.as_bytes(), NON_ALPHANUMERIC)));
@@ -119,22 +129,23 @@ fn page(target: &WatchTarget, token: Option<&str>) -> Result<http::Request<Vec<u
 }
 
 /// The answer of the API server to a request, which may not take longer than [`PAGE_TIME`].
-async fn answered(client: &Client, request: http::Request<Vec<u8>>) -> Result<Value, String> {
+async fn answered(client: &Client, request: http::Request<Vec<u8>>) -> Result<Page, String> {
     let answer = timeout(PAGE_TIME, client.request(request)).await;
     let answer = answer.map_err(|_| format!("no complete response within {} s", PAGE_TIME.as_secs()))?;
     answer.map_err(|error| with_causes(&error))
 }
 
 /// The objects of all pages. The pages of a list have one version.
-async fn rest(client: &Client, target: &WatchTarget, mut list: Value) -> Result<Listed, String> {
+async fn rest(client: &Client, target: &WatchTarget, mut list: Page) -> Result<Listed, String> {
     let mut objects = Vec::new();
     for _ in 0..MAX_PAGES {
-        if let Value::Array(some) = list["items"].take() {
-            objects.extend(some);
+        for object in list.items.take().into_iter().flatten() {
+            objects.push(object.read().map_err(|why| format!("an object cannot be parsed: {why}"))?);
         }
-        let token = text(&list, "continue").to_owned();
+        let of_list = |field: &str| list.metadata[field].as_str().unwrap_or_default().to_owned();
+        let token = of_list("continue");
         if token.is_empty() {
-            return Ok(listed(text(&list, "resourceVersion").to_owned(), objects, target));
+            return Ok(listed(of_list("resourceVersion"), objects, target));
         }
         list = answered(client, page(target, Some(&token))?).await?;
     }
@@ -249,7 +260,7 @@ async fn show_until_it_ends(
         Ok(request) => request,
         Err(error) => return End::Cut(Some(error.to_string())),
     };
-    let events = match client.request_events::<Value>(request).await {
+    let events = match client.request_events::<Readable<Value>>(request).await {
         Ok(events) => events,
         Err(error) => return refused(&error),
     };
@@ -272,6 +283,10 @@ async fn show_until_it_ends(
             Ok(Some(WatchEvent::Error(status))) => return End::Missed(message(&status)),
             Ok(None) => return End::Cut(None),
             Err(error) => return refused(&error),
+        };
+        let object = match object.read() {
+            Ok(object) => object,
+            Err(why) => return End::Missed(format!("an event cannot be parsed: {why}")),
         };
         text(&object, "resourceVersion").clone_into(version);
         if !out(WatchUpdate::Event { kind, object }) {

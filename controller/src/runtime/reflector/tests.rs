@@ -148,7 +148,11 @@ impl Server {
 }
 
 fn object(name: &str, version: Version) -> Value {
-    json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name, "resourceVersion": version.to_string()}})
+    let mut object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name, "resourceVersion": version.to_string()}});
+    if name == "unreadable" {
+        object["data"] = json!(7);
+    }
+    object
 }
 
 fn event(kind: &str, name: &str, version: Version) -> Value {
@@ -190,7 +194,7 @@ fn start(script: Vec<Answer>) -> Running {
     });
     let (cache, relist, stop) =
         (Arc::new(Names::default()), Arc::new(Notify::new()), CancellationToken::new());
-    let api: Api<ConfigMap> = Api::all(Client::new(service, "default"));
+    let api: Api<Readable<ConfigMap>> = Api::all(Client::new(service, "default"));
     let reflector = Reflector::new(api, Arc::clone(&cache), Arc::clone(&relist), "configmaps");
     let staleness = reflector.staleness();
     let task = tokio::spawn(reflector.run(stop.clone()));
@@ -218,6 +222,22 @@ async fn all_pages_are_listed_then_events_and_bookmarks_are_followed() {
     assert!(queries[2].contains("allowWatchBookmarks=true"), "{}", queries[2]);
     running.stop.cancel();
     running.task.await.unwrap();
+}
+
+/// Whoever may change one object must not stop the controllers of all.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_read_is_ignored() {
+    let running = start(vec![
+        Answer::Page(vec![("a", 3), ("unreadable", 4)], 10, None),
+        Answer::Open(vec![
+            event("ADDED", "unreadable", 11),
+            event("DELETED", "unreadable", 12),
+            event("ADDED", "b", 13),
+        ]),
+    ]);
+    running.cache.until_version(13).await;
+    assert_eq!(running.cache.entries(), [("a".to_owned(), 3), ("b".to_owned(), 13)]);
+    assert_eq!(*running.cache.log.lock().unwrap(), ["replace 10", "advance 11", "advance 12", "apply 13"]);
 }
 
 #[tokio::test(start_paused = true)]
