@@ -162,13 +162,15 @@ impl Redactor {
         Redactor(key)
     }
 
-    /// A line of a native trace, an audit log or a watch stream, without its line break.
+    /// A line of a native trace, an audit log or a watch stream, without its line break. A body that cannot be
+    /// read is left out, so that nobody can keep a log from being redacted.
     ///
     /// # Errors
     ///
     /// The line is not JSON, or an object in it has a member twice: readers differ in which of them they take.
     pub fn line(&self, line: &str) -> serde_json::Result<String> {
-        let mut document = strict::parse(line)?;
+        let mut document =
+            strict::parse(line).or_else(|why| strict::without_unreadable_bodies(line).ok_or(why))?;
         self.value(&mut document, Place::Plain);
         Ok(document.to_string())
     }
@@ -262,7 +264,8 @@ impl Redactor {
             match (key.as_str(), &mut *member) {
                 ("annotations", _) => {}
                 ("user" | "impersonatedUser", Value::Object(user)) => user.retain(|key, _| key == "username"),
-                ("requestURI", Value::String(uri)) => *uri = without_parameters(uri),
+                ("requestURI", Value::String(uri)) => *uri = of_the_api(uri),
+                ("requestObject" | "responseObject", body) => self.value(body, place_of_body(body)),
                 _ => self.value(member, Place::Plain),
             }
         }
@@ -281,6 +284,16 @@ impl Redactor {
     }
 }
 
+/// A body is an object, or a list of operations. Nobody knows what else is in it, such as a patch in YAML.
+fn place_of_body(body: &Value) -> Place {
+    let is_known = match body {
+        Value::Object(_) => true,
+        Value::Array(items) => items.iter().all(|item| item.as_object().is_some_and(is_operation)),
+        _ => false,
+    };
+    if is_known { Place::Plain } else { Place::Secret }
+}
+
 fn is_event(members: &Map<String, Value>) -> bool {
     let has = |name: &str| members.contains_key(name);
     has("auditID") || has("requestURI") || (has("stage") && has("objectRef"))
@@ -290,12 +303,13 @@ fn is_operation(members: &Map<String, Value>) -> bool {
     members.contains_key("op") && members.get("path").is_some_and(Value::is_string)
 }
 
-/// The URI of a request, with the parameters of [`OF_URIS`] alone.
-fn without_parameters(uri: &str) -> String {
-    let Some((path, query)) = uri.split_once('?') else { return uri.to_owned() };
-    let kept = query.split('&').filter(|pair| OF_URIS.contains(&pair.split('=').next().unwrap_or_default()));
-    let kept: Vec<&str> = kept.collect();
-    if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
+/// The URI of a request, with the parameters of [`OF_URIS`] alone, and without a path that a proxy passes on.
+fn of_the_api(uri: &str) -> String {
+    let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
+    let is_kept = |pair: &&str| OF_URIS.contains(&pair.split('=').next().unwrap_or_default());
+    let parameters: Vec<&str> = query.split('&').filter(is_kept).collect();
+    let path = path.find("/proxy/").map_or(path, |at| &path[..at + "/proxy".len()]);
+    if parameters.is_empty() { path.to_owned() } else { format!("{path}?{}", parameters.join("&")) }
 }
 
 #[cfg(test)]
@@ -509,6 +523,25 @@ mod tests {
             event["objectRef"]["subresource"] = json!(subresource);
             assert_eq!(redacted(&event).get("requestObject").is_some(), is_kept, "{subresource}");
         }
+    }
+
+    #[test]
+    fn bodies_of_other_forms_are_secret() {
+        for body in [json!("spec: SECRET"), json!(["SECRET"]), json!([{"Path": "/a", "Value": "SECRET"}])] {
+            let mut event = event("", "pods");
+            event["requestObject"] = body;
+            assert!(!redacted(&event).to_string().contains("SECRET"), "{event}");
+        }
+    }
+
+    /// Nobody knows what a path means to the program behind a proxy.
+    #[test]
+    fn the_path_behind_a_proxy_is_left_out() {
+        let mut event = event("", "pods");
+        event["requestURI"] =
+            json!("/api/v1/namespaces/ns/pods/https:p:8443/proxy/token/SECRET/proxy/x?dryRun=All");
+        let shown = redacted(&event);
+        assert_eq!(shown["requestURI"], "/api/v1/namespaces/ns/pods/https:p:8443/proxy?dryRun=All");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Reads JSON in which no object has a member twice.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
+use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
 /// Reads a document.
@@ -11,6 +13,31 @@ pub(super) fn parse(text: &str) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Strict.deserialize(&mut deserializer)?;
     deserializer.end().map(|()| value)
+}
+
+/// Members that whoever has sent a request fills as they like. A record is as good without one that cannot be read.
+const OF_OTHERS: [&str; 5] = ["requestObject", "responseObject", "request", "response", "managedFields"];
+/// The depth of such members in a record: `managedFields` is in `metadata` of an object.
+const DEEPEST: u8 = 3;
+
+/// Reads a record without those bodies in it that cannot be read. One may be nested deeper than any object is, or have a
+/// member twice. None if something else cannot be read.
+pub(super) fn without_unreadable_bodies(text: &str) -> Option<Value> {
+    readable_members(text, DEEPEST)
+}
+
+fn readable_members(text: &str, depth: u8) -> Option<Value> {
+    let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
+    let mut all = Map::new();
+    for (key, raw) in members {
+        let inner = || readable_members(raw.get(), depth.checked_sub(1)?);
+        match parse(raw.get()).ok().or_else(inner) {
+            Some(value) => _ = all.insert(key, value),
+            None if OF_OTHERS.contains(&key.as_str()) => {}
+            None => return None,
+        }
+    }
+    Some(Value::Object(all))
 }
 
 struct Strict;
@@ -101,6 +128,23 @@ mod tests {
     fn a_member_that_is_there_twice_is_an_error() {
         for text in ["{\"a\":1,\"a\":1}", "[{\"b\":{\"a\":1,\"\\u0061\":2}}]"] {
             assert!(parse(text).unwrap_err().to_string().contains("the member \"a\" twice"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_read_is_left_out() {
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        for body in [deep.as_str(), r#"{"a":1,"a":2}"#, "1e999"] {
+            let event =
+                format!(r#"{{"auditID":"1","requestObject":{body},"responseObject":{{"kind":"Job"}}}}"#);
+            let read = without_unreadable_bodies(&event).unwrap();
+            assert_eq!(read.to_string(), r#"{"auditID":"1","responseObject":{"kind":"Job"}}"#);
+            let watched = format!(
+                r#"{{"type":"ADDED","object":{{"metadata":{{"name":"a","managedFields":{body}}}}}}}"#
+            );
+            let read = without_unreadable_bodies(&watched).unwrap();
+            assert_eq!(read.to_string(), r#"{"object":{"metadata":{"name":"a"}},"type":"ADDED"}"#);
+            assert!(without_unreadable_bodies(&format!(r#"{{"user":{body}}}"#)).is_none());
         }
     }
 }
