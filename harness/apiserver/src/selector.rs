@@ -47,12 +47,24 @@ enum Field {
     Flag(&'static [&'static str]),
 }
 
+/// The longest selector, in bytes, and its most requirements. kube-apiserver has no such limits, but a watch keeps its selector, so
+/// that many watches would fill the memory.
+const LONGEST: usize = 8 << 10;
+const MOST: usize = 256;
+
 impl Selector {
     /// Parses both selectors. An empty text selects everything.
     ///
     /// # Errors
-    /// A selector is invalid. The error is upstream's message for code 400.
+    /// A selector is invalid. The error is upstream's message for code 400. Or it is longer than this server allows.
     pub fn parse(resource: Resource, labels: &str, fields: &str) -> Result<Selector, String> {
+        for text in [labels, fields] {
+            if text.len() > LONGEST || text.matches(',').count() >= MOST {
+                return Err(format!(
+                    "a selector has more than {MOST} parts or {LONGEST} bytes, which this server refuses"
+                ));
+            }
+        }
         Ok(Selector { labels: parse_labels(labels)?, fields: parse_fields(resource, fields)? })
     }
 
@@ -319,5 +331,20 @@ mod tests {
         assert!(Selector::parse(Resource::Pods, "", "metadata.name").is_err());
         let job = Selector::parse(Resource::Jobs, "", "status.successful=0").unwrap();
         assert!(job.matches(&json!({"status": {}})) && !job.matches(&json!({"status": {"succeeded": 1}})));
+    }
+
+    /// A watch keeps its selector.
+    #[test]
+    fn a_selector_has_a_greatest_length() {
+        let most = vec!["a"; MOST].join(",");
+        assert!(Selector::parse(Resource::Jobs, &most, "").is_ok());
+        for (labels, fields) in [
+            (format!("{most},a"), String::new()),
+            ("a".repeat(LONGEST + 1), String::new()),
+            (String::new(), "a=b,".repeat(MOST)),
+        ] {
+            let why = Selector::parse(Resource::Jobs, &labels, &fields).unwrap_err();
+            assert!(why.contains("256 parts"), "{why}");
+        }
     }
 }
