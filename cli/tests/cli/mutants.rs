@@ -46,7 +46,11 @@ fn the_defects_of_kueue_are_found_between_two_clusters() {
     let run = jobcheck(["mutants", "k1", "K3"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.out.contains("2 of 2 defects are caught"), "{}", run.out);
-    assert!(run.out.contains("the manager writes the status, and the API server refuses it"), "{}", run.out);
+    assert!(
+        run.out.contains("the manager writes the status, and the API server refuses it (422)"),
+        "{}",
+        run.out
+    );
     let json = jobcheck(["mutants", "K4", "-o", "json"]).json();
     schema::check(&json);
     assert_eq!((&json["subject"], &json["mutants"][0]["requirement"]), (&"mirror".into(), &"MR-04".into()));

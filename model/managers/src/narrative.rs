@@ -77,7 +77,7 @@ fn line(step: &Step, before: &World, after: &World, scope: &Scope) -> String {
 fn request(call: Call, before: &World, after: &World) -> String {
     match call {
         Call::Write if before.local == after.local => {
-            "the manager writes the status, and the API server refuses it".to_owned()
+            format!("the manager writes the status, and {}", in_vain(before, after))
         }
         Call::Write => {
             let status = |world: &World| world.local.map(|local| local.status).unwrap_or_default();
@@ -90,6 +90,16 @@ fn request(call: Call, before: &World, after: &World) -> String {
         }
         Call::Delete(_) => "the manager deletes the copy".to_owned(),
         Call::Release(_) => "the manager removes its finalizer".to_owned(),
+    }
+}
+
+/// Why a status write has changed nothing.
+fn in_vain(before: &World, after: &World) -> &'static str {
+    match before.local {
+        None => "the Job is gone (404)",
+        local if before.manager.local != Some(local) => "the Job has changed meanwhile (409)",
+        Some(_) if after.history.refused > 0 => "the API server refuses it (422)",
+        Some(_) => "nothing changes",
     }
 }
 
@@ -126,4 +136,26 @@ fn changes(old: &Flat, new: &Flat) -> String {
     }
     parts.push((old.other != new.other).then(|| "another condition".to_owned()));
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A write that changes nothing is refused, or is in conflict, or is accepted.
+    #[test]
+    fn a_write_in_vain_has_its_reason() {
+        let scope = crate::scope::named("managers/plain").unwrap();
+        let mut before = World::initial(&scope);
+        before.manager.local = Some(before.local);
+        assert_eq!(in_vain(&before, &before), "nothing changes");
+        let mut refused = before.clone();
+        refused.history.refused = 1;
+        assert_eq!(in_vain(&before, &refused), "the API server refuses it (422)");
+        let mut late = before.clone();
+        late.manager.local = Some(None);
+        assert_eq!(in_vain(&late, &refused), "the Job has changed meanwhile (409)");
+        let gone = World { local: None, ..before };
+        assert_eq!(in_vain(&gone, &gone), "the Job is gone (404)");
+    }
 }
