@@ -138,7 +138,8 @@ pub fn judge_finalizer_removal(
             let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
             let req = if per_index { Req::BI15 } else { Req::FT03 };
             let expected = "a pod that is recorded in the stored status";
-            findings.require(req, false, what, expected, described(read));
+            let found = format!("{}, which is not recorded there", described(read));
+            findings.require(req, false, what, expected, found);
         }
         Situation::Chosen(seen) => judge_chosen(view, seen, chosen, findings),
     }
