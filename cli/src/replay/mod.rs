@@ -5,6 +5,7 @@ mod clock;
 mod clusters;
 mod fold;
 mod ids;
+mod judge_args;
 mod junit;
 mod life;
 mod limit;
@@ -17,8 +18,9 @@ use std::io::IsTerminal;
 use jobcheck_judge::replay::{ShowProgress, consistent, group_until, judge, judge_clusters};
 use jobcheck_judge::report::{Exit, ReplayReport};
 
-pub use self::args::{FailureRule, Group, ManagerProfile, ReplayArgs, actor, job};
+pub use self::args::{Group, ReplayArgs};
 pub use self::clusters::{ClusterFile, cluster_file, clusters};
+pub use self::judge_args::{FailureRule, JudgeArgs, actor};
 pub use self::limit::Limit;
 pub use self::progress::Progress;
 use crate::format::Format;
@@ -49,7 +51,7 @@ fn judged(args: &ReplayArgs, limit: &Limit, progress: &Progress) -> Result<(Trac
 
 /// Judges the traces, and prints the report. Returns the exit code.
 pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
-    if let Err(message) = consistent(&args.assume) {
+    if let Err(message) = consistent(&args.judge.assume) {
         output::error(format!("--assume: {message}"));
         return Exit::Unreadable;
     }
@@ -62,7 +64,7 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         });
     }
     let progress = Progress::new(!global.quiet);
-    let limit = Limit::new(memory::limit(args.max_memory), args.makes(), args.budget);
+    let limit = Limit::new(memory::limit(args.judge.max_memory), args.makes(), args.judge.budget);
     let judged = judged(args, &limit, &progress);
     progress.finish();
     let (traces, report) = match judged {

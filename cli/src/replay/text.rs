@@ -41,7 +41,7 @@ impl Style {
             explain: args.explain(),
             verbose: global.verbose,
             quiet: global.quiet,
-            allow_known: args.allow_known,
+            allow_known: args.judge.allow_known,
             has_workers: !args.cluster.is_empty(),
         }
     }

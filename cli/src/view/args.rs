@@ -1,22 +1,16 @@
 //! Arguments of `jobcheck view`.
 
 use std::ffi::OsString;
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use clap::Args;
-use jobcheck_judge::replay::{Assumption, Judging, rules};
-use jobcheck_judge::validate::{Role, Wanted};
-use jobcheck_spec::Req;
-use jobcheck_spec::apiserver::RuleSet;
-use jobcheck_traces::{Input, parse_duration};
+use jobcheck_judge::replay::Judging;
+use jobcheck_traces::Input;
 
 use super::STEPS;
-use crate::parse::{DEFAULT_BUDGET, processors, requirement, size};
-use crate::replay::{ClusterFile, FailureRule, Group, ManagerProfile, actor, cluster_file, job};
+use crate::replay::{ClusterFile, Group, JudgeArgs, cluster_file};
 
 /// Arguments of `jobcheck view`.
 #[derive(Debug, Args)]
@@ -36,45 +30,14 @@ pub struct ViewArgs {
     /// Open the page in the browser.
     #[arg(long)]
     pub open: bool,
-    /// Show this Job only: NAMESPACE/NAME, or NAME in any namespace. Can be repeated.
-    #[arg(long, value_name = "JOB", value_parser = job)]
-    pub job: Vec<String>,
-    /// Show the Jobs of this namespace only. Can be repeated.
-    #[arg(short, long, value_name = "NAMESPACE")]
-    pub namespace: Vec<String>,
     /// Show at most this number of steps; the page says what it leaves out.
     #[arg(long, value_name = "N", default_value_t = STEPS)]
     pub steps: usize,
     /// Choose the files that are parts of one trace.
     #[arg(long, value_enum, default_value_t = Group::Auto, value_name = "HOW")]
     pub group: Group,
-    /// Judge by this requirement only, such as FT-02. Can be repeated.
-    #[arg(long, value_name = "REQUIREMENT", value_parser = requirement)]
-    pub requirement: Vec<Req>,
-    /// Apply the rules of this version of Kubernetes, 1.34 to 1.37.
-    #[arg(long, value_name = "VERSION", value_parser = rules)]
-    pub kubernetes: Option<RuleSet>,
-    /// Assume these settings of the controller, separated by commas, as for replay.
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = Assumption::parse)]
-    pub assume: Vec<Assumption>,
-    /// Give a role to a user whose name does not show it: job-controller=USER. Can be repeated.
-    #[arg(long, value_name = "ROLE=USER", value_parser = actor)]
-    pub actor: Vec<(Role, String)>,
-    /// Say what the managers of Jobs without spec.managedBy do, as for replay.
-    #[arg(long, value_name = "PROFILE", value_enum)]
-    pub profile: Option<ManagerProfile>,
-    /// With --profile aggregate: the members whose failure fails the Job, as for replay.
-    #[arg(long, value_name = "RULE", value_enum, requires = "profile", default_value_t = FailureRule::Any)]
-    pub fails_when: FailureRule,
-    /// Treat warnings, such as broken advice (SHOULD), as violations.
-    #[arg(long)]
-    pub strict: bool,
-    /// Use this much memory at most, as for replay. The page then has fewer steps, too.
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub max_memory: Option<u64>,
-    /// Stop reading after this time, as for replay.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = DEFAULT_BUDGET)]
-    pub budget: Duration,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
 }
 
 const AFTER_HELP: &str = "\
@@ -119,19 +82,6 @@ impl ViewArgs {
 
     /// The settings of the judge, which ends its reading once `stop` is true.
     pub fn judging(&self, stop: Arc<AtomicBool>) -> Judging {
-        Judging {
-            kubernetes: self.kubernetes,
-            assume: self.assume.clone(),
-            actors: self.actor.clone(),
-            only: self.requirement.clone(),
-            wanted: Wanted { jobs: self.job.clone(), namespaces: self.namespace.clone() },
-            profile: self.profile.map(ManagerProfile::profile),
-            fails_when: self.fails_when.rule(),
-            keeps_story: true,
-            strict: self.strict,
-            threads: NonZero::new(processors()),
-            stop,
-            ..Judging::default()
-        }
+        Judging { keeps_story: true, ..self.judge.judging(stop) }
     }
 }

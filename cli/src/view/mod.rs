@@ -136,7 +136,7 @@ fn judged(args: &ViewArgs, limit: &Limit, progress: &Progress) -> Result<(Traces
 
 /// Judges the traces, and writes the page. Returns the exit code.
 pub fn run(args: &ViewArgs, global: &Global) -> Exit {
-    if let Err(message) = consistent(&args.assume) {
+    if let Err(message) = consistent(&args.judge.assume) {
         output::error(format!("--assume: {message}"));
         return Exit::Unreadable;
     }
@@ -145,7 +145,7 @@ pub fn run(args: &ViewArgs, global: &Global) -> Exit {
         return Exit::Environment;
     }
     let progress = Progress::new(!global.quiet);
-    let limit = Limit::new(memory::limit(args.max_memory), Output::Page, args.budget);
+    let limit = Limit::new(memory::limit(args.judge.max_memory), Output::Page, args.judge.budget);
     let judged = judged(args, &limit, &progress);
     progress.finish();
     let (traces, report) = match judged {
