@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jobcheck_judge::report::aliases;
-use jobcheck_rulebook::{Evidence, Kind, Rule};
+use jobcheck_rulebook::{Evidence, Kind, Rule, numbered};
 use jobcheck_spec::{Binds, Judged, Level, Req, Requirement};
 
 use crate::styles::{BOLD, DIM};
@@ -105,17 +105,10 @@ fn labelled(label: &str, text: &str) -> String {
 
 /// Returns the items of a numbered list, each with its number, or else the text as it is.
 fn listed(text: &str) -> Vec<String> {
-    if !text.starts_with("1. ") {
-        return Some(text.to_owned()).into_iter().filter(|it| !it.is_empty()).collect();
+    match numbered(text) {
+        Some(items) => items.iter().zip(1..).map(|(item, number)| format!("{number}. {item}")).collect(),
+        None => Some(text.to_owned()).into_iter().filter(|it| !it.is_empty()).collect(),
     }
-    let mut items: Vec<String> = Vec::new();
-    for line in text.lines() {
-        match items.last_mut().filter(|_| line.starts_with(' ')) {
-            Some(last) => *last = format!("{last} {}", line.trim()),
-            None => items.push(line.to_owned()),
-        }
-    }
-    items
 }
 
 /// Returns a Markdown paragraph as plain text. Tables and lists keep their lines; other text is wrapped.

@@ -308,7 +308,7 @@ fn a_job_of_two_clusters_has_the_names_of_its_copies_and_an_end() {
     shows_refusals_and_cuts(&wedged.out);
     for part in [
         "refused with 422: failed 1 → 0, Suspended",
-        "is the answer to <strong>73 requests</strong>",
+        "<strong>73 requests</strong> get this answer",
         "copy 2 on worker 1: Complete since",
     ] {
         assert!(wedged.out.contains(part), "{part}");

@@ -1,6 +1,6 @@
 //! The first lines of a page: for each Job what is wrong, how often, how it ends, and what is right. They need no script.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use jobcheck_judge::validate::Outcome;
@@ -8,7 +8,6 @@ use jobcheck_look::escape;
 use jobcheck_spec::Req;
 
 use crate::copies::copies;
-use crate::ends::is_of_the_end;
 use crate::page::{Found, Job, Page, Step};
 use crate::rich::rich;
 use crate::standing::{clock, duration, name, standing};
@@ -16,7 +15,7 @@ use crate::standing::{clock, duration, name, standing};
 /// The number of Jobs that are described.
 const JOBS: usize = 3;
 /// The number of rules that are named for one Job.
-const RULES: usize = 6;
+const RULES: usize = 8;
 /// The number of rules for which the right behaviour is shown.
 const INSTEAD: usize = 2;
 
@@ -69,7 +68,10 @@ fn first_words(page: &Page, job: &Job, first: &Found) -> String {
     let finding = &first.finding;
     let step = first.step.map(|step| &page.steps[step]);
     let what = match step {
-        Some(step) => format!("{}{}", sender(page, step), step.what),
+        Some(step) => match page.sender(step) {
+            Some(sender) => format!("{sender} {}", step.what),
+            None => step.what.clone(),
+        },
         None => finding.difference.write.clone(),
     };
     let day = finding
@@ -77,7 +79,7 @@ fn first_words(page: &Page, job: &Job, first: &Found) -> String {
         .time
         .as_deref()
         .and_then(|time| Some(format!("{} {} UTC", time.get(..10)?, time.get(11..19)?)));
-    let line = finding.place.line.filter(|_| !is_of_the_end(finding)).map(|line| format!("line {line}"));
+    let line = finding.place.line.filter(|_| !finding.is_of_the_end()).map(|line| format!("line {line}"));
     let place: Vec<String> = day.into_iter().chain(line).collect();
     let place = if place.is_empty() { String::new() } else { format!("{}: ", place.join(", ")) };
     let mut out = format!("{}<strong>{}</strong>.", escape::html(&place), escape::html(&what));
@@ -92,11 +94,6 @@ fn first_words(page: &Page, job: &Job, first: &Found) -> String {
         out.push_str(&repeats(page, job, step));
     }
     out
-}
-
-fn sender(page: &Page, step: &Step) -> String {
-    let actor = step.actor.map(|actor| page.actors[actor].as_str()).unwrap_or_default();
-    actor.split(" (").next().filter(|it| !it.is_empty()).map(|it| format!("{it} ")).unwrap_or_default()
 }
 
 /// Counts the refusals that are like the first one.
@@ -114,7 +111,7 @@ fn repeats(page: &Page, job: &Job, first: &Step) -> String {
     let until = last.at.map(|at| format!(" at {}", clock(at))).unwrap_or_default();
     let bound = if job.steps.0 > job.steps.1 { " or more" } else { "" };
     format!(
-        " The same refusal is the answer to <strong>{}{bound} requests</strong>, the last{until} (line {}).",
+        " <strong>{}{bound} requests</strong> get this answer, the last{until} (line {}).",
         alike.len(),
         last.line
     )
@@ -122,19 +119,11 @@ fn repeats(page: &Page, job: &Job, first: &Step) -> String {
 
 /// The broken rules with their numbers. Those after the first may be consequences.
 fn rules(job: &Job, with_sentences: bool) -> String {
-    let mut order: Vec<String> = Vec::new();
-    let mut groups: BTreeMap<String, Vec<&Found>> = BTreeMap::new();
-    for found in &job.findings {
-        let id = id_of(found);
-        if !groups.contains_key(&id) {
-            order.push(id.clone());
-        }
-        groups.entry(id).or_default().push(found);
-    }
+    let groups = job.by_rule();
     let first = job.findings[0].step;
     let mut items = Vec::new();
-    for id in order.iter().take(RULES) {
-        let all = &groups[id];
+    for all in groups.iter().take(RULES) {
+        let id = all[0].id();
         let times = if all.len() == 1 { String::new() } else { format!(", {} times", all.len()) };
         let known = all[0].finding.known.map(|id| format!(", the known deviation {id}")).unwrap_or_default();
         let later =
@@ -144,9 +133,9 @@ fn rules(job: &Job, with_sentences: bool) -> String {
         } else {
             String::new()
         };
-        items.push(format!("<strong>{}</strong>{times}{known}{sentence}{later}", escape::html(id)));
+        items.push(format!("<strong>{}</strong>{times}{known}{sentence}{later}", escape::html(&id)));
     }
-    if let Some(more @ 1..) = order.len().checked_sub(RULES) {
+    if let Some(more @ 1..) = groups.len().checked_sub(RULES) {
         items.push(format!("{more} more"));
     }
     if with_sentences {
@@ -154,10 +143,6 @@ fn rules(job: &Job, with_sentences: bool) -> String {
     } else {
         items.join("; ")
     }
-}
-
-fn id_of(found: &Found) -> String {
-    found.finding.requirement.map_or_else(|| "warning".to_owned(), |id| id.to_string())
 }
 
 /// The state in which the trace leaves the Job and its copies.
@@ -168,7 +153,7 @@ fn end_words(page: &Page, number: usize, first: &Found) -> String {
     }
     let is_record = |step: &&Step| step.job == Some(number) && step.object.is_some();
     let last = page.steps.iter().filter(is_record).filter_map(|step| step.at).max();
-    let start = first.step.filter(|_| !is_of_the_end(&first.finding)).and_then(|step| page.steps[step].at);
+    let start = first.step.filter(|_| !first.finding.is_of_the_end()).and_then(|step| page.steps[step].at);
     let later = match (start, last) {
         (Some(start), Some(last)) if last > start => format!(", {} later", duration(last - start)),
         _ => String::new(),
@@ -178,7 +163,9 @@ fn end_words(page: &Page, number: usize, first: &Found) -> String {
         let is_alone = page.traces[job.trace].role.is_empty();
         Some(if is_alone { words } else { format!("{}: {words}", name(page, &page.jobs[it])) })
     };
-    let all = std::iter::once(number).chain(job.beside.iter().copied());
+    let mut beside = job.beside.clone();
+    beside.sort_by_key(|copy| &page.jobs[*copy].label);
+    let all = std::iter::once(number).chain(beside);
     let states: Vec<String> = all.filter_map(state).collect();
     let copies = if job.beside.is_empty() || job.trace > 0 {
         ""
@@ -192,7 +179,7 @@ fn end_words(page: &Page, number: usize, first: &Found) -> String {
 fn instead(page: &Page, job: &Job, first: &Found, shown: &mut BTreeSet<String>) -> String {
     let same = job.findings.iter().filter(|found| found.step == first.step);
     let cited = same.clone().filter_map(|found| cited(&found.finding.difference.found));
-    let ids: Vec<String> = same.map(id_of).chain(cited.map(|req| req.id().to_owned())).collect();
+    let ids: Vec<String> = same.map(Found::id).chain(cited.map(|req| req.id().to_owned())).collect();
     let mut texts: Vec<(String, &str)> = Vec::new();
     for id in ids {
         let text = page.rules.get(&id).map(|rule| rule.instead.as_str()).unwrap_or_default();

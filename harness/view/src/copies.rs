@@ -18,38 +18,31 @@ pub fn copies(page: &Page, job: usize) -> Option<String> {
     }
     lives.sort_by_key(|(begun, _)| *begun);
     let lives: Vec<String> = lives.into_iter().map(|(_, words)| escape::html(&words)).collect();
-    Some(format!(
-        "{}. <span class=\"dim\">Each copy counts its own pods, from 0.</span>",
-        lives.join(". Then ")
-    ))
+    Some(format!("{}. Each copy counts its own pods, from 0.", lives.join(". Then ")))
 }
 
 /// The beginning and the end of a copy, with their senders: `kueue creates copy 1 on worker 1 at 10:00:01, and alice deletes it
-/// at 10:00:07 (succeeded 0, failed 1)`.
+/// at 10:00:07 (succeeded 0, failed 1)`. A watch shows no senders, and the first record may not be the creation.
 fn life(page: &Page, copy: usize) -> Option<(Option<i64>, String)> {
-    let object = page.objects.iter().position(|it| !it.pod && it.job == copy)?;
+    let object = page.object_of(copy)?;
     let accepted = || page.steps.iter().filter(move |it| it.object == Some(object) && it.refusal.is_none());
     let begin = accepted().next()?;
-    let who = |step: &Step, verb: &str, object: &str| match sender(page, step) {
-        Some(sender) => format!("{sender} {verb} {object}"),
-        None => format!("{object} {}", if verb == "creates" { "appears" } else { "is removed" }),
-    };
     let copy_name = name(page, &page.jobs[copy]);
-    let verb =
-        if begin.life == Some(Turn::New) && begin.what.starts_with("creates") { "creates" } else { "uses" };
-    let mut words = format!("{}{}", who(begin, verb, &copy_name), place(begin));
-    if let Some(end) =
-        accepted().find(|step| step.what.starts_with("deletes") || step.life == Some(Turn::Gone))
-    {
-        words.push_str(&format!(", and {}{}", who(end, "deletes", "it"), place(end)));
+    let mut words = match page.sender(begin).filter(|_| begin.what.starts_with("creates")) {
+        Some(sender) => format!("{sender} creates {copy_name}{}", place(begin)),
+        None => format!("{copy_name} appears{}", place(begin)),
+    };
+    let is_deletion = |step: &Step| step.what.starts_with("deletes");
+    if let Some(end) = accepted().find(|step| is_deletion(step) || step.life == Some(Turn::Gone)) {
+        match page.sender(end).filter(|_| is_deletion(end)) {
+            Some(sender) => words.push_str(&format!(", and {sender} deletes it{}", place(end))),
+            None => words.push_str(&format!(", and it is removed{}", place(end))),
+        }
+    } else {
+        words.push_str(", and it is there at the end of the trace");
     }
     let counted = standing(page, copy)?.counted();
     Some((begin.at, format!("{words} ({counted})")))
-}
-
-fn sender<'a>(page: &'a Page, step: &Step) -> Option<&'a str> {
-    let actor = page.actors[step.actor?].as_str();
-    actor.split(" (").next().filter(|it| !it.is_empty())
 }
 
 fn place(step: &Step) -> String {

@@ -1,35 +1,31 @@
 //! The parts of a page that no record shows: the names of copies, and a step for the end of the trace.
 
-use jobcheck_judge::report::Finding;
+use std::collections::BTreeMap;
 
 use crate::page::{Kind, Page, Step};
 use crate::standing::{name, standing};
 
-/// The descriptions of findings that are about no write.
-const OF_THE_END: [&str; 2] = ["end of the trace", "the Job beside its copies"];
-
-/// Returns `true` if a finding is about the end of the trace, and its line only names the Job's last record.
-pub fn is_of_the_end(finding: &Finding) -> bool {
-    let place = &finding.place;
-    place.actor.is_none() && place.time.is_none() && OF_THE_END.contains(&finding.difference.write.as_str())
-}
-
 /// Numbers the copies of each Job in the order in which they appear.
 pub fn name_copies(page: &mut Page) {
-    let first = |job: usize| {
-        let steps = page.steps.iter().enumerate().filter(|(_, step)| step.job == Some(job));
-        steps.map(|(number, step)| (step.at, number)).min()
-    };
-    let mut copies: Vec<(usize, _)> = (0..page.jobs.len())
-        .filter(|job| page.jobs[*job].trace > 0 && !page.jobs[*job].beside.is_empty())
-        .map(|job| (job, first(job)))
-        .collect();
-    copies.sort_by_key(|(job, first)| (first.is_none(), *first, *job));
-    for (at, (job, _)) in copies.iter().enumerate() {
-        let of_name = |it: &&(usize, _)| page.jobs[it.0].job == page.jobs[*job].job;
-        let before = copies[..at].iter().filter(of_name).count();
-        let is_only = copies.iter().filter(of_name).count() == 1;
-        page.jobs[*job].label = if is_only { "the copy".to_owned() } else { format!("copy {}", before + 1) };
+    let mut firsts: Vec<Option<(Option<i64>, usize)>> = vec![None; page.jobs.len()];
+    for (number, step) in page.steps.iter().enumerate() {
+        if let Some(job) = step.job {
+            let seen = (step.at, number);
+            firsts[job] = Some(firsts[job].map_or(seen, |first| first.min(seen)));
+        }
+    }
+    let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, job) in
+        page.jobs.iter().enumerate().filter(|(_, job)| job.trace > 0 && !job.beside.is_empty())
+    {
+        named.entry(job.job.clone()).or_default().push(number);
+    }
+    for mut copies in named.into_values() {
+        copies.sort_by_key(|copy| (firsts[*copy].is_none(), firsts[*copy], *copy));
+        let is_only = copies.len() == 1;
+        for (at, copy) in copies.into_iter().enumerate() {
+            page.jobs[copy].label = if is_only { "the copy".to_owned() } else { format!("copy {}", at + 1) };
+        }
     }
 }
 
@@ -37,13 +33,13 @@ pub fn name_copies(page: &mut Page) {
 pub fn add_ends(page: &mut Page) {
     for number in 0..page.jobs.len() {
         let job = &page.jobs[number];
-        if job.findings.iter().any(|found| is_of_the_end(&found.finding))
+        if job.findings.iter().any(|found| found.finding.is_of_the_end())
             && let Some(step) = end_of(page, number)
         {
             let at = page.steps.len();
             page.steps.push(step);
             let found = page.jobs[number].findings.iter_mut();
-            found.filter(|found| is_of_the_end(&found.finding)).for_each(|found| found.step = Some(at));
+            found.filter(|found| found.finding.is_of_the_end()).for_each(|found| found.step = Some(at));
         }
     }
 }

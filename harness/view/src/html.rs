@@ -6,7 +6,6 @@ use jobcheck_judge::validate::Outcome;
 use jobcheck_look::{Document, escape};
 
 use crate::brief::brief;
-use crate::ends::is_of_the_end;
 use crate::page::{Found, Job, Page};
 
 /// Styles after those that all pages share.
@@ -75,7 +74,7 @@ fn header(page: &Page) -> String {
         "<header>\n<h1><span class=\"verdict {verdict}\">{verdict}</span> {jobs}{violating}</h1>\n\
          <p class=\"dim\">{files}; rules of Kubernetes {rules}; made by jobcheck {version}</p>\n</header>\n",
         verdict = word(page.verdict),
-        jobs = count(page.jobs.len(), "Job"),
+        jobs = jobs(page),
         violating = match (page.jobs.len(), violating) {
             (0 | 1, _) => String::new(),
             (_, violating) => format!(", {violating} with a violation"),
@@ -84,6 +83,17 @@ fn header(page: &Page) -> String {
         rules = escape::html(page.traces.first().map_or("1.36", |trace| &trace.kubernetes)),
         version = page.version,
     )
+}
+
+/// The number of Jobs, and that of their copies on workers.
+fn jobs(page: &Page) -> String {
+    let copies = page.jobs.iter().filter(|job| !job.label.is_empty()).count();
+    let own = count(page.jobs.len() - copies, "Job");
+    match copies {
+        0 => own,
+        1 => format!("{own} and 1 copy"),
+        _ => format!("{own} and {copies} copies"),
+    }
 }
 
 /// The findings as a table. It is there without the script, in print, and for readers of screens.
@@ -124,7 +134,7 @@ fn findings(page: &Page) -> String {
 fn rows_of(job: &Job) -> String {
     let name = escape::html(&job.job);
     let mut rows = String::new();
-    let groups = groups(job);
+    let groups = job.by_rule();
     for group in groups.iter().take(FINDINGS) {
         rows.push_str(&row(&name, group));
     }
@@ -145,28 +155,16 @@ fn rows_of(job: &Job) -> String {
     rows
 }
 
-/// The findings of a Job by rule, in the order of the first of each.
-fn groups(job: &Job) -> Vec<Vec<&Found>> {
-    let mut groups: Vec<Vec<&Found>> = Vec::new();
-    for found in &job.findings {
-        let rule = |it: &Found| (it.finding.requirement, it.finding.known);
-        match groups.iter_mut().find(|group| rule(group[0]) == rule(found)) {
-            Some(group) => group.push(found),
-            None => groups.push(vec![found]),
-        }
-    }
-    groups
-}
-
 fn row(job: &str, group: &[&Found]) -> String {
     let found = group[0];
     let finding = &found.finding;
-    let id = finding.requirement.map_or_else(|| "warning".to_owned(), |id| id.to_string());
+    let id = found.id();
     let known =
         finding.known.map(|id| format!(" This is the known deviation {id} of the built-in controller."));
     let place = match (&finding.place.file, finding.place.line) {
-        _ if is_of_the_end(finding) => "end of the trace".to_owned(),
-        (Some(file), Some(line)) => format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)),
+        (Some(file), Some(line)) if !finding.is_of_the_end() => {
+            format!("{}:{line}", file.rsplit('/').next().unwrap_or(file))
+        }
         _ => "end of the trace".to_owned(),
     };
     let last = group.last().and_then(|it| it.finding.place.line).filter(|_| group.len() > 1);

@@ -39,6 +39,26 @@ pub struct Page {
     pub(crate) known_fields: HashMap<String, usize>,
 }
 
+impl Page {
+    /// The name of the program that has sent a request, if the trace shows it. Its account follows if two senders of a trace
+    /// have one name: `kueue (multikueue)`.
+    pub(crate) fn sender(&self, step: &Step) -> Option<String> {
+        let of = |actor: usize| self.actors[actor].split_once(" (").unwrap_or((&self.actors[actor], ""));
+        let own = step.actor?;
+        let (name, user) = of(own);
+        let others = self.steps.iter().filter(|it| it.trace == step.trace).filter_map(|it| it.actor);
+        let is_alone = others.filter(|actor| *actor != own).all(|actor| of(actor).0 != name);
+        let account = user.trim_end_matches(')').rsplit(':').next().filter(|it| !is_alone && !it.is_empty());
+        let account = account.map(|account| format!(" ({account})")).unwrap_or_default();
+        Some(format!("{name}{account}")).filter(|_| !name.is_empty())
+    }
+
+    /// The position of a Job in [`Page::objects`], if the page has a step of it.
+    pub(crate) fn object_of(&self, job: usize) -> Option<usize> {
+        self.objects.iter().position(|it| !it.pod && it.job == job)
+    }
+}
+
 /// A trace.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,6 +107,22 @@ pub struct Job {
     pub steps: (usize, usize),
 }
 
+impl Job {
+    /// The findings by rule, in the order of the first of each.
+    #[must_use]
+    pub fn by_rule(&self) -> Vec<Vec<&Found>> {
+        let mut groups: Vec<Vec<&Found>> = Vec::new();
+        for found in &self.findings {
+            let rule = |it: &Found| (it.finding.requirement, it.finding.known);
+            match groups.iter_mut().find(|group| rule(group[0]) == rule(found)) {
+                Some(group) => group.push(found),
+                None => groups.push(vec![found]),
+            }
+        }
+        groups
+    }
+}
+
 /// A violation and the step that shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
@@ -95,6 +131,14 @@ pub struct Found {
     /// The violation, as in the report.
     #[serde(flatten)]
     pub finding: Finding,
+}
+
+impl Found {
+    /// The id of the requirement, or `warning`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        self.finding.requirement.map_or_else(|| "warning".to_owned(), |id| id.to_string())
+    }
 }
 
 /// A warning and the step that shows it.

@@ -3,24 +3,16 @@
 use std::fmt::Write as _;
 
 use jobcheck_look::escape;
+use jobcheck_rulebook::numbered;
 
 /// Renders a text in Markdown.
 pub fn rich(text: &str) -> String {
     let mut out = String::new();
     for block in text.split("\n\n") {
-        if !block.starts_with("1. ") {
+        let Some(items) = numbered(block) else {
             let _ = writeln!(out, "<p>{}</p>", inline(&block.replace('\n', " ")));
             continue;
-        }
-        let mut items: Vec<String> = Vec::new();
-        for line in block.lines() {
-            match (line.split_once(". ").filter(|(number, _)| number.parse::<u8>().is_ok()), items.last_mut())
-            {
-                (Some((_, item)), _) => items.push(item.to_owned()),
-                (None, Some(last)) => *last = format!("{last} {}", line.trim()),
-                (None, None) => {}
-            }
-        }
+        };
         let items: String = items.iter().map(|item| format!("<li>{}</li>\n", inline(item))).collect();
         let _ = writeln!(out, "<ol>\n{items}</ol>");
     }

@@ -19,7 +19,7 @@ pub struct Standing<'a> {
 
 /// The state of a Job after its last step on the page; `None` if the page has no step of it.
 pub fn standing(page: &Page, job: usize) -> Option<Standing<'_>> {
-    let object = page.objects.iter().position(|it| !it.pod && it.job == job)?;
+    let object = page.object_of(job)?;
     let mut standing = Standing::default();
     for step in page.steps.iter().filter(|it| it.object == Some(object) && it.refusal.is_none()) {
         for Change(field, _, value) in &step.changes {
@@ -47,6 +47,11 @@ impl Standing<'_> {
         value.is_some_and(|it| it.starts_with("True"))
     }
 
+    /// A counter, which the API omits if it is 0.
+    fn number(&self, name: &str) -> &str {
+        self.fields.get(format!("status.{name}").as_str()).copied().unwrap_or("0")
+    }
+
     /// One or two words: `Complete`, `unfinished`, `gone`.
     pub fn short(&self) -> &'static str {
         match (self.end, self.gone) {
@@ -72,17 +77,15 @@ impl Standing<'_> {
 
     /// The numbers of its finished pods: `succeeded 0, failed 1`.
     pub fn counted(&self) -> String {
-        let of = |name: &str| self.fields.get(format!("status.{name}").as_str()).copied().unwrap_or("0");
-        ["succeeded", "failed"].map(|name| format!("{name} {}", of(name))).join(", ")
+        ["succeeded", "failed"].map(|name| format!("{name} {}", self.number(name))).join(", ")
     }
 
     fn counters(&self) -> String {
-        let of = |name: &str| self.fields.get(format!("status.{name}").as_str()).copied().unwrap_or("0");
-        let others = ["active", "terminating"].into_iter().filter(|name| of(name) != "0");
+        let others = ["active", "terminating"].into_iter().filter(|name| self.number(name) != "0");
         let mut parts = vec![self.counted()];
-        parts.extend(others.map(|name| format!("{name} {}", of(name))));
+        parts.extend(others.map(|name| format!("{name} {}", self.number(name))));
         if self.is_true("Suspended") {
-            parts.push("suspended".to_owned());
+            parts.push("Suspended=True".to_owned());
         }
         parts.join(", ")
     }

@@ -28,7 +28,7 @@ mod section;
 mod statement;
 
 pub use evidence::{EVIDENCE, Evidence, Kind, evidence};
-pub use section::{FACTS, Section, page, pages, section, sections};
+pub use section::{FACTS, Section, numbered, page, pages, section, sections};
 pub use statement::{Statement, notes, statements};
 
 use jobcheck_spec::{Req, Requirement};

@@ -80,6 +80,20 @@ fn parse(text: &'static str) -> Section {
     }
 }
 
+/// The items of a numbered list, without their numbers and each in one line; `None` for another text.
+#[must_use]
+pub fn numbered(text: &str) -> Option<Vec<String>> {
+    let mut items: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix(&format!("{}. ", items.len() + 1)), items.last_mut()) {
+            (Some(item), _) => items.push(item.to_owned()),
+            (None, Some(last)) => *last = format!("{last} {}", line.trim()),
+            (None, None) => return None,
+        }
+    }
+    Some(items).filter(|items| !items.is_empty())
+}
+
 /// The text after a label, up to the next label.
 fn between(text: &'static str, label: &str) -> &'static str {
     const LABELS: [&str; 4] = ["**Reason.**", "**Example of a violation.**", "**Instead.**", "**Source.**"];
@@ -92,7 +106,14 @@ fn between(text: &'static str, label: &str) -> &'static str {
 mod tests {
     use jobcheck_spec::{CATALOGUE, Req};
 
-    use super::{pages, section, sections};
+    use super::{numbered, pages, section, sections};
+
+    #[test]
+    fn a_numbered_list_is_split_into_its_items() {
+        let items = numbered("1. Store it,\n   and wait.\n2. Go on.");
+        assert_eq!(items, Some(vec!["Store it, and wait.".to_owned(), "Go on.".to_owned()]));
+        assert_eq!((numbered("Wait."), numbered("")), (None, None));
+    }
 
     #[test]
     fn the_pages_have_the_requirements_of_the_catalogue_in_their_order() {

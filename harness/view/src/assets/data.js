@@ -35,6 +35,7 @@ function draw(tag, attributes, text) {
 }
 
 const count = (number, noun) => number + " " + noun + (number === 1 ? "" : "s");
+const objectOf = job => page.objects.findIndex(it => !it.pod && it.job === job);
 const nameOf = job => page.jobs[job].job;
 const roleOf = trace => page.traces[trace].role;
 const titleOf = job => (roleOf(job.trace) ? (job.label ? job.label + " on " : "") + roleOf(job.trace) + ": " : page.traces.length > 1 ? fileName(page.traces[job.trace].files[0]) + ": " : "") + job.job;
@@ -42,8 +43,12 @@ const fileName = file => page.files[file].split("/").pop();
 const clock = step => step.at === undefined ? "" : new Date(step.at / 1000).toISOString().slice(11, 23);
 const actorOf = step => step.actor === undefined ? "" : page.actors[step.actor];
 const shortActor = actor => actor.split(" (")[0];
+const accountOf = actor => {
+  const user = actor.slice(shortActor(actor).length + 2, -1).split(":").pop();
+  return user ? " (" + user + ")" : "";
+};
 
-// The names of senders in one trace: a number tells those of one name apart.
+// The names of senders in one trace: the account tells those of one name apart.
 const senders = new Map();
 {
   const known = new Map();
@@ -54,7 +59,7 @@ const senders = new Map();
     known.get(name).push(step.trace + "/" + step.actor);
     senders.set(step.trace + "/" + step.actor, shortActor(page.actors[step.actor]));
   }
-  for (const keys of known.values()) if (keys.length > 1) keys.forEach((key, at) => senders.set(key, senders.get(key) + " " + (at + 1)));
+  for (const keys of known.values()) if (keys.length > 1) keys.forEach(key => senders.set(key, senders.get(key) + accountOf(page.actors[key.split("/")[1]])));
 }
 const senderOf = step => step.actor === undefined ? "" : senders.get(step.trace + "/" + step.actor);
 

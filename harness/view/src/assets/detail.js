@@ -103,8 +103,6 @@ function statuses(title, columns) {
     make("tbody", {}, names.map(name => make("tr", { class: differs(name) ? "changed" : null }, make("th", { scope: "row" }, name.slice(7)), cells(name)))))];
 }
 
-const objectOf = job => page.objects.findIndex(it => !it.pod && it.job === job);
-
 // The Job and its copies at the end of the trace.
 function endStatuses(number) {
   const step = page.steps[number], jobs = [step.job, ...page.jobs[step.job].beside].filter(job => objectOf(job) >= 0);
@@ -125,7 +123,7 @@ function comparedStatuses() {
 // The status of the Job beside a step of one of its pods.
 function statusBox(number) {
   const step = page.steps[number];
-  const job = page.objects.findIndex(it => !it.pod && it.job === step.job);
+  const job = objectOf(step.job);
   if (job < 0 || job === step.object) return null;
   const state = stateAt(job, number).after, none = "\u2013";
   const lists = ["succeeded", "failed"].map(it => "status.uncountedTerminatedPods." + it).filter(name => !state.has(name));
@@ -201,11 +199,13 @@ function inputs(number) {
 
 const commandOf = number => "jobcheck replay --job " + quoted(nameOf(page.steps[number].job ?? view.job)) + " --explain " + inputs(number);
 
+// The command that prints a file.
+const reader = file => (file.endsWith(".gz") ? "zcat " : file.endsWith(".zst") ? "zstdcat " : "cat ") + quoted(file);
+
 function cutOf(number) {
   const step = page.steps[number], file = page.files[step.file];
   if (page.traces[step.trace].role) return cutsOf(step);
-  const read = file.endsWith(".gz") ? "zcat " : file.endsWith(".zst") ? "zstdcat " : "cat ";
-  return read + quoted(file) + " | head -n " + step.line + " > cut.jsonl\njobcheck replay --job " + quoted(nameOf(step.job ?? view.job)) + " --explain cut.jsonl\n";
+  return reader(file) + " | head -n " + step.line + " > cut.jsonl\njobcheck replay --job " + quoted(nameOf(step.job ?? view.job)) + " --explain cut.jsonl\n";
 }
 
 // Cuts of all clusters: each ends with its last step up to the chosen one. The end of the trace needs the whole files.
@@ -213,8 +213,7 @@ function cutsOf(step) {
   const cuts = page.traces.flatMap((trace, number) => trace.files.map((file, at) => {
     const before = page.steps.filter(it => it.trace === number && it.file === file && it.kind !== "end" && (it === step || (it.at ?? 0) <= (step.at ?? Infinity)));
     const line = Math.max(0, ...before.map(it => it.line)), name = "cut-" + number + (trace.files.length > 1 ? "-" + at : "") + ".jsonl";
-    const read = page.files[file].endsWith(".gz") ? "zcat " : page.files[file].endsWith(".zst") ? "zstdcat " : "cat ";
-    return { line: read + quoted(page.files[file]) + (step.kind === "end" ? "" : " | head -n " + line) + " > " + name, flag: "--cluster " + trace.role.split(" ")[0] + "=" + name };
+    return { line: reader(page.files[file]) + (step.kind === "end" ? "" : " | head -n " + line) + " > " + name, flag: "--cluster " + trace.role.split(" ")[0] + "=" + name };
   }));
   return cuts.map(it => it.line).join("\n") + "\njobcheck replay --job " + quoted(nameOf(step.job ?? view.job)) + " --explain " + cuts.map(it => it.flag).join(" ") + "\n";
 }
