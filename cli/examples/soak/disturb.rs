@@ -36,7 +36,7 @@ pub struct Tokens {
 
 /// The Jobs between two cuts of all watches. A process waits up to a second before it connects again, so that more cuts
 /// would be most of the run.
-const MOST_JOBS_PER_CUT: u64 = 500;
+const MOST_JOBS_PER_CUT: u64 = 380;
 /// A short run has this many cuts, so that it has each disturbance.
 const LEAST_CUTS: u64 = 8;
 /// The history is compacted with every fifth cut. A compaction without cut watches would expire none: they have seen

@@ -90,16 +90,16 @@ fn pods(server: &Server) -> Vec<(String, String, bool)> {
     pods.map(|(_, pod)| row(pod)).collect()
 }
 
-/// Every eighth pod fails, by its name.
+/// Every sixteenth pod fails, by its name.
 fn end(name: &str) -> End {
     let sum: u32 = name.bytes().map(u32::from).sum();
-    if sum.is_multiple_of(8) { End::Failed(1) } else { End::Succeeded }
+    if sum.is_multiple_of(16) { End::Failed(1) } else { End::Succeeded }
 }
 
-/// Jobs of four kinds in turn, most of them with one pod.
+/// Jobs of four kinds in turn. One in 21 has three pods, and the others have one.
 fn job(number: u64) -> Value {
     let container = json!({"name": "main", "image": "busybox", "args": ["sleep", "1"]});
-    let completions = if number.is_multiple_of(7) { 3 } else { 1 };
+    let completions = if number.is_multiple_of(21) { 3 } else { 1 };
     let mut spec = json!({"backoffLimit": 3, "ttlSecondsAfterFinished": 0, "completions": completions, "parallelism": 2,
         "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}});
     match number % 4 {

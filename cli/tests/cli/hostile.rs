@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::cluster::kill;
-use crate::support::{Folder, binary};
+use crate::support::{Folder, binary, peak_memory};
 
 /// The response to a request for a watch, or to every request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,9 +298,7 @@ impl Subject {
 
     /// The largest memory so far, in MiB.
     fn peak_memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        peak.split_whitespace().next().unwrap().parse::<u64>().unwrap() >> 10
+        peak_memory(self.child.id()).unwrap() >> 20
     }
 
     /// Ends the command by SIGTERM. Returns the exit code, and the time that it took.

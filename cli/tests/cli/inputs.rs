@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::support::{Folder, binary, finish, jobcheck, lines, recording, replay};
+use crate::support::{Folder, binary, finish, jobcheck, lines, peak_memory, recording, replay};
 
 #[test]
 fn standard_input_and_gzip_are_read_like_files() {
@@ -276,7 +276,7 @@ fn the_limit_of_memory_is_one_for_reading_and_for_the_page() {
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let mut peak = 0;
     let status = loop {
-        peak = peak.max(most_memory(child.id()));
+        peak = peak.max(peak_memory(child.id()).unwrap_or(0));
         match child.try_wait().unwrap() {
             Some(status) => break status,
             None => std::thread::sleep(Duration::from_millis(2)),
@@ -286,15 +286,6 @@ fn the_limit_of_memory_is_one_for_reading_and_for_the_page() {
     assert!(peak > 0 && peak < MOST / 10 * 11, "{peak}");
     let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
     assert!(page.contains("reading has used 40 % of the limit of 64 MB of memory"));
-}
-
-/// The most bytes that a process has used so far.
-#[cfg(target_os = "linux")]
-fn most_memory(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
 }
 
 /// The limits hold while files are grouped, and while clusters are compared.

@@ -3,7 +3,6 @@
 //!
 //! `harness/faultproxy` has the same test for its port, which is in the process of a run.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -14,7 +13,7 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::cluster::{Clusters, kill, processes};
 use crate::hostile::{Fault, Hostile};
-use crate::support::{Controller, Folder, binary};
+use crate::support::{Controller, Folder, binary, peak_memory};
 
 /// More connections than any port has places for.
 const CONNECTIONS: usize = 1_200;
@@ -71,9 +70,7 @@ impl Port {
     }
 
     fn memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process)).unwrap();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        peak.split_whitespace().next().unwrap().parse::<u64>().unwrap() >> 10
+        peak_memory(self.process).unwrap() >> 20
     }
 
     /// Attacks the port, and asks meanwhile.

@@ -141,6 +141,13 @@ impl Folder {
     }
 }
 
+/// The most bytes that a running process has used so far; `None` once it has ended.
+pub fn peak_memory(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(peak.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}
+
 /// A recording with another number of successes at its end: FT-02 is broken on line 18.
 pub fn counted_too_much() -> Vec<String> {
     lines("nonindexed-success.audit")
