@@ -532,9 +532,16 @@ mod tests {
 
     #[test]
     fn other_bytes_than_utf8_are_placed() {
-        let mut bad = documents(b"{\n\"a\":\"\xff\"}");
+        let mut bad = documents(b"\nnoise\xff\n");
         let defect = bad.advance().unwrap_err();
         assert!(matches!(*defect.problem, Problem::NotUtf8 { column: 6, utf16: false }));
         assert_eq!(bad.line + defect.after, 2);
+    }
+
+    #[test]
+    fn other_bytes_in_json_are_read_as_the_api_server_reads_them() {
+        let mut documents = documents(b"{\n\"a\":\"\xff\"}");
+        assert!(documents.advance().unwrap());
+        assert_eq!(documents.text(), "{\n\"a\":\"\u{fffd}\"}");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::value::RawValue;
@@ -27,7 +28,7 @@ pub(super) fn without_unreadable_bodies(text: &str) -> Option<Value> {
 }
 
 fn readable_members(text: &str, depth: u8) -> Option<Value> {
-    let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
+    let Members(members) = serde_json::from_str(text).ok()?;
     let mut all = Map::new();
     for (key, raw) in members {
         let inner = || readable_members(raw.get(), depth.checked_sub(1)?);
@@ -38,6 +39,33 @@ fn readable_members(text: &str, depth: u8) -> Option<Value> {
         }
     }
     Some(Value::Object(all))
+}
+
+/// The members of an object as text, each once.
+struct Members(BTreeMap<String, Box<RawValue>>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members, D::Error> {
+        struct Once;
+        impl<'de> Visitor<'de> for Once {
+            type Value = Members;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Members, A::Error> {
+                let mut all = BTreeMap::new();
+                while let Some((key, value)) = members.next_entry()? {
+                    if all.insert(key, value).is_some() {
+                        return Err(A::Error::custom("an object has a member twice"));
+                    }
+                }
+                Ok(Members(all))
+            }
+        }
+        deserializer.deserialize_map(Once)
+    }
 }
 
 struct Strict;

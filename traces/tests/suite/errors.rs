@@ -106,8 +106,8 @@ fn text_that_is_no_json_is_reported_with_its_line() {
 #[test]
 fn bytes_that_are_no_utf8_are_reported_with_their_line() {
     let mut bytes = watched("ADDED", "a", 1).into_bytes();
-    bytes[9] = 0xff;
-    assert_eq!(only_error(&bytes), "trace:1: expected UTF-8, found other bytes at column 10");
+    bytes[0] = 0xff;
+    assert_eq!(only_error(&bytes), "trace:1: expected UTF-8, found other bytes at column 1");
     let utf16 = b"\xff\xfe{\0\"\0";
     let result = "trace:1: expected UTF-8, found other bytes at column 1; the file looks like UTF-16, so convert it to UTF-8";
     assert_eq!(only_error(utf16), result);
