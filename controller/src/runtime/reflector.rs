@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use jobcheck_access::Readable;
+use jobcheck_access::{Readable, Unreadable};
 use kube::api::{Api, ListParams, WatchParams};
 use kube::core::WatchEvent;
 use kube::{Resource, ResourceExt};
@@ -267,10 +267,12 @@ where
 
     /// The object, unless it cannot be read. Then its cached state stays, and the next LIST leaves it out.
     fn read(&self, object: Readable<K>) -> Option<K> {
-        let name = format!("{}/{}", object.namespace().unwrap_or_default(), object.name_any());
         match object.read() {
             Ok(object) => Some(object),
-            Err(why) => {
+            Err(unreadable) => {
+                let Unreadable { metadata, why } = *unreadable;
+                let [namespace, name] = [metadata.namespace, metadata.name].map(Option::unwrap_or_default);
+                let name = format!("{namespace}/{name}");
                 warn!(resource = self.resource, name, why, "ignoring an object that cannot be read");
                 None
             }

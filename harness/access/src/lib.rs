@@ -30,5 +30,5 @@ pub use events::{
     is_too_long,
 };
 pub use kubeconfig::{config, shown_address};
-pub use objects::Readable;
+pub use objects::{Readable, Unreadable};
 pub use patience::{PATIENCE, RESPONSE_TIME, Unanswered, patiently};

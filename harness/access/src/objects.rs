@@ -14,10 +14,16 @@ use serde_json::value::{self, RawValue};
 
 /// An object, or the reason for which it cannot be read.
 #[derive(Clone, Debug)]
-pub struct Readable<K> {
-    /// Name, namespace and version, which can always be read.
-    metadata: ObjectMeta,
-    object: Result<K, String>,
+pub struct Readable<K>(Result<K, Box<Unreadable>>);
+
+/// An object that cannot be read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct Unreadable {
+    /// Its name, namespace and version.
+    pub metadata: ObjectMeta,
+    /// The reason.
+    pub why: String,
 }
 
 impl<K> Readable<K> {
@@ -25,13 +31,13 @@ impl<K> Readable<K> {
     ///
     /// # Errors
     ///
-    /// It cannot be read, for this reason.
-    pub fn read(self) -> Result<K, String> {
-        self.object
+    /// It cannot be read.
+    pub fn read(self) -> Result<K, Box<Unreadable>> {
+        self.0
     }
 }
 
-/// The part of an object that its cache entry needs.
+/// The part of an object that identifies it.
 #[derive(Deserialize)]
 struct Outline {
     #[serde(default)]
@@ -53,14 +59,20 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Readable<K> {
             true => Box::<RawValue>::deserialize(deserializer)?,
             false => value::to_raw_value(&Value::deserialize(deserializer)?).map_err(D::Error::custom)?,
         };
-        let Names { name, namespace, resource_version } =
-            serde_json::from_str::<Outline>(raw.get()).map_err(D::Error::custom)?.metadata;
-        let metadata = ObjectMeta { name, namespace, resource_version, ..ObjectMeta::default() };
         let object = serde_json::from_str(raw.get()).or_else(|why| {
             let rest = without_managed_fields(raw.get()).ok_or(why)?;
             serde_json::from_str(&rest)
         });
-        Ok(Readable { metadata, object: object.map_err(|why| why.to_string()) })
+        let object = match object {
+            Ok(object) => Ok(object),
+            Err(why) => {
+                let Names { name, namespace, resource_version } =
+                    serde_json::from_str::<Outline>(raw.get()).map_err(D::Error::custom)?.metadata;
+                let metadata = ObjectMeta { name, namespace, resource_version, ..ObjectMeta::default() };
+                Err(Box::new(Unreadable { metadata, why: why.to_string() }))
+            }
+        };
+        Ok(Readable(object))
     }
 }
 
@@ -96,11 +108,17 @@ impl<K: Resource> Resource for Readable<K> {
     }
 
     fn meta(&self) -> &ObjectMeta {
-        &self.metadata
+        match &self.0 {
+            Ok(object) => object.meta(),
+            Err(unreadable) => &unreadable.metadata,
+        }
     }
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
+        match &mut self.0 {
+            Ok(object) => object.meta_mut(),
+            Err(unreadable) => &mut unreadable.metadata,
+        }
     }
 }
 
@@ -140,7 +158,7 @@ mod tests {
         let list: kube::core::ObjectList<Readable<Pod>> = serde_json::from_str(&list).unwrap();
         let item = list.items.into_iter().next().unwrap();
         assert_eq!((item.name_any().as_str(), item.resource_version().as_deref()), ("p", Some("7")));
-        assert!(item.read().unwrap_err().contains("datetime"));
+        assert!(item.read().unwrap_err().why.contains("datetime"));
         assert!(serde_json::from_str::<Readable<Pod>>(r#"{"metadata":7}"#).is_err());
     }
 
