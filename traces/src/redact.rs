@@ -306,7 +306,11 @@ fn is_operation(members: &Map<String, Value>) -> bool {
 /// The URI of a request, with the parameters of [`OF_URIS`] alone, and without a path that a proxy passes on.
 fn of_the_api(uri: &str) -> String {
     let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
-    let is_kept = |pair: &&str| OF_URIS.contains(&pair.split('=').next().unwrap_or_default());
+    // The judge reads an escaped name, too.
+    let is_kept = |pair: &&str| {
+        let (name, _) = form_urlencoded::parse(pair.as_bytes()).next().unwrap_or_default();
+        OF_URIS.contains(&&*name)
+    };
     let parameters: Vec<&str> = query.split('&').filter(is_kept).collect();
     let path = path.find("/proxy/").map_or(path, |at| &path[..at + "/proxy".len()]);
     if parameters.is_empty() { path.to_owned() } else { format!("{path}?{}", parameters.join("&")) }
@@ -542,6 +546,8 @@ mod tests {
             json!("/api/v1/namespaces/ns/pods/https:p:8443/proxy/token/SECRET/proxy/x?dryRun=All");
         let shown = redacted(&event);
         assert_eq!(shown["requestURI"], "/api/v1/namespaces/ns/pods/https:p:8443/proxy?dryRun=All");
+        event["requestURI"] = json!("/api/v1/namespaces/ns/pods/p?%64ryRun=All&token=SECRET");
+        assert_eq!(redacted(&event)["requestURI"], "/api/v1/namespaces/ns/pods/p?%64ryRun=All");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Reads JSON in which no object has a member twice.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::map::Entry;
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
@@ -54,20 +55,33 @@ impl<'de> Deserialize<'de> for Members {
                 formatter.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Members, A::Error> {
-                let mut all = BTreeMap::new();
-                while let Some((key, value)) = members.next_entry()? {
-                    if all.insert(key, value).is_some() {
-                        return Err(A::Error::custom("an object has a member twice"));
-                    }
-                }
-                Ok(Members(all))
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Members, A::Error> {
+                once(members, PhantomData).map(Members)
             }
         }
         deserializer.deserialize_map(Once)
     }
 }
 
+/// Reads the members of an object. An error if it has one twice.
+fn once<'de, A: MapAccess<'de>, S: DeserializeSeed<'de> + Copy>(
+    mut members: A,
+    seed: S,
+) -> Result<BTreeMap<String, S::Value>, A::Error> {
+    let mut all = BTreeMap::new();
+    while let Some(key) = members.next_key::<String>()? {
+        match all.entry(key) {
+            Entry::Occupied(entry) => {
+                let message = format!("an object has the member {:?} twice", entry.key());
+                return Err(A::Error::custom(message));
+            }
+            Entry::Vacant(entry) => entry.insert(members.next_value_seed(seed)?),
+        };
+    }
+    Ok(all)
+}
+
+#[derive(Clone, Copy)]
 struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
@@ -121,20 +135,8 @@ impl<'de> Visitor<'de> for Strict {
         Ok(Value::Array(all))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut all = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            match all.entry(key) {
-                Entry::Occupied(entry) => {
-                    return Err(A::Error::custom(format!(
-                        "an object has the member {:?} twice",
-                        entry.key()
-                    )));
-                }
-                Entry::Vacant(entry) => entry.insert(members.next_value_seed(Strict)?),
-            };
-        }
-        Ok(Value::Object(all))
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Value, A::Error> {
+        once(members, Strict).map(|all| Value::Object(all.into_iter().collect()))
     }
 }
 
