@@ -188,11 +188,11 @@ fn other_bytes_in_a_body_end_no_judgement() {
     for (number, line) in trace.iter().enumerate() {
         let mut line = line.clone();
         if number == 1 {
-            line["userAgent"] = json!("XXX");
+            line["userAgent"] = json!("BYTE");
         }
         bytes.extend(
             line.to_string()
-                .replace("XXX", "\u{1}")
+                .replace("BYTE", "\u{1}")
                 .into_bytes()
                 .into_iter()
                 .map(|byte| if byte == 1 { 0xff } else { byte }),

@@ -81,11 +81,6 @@ pub struct JudgeArgs {
 }
 
 impl JudgeArgs {
-    /// The Jobs that are reported.
-    pub fn wanted(&self) -> Wanted {
-        Wanted { jobs: self.job.clone(), namespaces: self.namespace.clone() }
-    }
-
     /// The settings of the judge, which ends its reading once `stop` is true.
     pub fn judging(&self, stop: Arc<AtomicBool>) -> Judging {
         Judging {
@@ -93,7 +88,7 @@ impl JudgeArgs {
             assume: self.assume.clone(),
             actors: self.actor.clone(),
             only: self.requirement.clone(),
-            wanted: self.wanted(),
+            wanted: Wanted { jobs: self.job.clone(), namespaces: self.namespace.clone() },
             since: self.since,
             restarted: self.restarted.clone(),
             profile: self.profile.map(ManagerProfile::profile),

@@ -148,13 +148,15 @@ fn is_shared(user: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn role_of(actors: &mut Actors, user: &str, agent: &str) -> Role {
+        let id = actors.meet(user, agent);
+        actors.get(id).role
+    }
+
     #[test]
     fn controllers_are_known_by_service_account_or_by_the_end_of_the_agent() {
         let mut actors = Actors::new(vec![(Role::JobController, "runner".to_owned())]);
-        let mut role = |user: &str, agent: &str| {
-            let id = actors.meet(user, agent);
-            actors.get(id).role
-        };
+        let mut role = |user: &str, agent: &str| role_of(&mut actors, user, agent);
         assert_eq!(role("system:serviceaccount:kube-system:job-controller", "kcm/v1"), Role::JobController);
         let shared = "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/abc/";
         assert_eq!(
@@ -177,10 +179,7 @@ mod tests {
     #[test]
     fn nobody_has_a_role_of_kubernetes_by_calling_itself_so() {
         let mut actors = Actors::new(Vec::new());
-        let mut role = |user: &str, agent: &str| {
-            let id = actors.meet(user, agent);
-            actors.get(id).role
-        };
+        let mut role = |user: &str, agent: &str| role_of(&mut actors, user, agent);
         for name in ["kubelet", "generic-garbage-collector", "pod-garbage-collector", "manager"] {
             for agent in [
                 name.to_owned(),
@@ -199,10 +198,7 @@ mod tests {
     #[test]
     fn a_role_that_is_given_to_somebody_is_nobody_elses() {
         let mut actors = Actors::new(vec![(Role::JobController, "runner".to_owned())]);
-        let mut role = |user: &str, agent: &str| {
-            let id = actors.meet(user, agent);
-            actors.get(id).role
-        };
+        let mut role = |user: &str, agent: &str| role_of(&mut actors, user, agent);
         assert_eq!(role("eve", "job-controller"), Role::Other);
         assert_eq!(role("system:serviceaccount:evil:job-controller", "x"), Role::Other);
         assert_eq!(
