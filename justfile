@@ -76,11 +76,13 @@ release-dry:
     deploy/release/release --dry-run --out target/release-dry
     deploy/release/crates
 
-# The judge as WebAssembly, tried in Node.
+# The judge as WebAssembly, tried in Node, and the page on which logs can be dropped, tried in a browser.
 wasm:
     rustup target add wasm32-unknown-unknown
     cargo build --locked --target wasm32-unknown-unknown --profile wasm -p jobcheck-wasm
-    node library/wasm/try.mjs traces/corpus/invalid/FT-03--released-before-recorded.audit.jsonl
+    node library/wasm/try.mjs target/wasm32-unknown-unknown/wasm/jobcheck_wasm.wasm traces/corpus/invalid/FT-03--released-before-recorded.audit.jsonl
+    JOBCHECK_WASM=target/wasm32-unknown-unknown/wasm/jobcheck_wasm.wasm cargo test --locked -p jobcheck --test cli -- dropped::
+    library/wasm/page target/wasm32-unknown-unknown/wasm/jobcheck_wasm.wasm > target/judge.html
 
 # The benchmarks, each with the ratio that the documents claim as its gate.
 bench NAME *ARGUMENTS:

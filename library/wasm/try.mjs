@@ -1,12 +1,18 @@
-// Judges a trace with the WebAssembly module, as a page would: node library/wasm/try.mjs TRACE
+// Judges traces with the WebAssembly module, as a page would: node library/wasm/try.mjs MODULE TRACE…
 import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
 
-const module = new URL("../../target/wasm32-unknown-unknown/wasm/jobcheck_wasm.wasm", import.meta.url);
+const [module, ...traces] = process.argv.slice(2);
 const bytes = await readFile(module);
 const { instance } = await WebAssembly.instantiate(bytes, {});
 const { memory, jobcheck_input, jobcheck_judge, jobcheck_report } = instance.exports;
-const trace = await readFile(process.argv[2]);
-new Uint8Array(memory.buffer, jobcheck_input(trace.length), trace.length).set(trace);
+for (const path of traces) {
+  const name = new TextEncoder().encode(basename(path));
+  const trace = await readFile(path);
+  const place = jobcheck_input(name.length, trace.length);
+  new Uint8Array(memory.buffer, place, name.length).set(name);
+  new Uint8Array(memory.buffer, place + name.length, trace.length).set(trace);
+}
 const start = performance.now();
 const length = jobcheck_judge();
 const elapsed = performance.now() - start;

@@ -179,6 +179,14 @@ impl Browser {
         self.call("Input.insertText", json!({"text": text}));
     }
 
+    /// Chooses files in the input that a selector finds.
+    pub fn choose(&mut self, selector: &str, files: &[&Path]) {
+        let expression = format!("document.querySelector({selector:?})");
+        let found = self.call("Runtime.evaluate", json!({"expression": expression}));
+        let input = &found["result"]["objectId"];
+        self.call("DOM.setFileInputFiles", json!({"files": files, "objectId": input}));
+    }
+
     /// Sets the size of the window.
     pub fn size(&mut self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});

@@ -9,6 +9,7 @@ mod checkout;
 mod cluster;
 mod conform;
 mod dispatched;
+mod dropped;
 mod explore;
 mod fuzz;
 mod hangup;

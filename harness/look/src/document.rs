@@ -1,6 +1,7 @@
 //! A page that asks for nothing.
 
 use base64::Engine as _;
+use sha2::{Digest, Sha256};
 
 use crate::{STYLE, escape};
 
@@ -44,8 +45,7 @@ impl Document<'_> {
 /// The digest of a style or a script, by which a content security policy knows it.
 #[must_use]
 pub fn digest(text: &str) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    format!("sha256-{}", base64::engine::general_purpose::STANDARD.encode(digest))
+    format!("sha256-{}", base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text)))
 }
 
 #[cfg(test)]
