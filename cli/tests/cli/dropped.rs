@@ -10,7 +10,7 @@ use crate::browser::Browser;
 use crate::support::Folder;
 
 fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// A WebAssembly module whose page is the name and the content of the last file.
@@ -61,7 +61,7 @@ fn until(browser: &mut Browser, expression: &str) {
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    panic!("{expression}: {}", browser.text("body"));
+    panic!("{expression}: {}", browser.text("#said"));
 }
 
 #[test]

@@ -11,6 +11,8 @@ use crate::watch::{Gate, WatchInfo};
 pub enum Fault {
     /// The client gets this response instead: 409, 429, 500, 504, …
     Answer(ApiError),
+    /// As [`Fault::Answer`], but something before the server responds, so that the server has no audit event.
+    Intercept(ApiError),
     /// The client gets no response: the connection ends.
     Drop,
 }

@@ -177,6 +177,7 @@ impl Server {
     pub fn handle(&mut self, now: Timestamp, request: &Request) -> Response {
         let mut warnings = Vec::new();
         let outcome = match self.faults.as_mut().and_then(|faults| faults.before(now, request)) {
+            Some(Fault::Intercept(error)) => return Response { outcome: Err(error), warnings },
             Some(fault) => fault.outcome(),
             None => {
                 let outcome = self.dispatch(now, request, &mut warnings);
@@ -369,7 +370,7 @@ fn check_watch(options: &WatchOptions) -> Result<(), ApiError> {
 impl Fault {
     fn outcome(self) -> Result<Reply, ApiError> {
         match self {
-            Fault::Answer(error) => Err(error),
+            Fault::Answer(error) | Fault::Intercept(error) => Err(error),
             Fault::Drop => Ok(Reply::Dropped),
         }
     }

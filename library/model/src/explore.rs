@@ -17,7 +17,8 @@ use crate::subject::{self, Subject};
 /// The environment variable that widens every scope: `JOBCHECK_SCOPE=wide`.
 pub const SCOPE: &str = "JOBCHECK_SCOPE";
 
-/// The environment variable with a replay string, which takes the story of an earlier failure again.
+/// The environment variable with a replay string, which takes the story of an earlier failure again. A check to which the
+/// string does not apply explores its scopes; if it fails, its message says why.
 pub const REPLAY: &str = "JOBCHECK_REPLAY";
 
 /// The most states of a scope, unless [`Explore::max_states`] says otherwise.
@@ -168,25 +169,34 @@ impl Explore {
 
     pub(crate) fn run_with(mut self, wide: bool, replay: Option<&str>) -> Result<Report, Box<Failure>> {
         let scopes = std::mem::take(&mut self.scopes);
-        let scopes = if scopes.is_empty() { Scope::smoke() } else { scopes };
-        let scopes = scopes.into_iter().map(|scope| if wide { scope.widened() } else { scope });
+        let mut scopes = if scopes.is_empty() { Scope::smoke() } else { scopes };
+        let unused = match replay.map(|text| self.replayed(&scopes, text)) {
+            Some(Ok(failure)) => return Err(Box::new(failure)),
+            Some(Err(reason)) => Some(reason),
+            None => None,
+        };
         if wide {
             self.max_states = usize::MAX;
-        }
-        let scopes: Vec<Scope> = scopes.collect();
-        if let Some(failure) = replay.and_then(|text| self.replayed(&scopes, text)) {
-            return Err(Box::new(failure));
+            scopes = scopes.into_iter().map(Scope::widened).collect();
         }
         let checked: Result<Vec<Explorations>, Box<Failure>> =
             scopes.iter().map(|scope| self.checked(scope)).collect();
-        Ok(Report { scopes: checked? })
+        let noted = |failure: Box<Failure>| {
+            unused.into_iter().fold(failure, |it, reason| Box::new(it.after(&reason)))
+        };
+        Ok(Report { scopes: checked.map_err(noted)? })
     }
 
-    /// The failure at the end of a replay string, if it is about one of these scopes and still happens.
-    fn replayed(&self, scopes: &[Scope], text: &str) -> Option<Failure> {
-        let replay = Replay::read(text)?;
-        let scope = scopes.iter().find(|scope| scope.name() == replay.scope)?;
-        replay.follow(&self.explored(scope))
+    /// The failure at the end of a replay string, or the reason why there is none. The story may be one of a wide scope.
+    fn replayed(&self, scopes: &[Scope], text: &str) -> Result<Failure, String> {
+        let replay = Replay::read(text).ok_or_else(|| format!("{text:?} is no replay string"))?;
+        let named = scopes.iter().find(|scope| scope.name() == replay.scope).cloned();
+        let widened =
+            || scopes.iter().cloned().map(Scope::widened).find(|scope| scope.name() == replay.scope);
+        let scope =
+            named.or_else(widened).ok_or_else(|| format!("this check has no scope {}", replay.scope))?;
+        let gone = || format!("the story {text} cannot be taken any more, or breaks nothing");
+        replay.follow(&self.explored(&scope)).ok_or_else(gone)
     }
 
     fn checked(&self, scope: &Scope) -> Result<Explorations, Box<Failure>> {

@@ -37,9 +37,20 @@ impl Failure {
         let replay = Replay::of(explored, found).to_string();
         let mut text = format!("your controller breaks the specification in the scope {}\n", explored.name);
         tell(&narrative, &mut text);
-        let _ = writeln!(text, "\nsee this story alone: {}={replay} cargo test", crate::explore::REPLAY);
+        let _ = writeln!(
+            text,
+            "\nsee this story alone: {}={replay} cargo test{}",
+            crate::explore::REPLAY,
+            this_test()
+        );
         let kind = FailureKind::Broken(cause(explored, found));
         Failure { kind, replay: Some(replay), text }
+    }
+
+    /// The failure, below the reason why a replay string was not used.
+    pub(crate) fn after(mut self, reason: &str) -> Failure {
+        self.text = format!("{} was not used: {reason}\n{}", crate::explore::REPLAY, self.text);
+        self
     }
 
     /// A story of two clusters. It has no replay string: its scopes take seconds.
@@ -93,6 +104,12 @@ impl Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// The name of the running test behind a space, by which `cargo test` runs it alone. Its thread has this name.
+fn this_test() -> String {
+    let thread = std::thread::current();
+    thread.name().filter(|name| *name != "main").map_or_else(String::new, |name| format!(" {name}"))
+}
 
 /// The head, the numbered steps, and the end of a counterexample.
 fn tell(narrative: &Narrative, text: &mut String) {

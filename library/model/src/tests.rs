@@ -34,7 +34,8 @@ fn a_story_can_be_taken_again() {
     let replay = first.replay.clone().expect("a story has a replay string");
     let again = check().run_with(false, Some(&replay)).expect_err("it is still wrong");
     assert_eq!(again.to_string(), first.to_string());
-    assert!(first.to_string().contains(&format!("JOBCHECK_REPLAY={replay} cargo test")), "{first}");
+    let command = format!("JOBCHECK_REPLAY={replay} cargo test tests::a_story_can_be_taken_again\n");
+    assert!(first.to_string().contains(&command), "{first}");
 }
 
 #[test]
@@ -48,14 +49,31 @@ fn a_story_of_progress_can_be_taken_again() {
 }
 
 #[test]
-fn a_replay_that_does_not_apply_is_left_out() {
+fn a_replay_that_does_not_apply_is_left_out_and_named() {
     let check = || explore().scope(one_pod()).subject(creates_only);
     let expected = failure(check()).to_string();
-    for text in ["", "nonsense", "other-scope:0.1", "non-indexed-1:0.99", "non-indexed-1:x", "non-indexed-1:"]
-    {
-        let found = check().run_with(false, Some(text)).expect_err("the whole scope is checked");
-        assert_eq!(found.to_string(), expected, "{text}");
+    for (text, reason) in [
+        ("nonsense", "is no replay string"),
+        ("non-indexed-1:x", "is no replay string"),
+        ("other-scope:0.1", "this check has no scope other-scope"),
+        ("non-indexed-1:0.99", "cannot be taken any more, or breaks nothing"),
+        ("non-indexed-1:", "cannot be taken any more, or breaks nothing"),
+    ] {
+        let found = check().run_with(false, Some(text)).expect_err("the whole scope is checked").to_string();
+        let (first, others) = found.split_once('\n').expect("it has lines");
+        assert!(first.starts_with("JOBCHECK_REPLAY was not used: ") && first.ends_with(reason), "{first}");
+        assert_eq!(others, expected, "{text}");
     }
+}
+
+#[test]
+fn a_story_of_a_wide_scope_needs_no_wide_scope_again() {
+    let check = || explore().scope(one_pod()).subject(creates_only);
+    let first = *check().run_with(true, None).expect_err("the subject is wrong");
+    let replay = first.replay.clone().expect("a story has a replay string");
+    assert!(replay.starts_with("non-indexed-1+wide:"), "{replay}");
+    let again = check().run_with(false, Some(&replay)).expect_err("it is still wrong");
+    assert_eq!(again.to_string(), first.to_string());
 }
 
 #[test]

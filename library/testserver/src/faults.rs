@@ -22,7 +22,7 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Faults {
-    /// Updates and patches that get 409, and change nothing.
+    /// Updates and patches that get 409 before they reach the server, and change nothing.
     pub conflicts: u32,
     /// Writes that get 500, and change nothing.
     pub errors: u32,
@@ -86,7 +86,8 @@ impl Decide for Drawn {
         let changes = matches!(request.verb, Verb::Update(_) | Verb::Patch { .. });
         if self.draws.in_a_thousand(self.faults.conflicts) && changes {
             let name = request.name.as_deref().unwrap_or_default();
-            return Some(Fault::Answer(ApiError::modified(request.resource, name)));
+            // The stored object has not changed, so the server itself would have accepted the write.
+            return Some(Fault::Intercept(ApiError::modified(request.resource, name)));
         }
         let fails = self.draws.in_a_thousand(self.faults.errors);
         fails.then(|| Fault::Answer(ApiError::internal("a fault of the test server")))

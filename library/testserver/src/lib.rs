@@ -40,6 +40,7 @@
 //! | [`TestServer`], [`Builder`] | the server, and its settings |
 //! | [`Faults`] | conflicts, errors, lost responses, and lagging watches, by seed |
 //! | [`Pods`] | how pods end |
+//! | [`Manages`] | the Jobs of the controller under test |
 //! | [`Verdict`] | the judgement of the recorded requests |
 //!
 //! The guide `docs/guide/library.md` has a whole test. `docs/reference/apiserver.md` lists the differences from
@@ -53,5 +54,5 @@ mod verdict;
 pub use faults::Faults;
 pub use jobcheck_apiserver::http::ApiService;
 pub use node::{ExitCode, Pods};
-pub use server::{Builder, TestServer, TimedOut};
+pub use server::{Builder, Manages, TestServer, TimedOut};
 pub use verdict::Verdict;

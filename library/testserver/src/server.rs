@@ -33,6 +33,19 @@ pub struct Builder {
     faults: Faults,
     pods: Pods,
     user: String,
+    manages: Manages,
+}
+
+/// The Jobs of the controller under test, and what it does for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manages {
+    /// Jobs without `spec.managedBy`, as the built-in controller does.
+    #[default]
+    Unmanaged,
+    /// Jobs with `spec.managedBy`, whose pods it creates.
+    Pods,
+    /// Jobs with `spec.managedBy`, whose status alone it writes.
+    Status,
 }
 
 impl Builder {
@@ -64,6 +77,13 @@ impl Builder {
         self
     }
 
+    /// The Jobs of the controller, by which its requests are judged; those without `spec.managedBy` by default.
+    #[must_use]
+    pub fn manages(mut self, manages: Manages) -> Builder {
+        self.manages = manages;
+        self
+    }
+
     /// Starts the server. It stops when it is dropped.
     ///
     /// # Panics
@@ -71,7 +91,7 @@ impl Builder {
     /// Outside a tokio runtime.
     #[must_use]
     pub fn start(self) -> TestServer {
-        let Builder { seed, faults, pods, user } = self;
+        let Builder { seed, faults, pods, user, manages } = self;
         let start: Timestamp = "2026-01-01T00:00:00Z".parse().expect("the time is well-formed");
         let mut server = Server::new(Config { seed, ..Config::default() }, start);
         let events: Events = Arc::default();
@@ -81,7 +101,7 @@ impl Builder {
         let node = Node::new(&mut server, start, pods);
         let shared = SharedServer::new(server, TokioClock::starting_at(start));
         let clockwork = tokio::spawn(work(shared.clone(), node, Lag::new(faults, &user, seed)));
-        TestServer { shared, events, user, clockwork }
+        TestServer { shared, events, user, manages, clockwork }
     }
 }
 
@@ -110,6 +130,7 @@ pub struct TestServer {
     shared: SharedServer,
     events: Events,
     user: String,
+    manages: Manages,
     clockwork: JoinHandle<()>,
 }
 
@@ -122,8 +143,14 @@ pub struct TimedOut {
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let status = self.job.as_ref().map(|job| job["status"].to_string());
-        write!(formatter, "the Job is not finished after an hour; its status: {}", status.unwrap_or_default())
+        match &self.job {
+            None => formatter.write_str("the Job does not exist after an hour"),
+            Some(job) if is_empty(&job["status"]) => formatter
+                .write_str("the Job is not finished after an hour, and nobody has written its status"),
+            Some(job) => {
+                write!(formatter, "the Job is not finished after an hour; its status: {}", job["status"])
+            }
+        }
     }
 }
 
@@ -133,7 +160,13 @@ impl TestServer {
     /// Begins the settings of a server.
     #[must_use]
     pub fn builder() -> Builder {
-        Builder { seed: 0, faults: Faults::none(), pods: Pods::Succeed, user: CONTROLLER.to_owned() }
+        Builder {
+            seed: 0,
+            faults: Faults::none(),
+            pods: Pods::Succeed,
+            user: CONTROLLER.to_owned(),
+            manages: Manages::default(),
+        }
     }
 
     /// A server without faults, whose pods succeed.
@@ -200,10 +233,10 @@ impl TestServer {
         lock(&self.events).iter().map(|event| format!("{event}\n")).collect()
     }
 
-    /// Judges the recorded requests. Jobs without `spec.managedBy` are those of the controller under test.
+    /// Judges the recorded requests. [`Builder::manages`] says which Jobs are those of the controller under test.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        judged(self.trace(), &self.user)
+        judged(self.trace(), &self.user, self.manages)
     }
 }
 
@@ -211,6 +244,10 @@ impl Drop for TestServer {
     fn drop(&mut self) {
         self.clockwork.abort();
     }
+}
+
+fn is_empty(status: &Value) -> bool {
+    status.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
 fn is_finished(job: &Value) -> bool {

@@ -4,8 +4,10 @@ use std::fmt::{self, Display, Formatter};
 
 use jobcheck_judge::replay::{Grouping, Judging, group, judge};
 use jobcheck_judge::report::{JobReport, ReplayReport};
-use jobcheck_judge::validate::{Outcome, Role};
+use jobcheck_judge::validate::{Outcome, Profile, Role};
 use jobcheck_traces::Input;
+
+use crate::server::Manages;
 
 /// The verdict on the requests that a test server has recorded. Its text lists every violation.
 #[derive(Clone, Debug)]
@@ -14,10 +16,14 @@ pub struct Verdict {
     trace: String,
 }
 
-pub(crate) fn judged(trace: String, controller: &str) -> Verdict {
+pub(crate) fn judged(trace: String, controller: &str, manages: Manages) -> Verdict {
     let input = Input::Bytes("trace".to_owned(), trace.clone().into_bytes());
-    let judging =
-        Judging { actors: vec![(Role::JobController, controller.to_owned())], ..Judging::default() };
+    let (role, profile) = match manages {
+        Manages::Unmanaged => (Role::JobController, None),
+        Manages::Pods => (Role::Manager, Some(Profile::Executor)),
+        Manages::Status => (Role::Manager, None),
+    };
+    let judging = Judging { actors: vec![(role, controller.to_owned())], profile, ..Judging::default() };
     let traces = group(vec![input], Grouping::Auto, &mut |_, _| {});
     Verdict { report: judge(&traces, &judging, &mut |_, _| {}), trace }
 }

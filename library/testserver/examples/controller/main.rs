@@ -6,7 +6,7 @@ mod reconcile;
 use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
-use jobcheck_testserver::{Faults, TestServer, Verdict};
+use jobcheck_testserver::{Faults, Manages, TestServer, Verdict};
 use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::{Controller, controller::Action, watcher::Config};
@@ -15,8 +15,10 @@ use reconcile::{Context, reconcile};
 use serde_json::json;
 
 /// Runs one Job to its end, with the faults of this seed.
-async fn tested(is_hasty: bool, seed: u64) -> Verdict {
-    let server = TestServer::builder().seed(seed).faults(Faults { errors: 100, ..Faults::none() }).start();
+async fn tested(managed_by: Option<&str>, is_hasty: bool, seed: u64) -> Verdict {
+    let faults = Faults { conflicts: 50, errors: 100, ..Faults::none() };
+    let manages = managed_by.map_or(Manages::Unmanaged, |_| Manages::Pods);
+    let server = TestServer::builder().seed(seed).faults(faults).manages(manages).start();
     let (clock, client) = (server.clock(), Client::new(server.service(), "default"));
     let now = move || Timestamp::try_from(clock()).unwrap().strftime("%FT%TZ").to_string();
     let context = Arc::new(Context { client: client.clone(), now: Box::new(now), is_hasty });
@@ -25,7 +27,8 @@ async fn tested(is_hasty: bool, seed: u64) -> Verdict {
     let controller = jobs.owns(Api::<Pod>::default_namespaced(client), Config::default());
     let running = tokio::spawn(controller.run(reconcile, retry, context).for_each(|_| async {}));
 
-    let spec = json!({"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}}});
+    let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}});
+    let spec = json!({"managedBy": managed_by, "template": template});
     let job: Job = serde_json::from_value(json!({"metadata": {"name": "pi"}, "spec": spec})).unwrap();
     let user = Api::<Job>::default_namespaced(Client::new(server.service_of("alice"), "default"));
     user.create(&PostParams::default(), &job).await.unwrap();
@@ -36,10 +39,12 @@ async fn tested(is_hasty: bool, seed: u64) -> Verdict {
 
 #[tokio::main(flavor = "current_thread", start_paused = true)]
 async fn main() {
-    for seed in 0..20 {
-        tested(false, seed).await.check();
+    for managed_by in [None, Some("example.com/small")] {
+        for seed in 0..20 {
+            tested(managed_by, false, seed).await.check();
+        }
+        let wrong = tested(managed_by, true, 0).await;
+        assert!(wrong.violated().contains(&"FT-03".to_owned()), "{wrong}");
+        println!("{wrong}");
     }
-    let wrong = tested(true, 0).await;
-    assert!(wrong.violated().contains(&"FT-03".to_owned()), "{wrong}");
-    println!("{wrong}");
 }
