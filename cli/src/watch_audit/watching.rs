@@ -116,8 +116,9 @@ impl Output {
 
 fn appended(path: &std::path::Path) -> io::Result<File> {
     match files::create_new(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::options().append(true).open(path),
-        created => created,
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        // Also a new file is opened for appending: others may truncate it, or write to it.
+        _ => File::options().append(true).open(path),
     }
 }
 

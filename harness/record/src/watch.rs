@@ -140,7 +140,11 @@ async fn rest(client: &Client, target: &WatchTarget, mut list: Page) -> Result<L
     let mut objects = Vec::new();
     for _ in 0..MAX_PAGES {
         for object in list.items.take().into_iter().flatten() {
-            objects.push(object.read().map_err(|why| format!("an object cannot be parsed: {why}"))?);
+            let object: Value = object.read().map_err(|why| format!("an object cannot be parsed: {why}"))?;
+            if !object.is_object() {
+                return Err("an item of the list is no object".to_owned());
+            }
+            objects.push(object);
         }
         let of_list = |field: &str| list.metadata[field].as_str().unwrap_or_default().to_owned();
         let token = of_list("continue");
@@ -332,4 +336,29 @@ fn get(target: &WatchTarget, query: &str) -> http::Result<http::Request<Vec<u8>>
 #[must_use]
 pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use tower::service_fn;
+
+    use super::*;
+
+    /// An API server is not trusted.
+    #[tokio::test]
+    async fn an_item_of_a_list_that_is_no_object_is_an_error() {
+        let nobody = service_fn(|_: http::Request<kube::client::Body>| async {
+            Ok::<_, Infallible>(http::Response::new(kube::client::Body::empty()))
+        });
+        let client = Client::new(nobody, "default");
+        let target = WatchTarget { namespace: None, resource: Resource::Jobs };
+        for item in ["1", "\"x\"", "[[]]", "null"] {
+            let text = format!(r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{item}]}}"#);
+            let page: Page = serde_json::from_str(&text).unwrap();
+            let why = rest(&client, &target, page).await.unwrap_err();
+            assert!(why.contains("object"), "{item}: {why}");
+        }
+    }
 }

@@ -1,16 +1,16 @@
 //! The audit events of the recorded namespaces, each once.
 
 use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use jobcheck_traces::{Body, Input, Reader, Request};
 
 use crate::error::Error;
 use crate::recent::Recent;
 
-/// The number of event ids that are remembered. API servers resend a batch soon.
+/// The number of events that are remembered. API servers resend a batch soon.
 const REMEMBERED: usize = 100_000;
-/// The maximum length of such an id. It is a UUID unless a client has sent its own.
-const LONGEST_ID: usize = 64;
 /// The annotation of an event whose objects the API server has omitted because of their size.
 const TRUNCATED: &str = "\"audit.k8s.io/truncated\":\"true\"";
 
@@ -18,13 +18,19 @@ const TRUNCATED: &str = "\"audit.k8s.io/truncated\":\"true\"";
 #[derive(Debug)]
 pub(super) struct Events {
     namespaces: BTreeSet<String>,
-    seen: Recent<String>,
+    /// The digests of events. An id alone identifies no event, since a client may choose it (`Audit-ID`).
+    seen: Recent<u64>,
+    digests: RandomState,
 }
 
 impl Events {
     /// Returns a filter for these namespaces, or for all if there are none.
     pub(super) fn of(namespaces: &[String]) -> Events {
-        Events { namespaces: namespaces.iter().cloned().collect(), seen: Recent::new(REMEMBERED) }
+        Events {
+            namespaces: namespaces.iter().cloned().collect(),
+            seen: Recent::new(REMEMBERED),
+            digests: RandomState::new(),
+        }
     }
 
     /// Returns true if a write belongs to a recorded namespace and was not recorded before.
@@ -32,10 +38,31 @@ impl Events {
         if !self.namespaces.is_empty() && !self.namespaces.contains(request.namespace) {
             return false;
         }
-        let Some(id) = request.id.filter(|id| id.len() <= LONGEST_ID) else { return true };
-        let is_new = !self.seen.contains(id);
-        self.seen.insert(id.to_owned());
+        if request.id.is_none() {
+            return true;
+        }
+        let digest = self.digest(request);
+        let is_new = !self.seen.contains(&digest);
+        self.seen.insert(digest);
         is_new
+    }
+
+    /// A digest of everything in the event. Its key is random, so that nobody can make two events with one digest.
+    fn digest(&self, request: &Request<'_>) -> u64 {
+        let mut hashed = Hashed(self.digests.build_hasher());
+        // A hasher takes every text.
+        let _ = write!(hashed, "{request:?}");
+        hashed.0.finish()
+    }
+}
+
+/// A hasher of text.
+struct Hashed<H>(H);
+
+impl<H: Hasher> Write for Hashed<H> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
     }
 }
 
@@ -101,6 +128,28 @@ mod tests {
         );
         assert_eq!([takes(&event("1", "a")), takes(&event("1", "a")), takes(&event("3", "b"))], [1, 0, 0]);
         assert_eq!(takes(&list), 1);
+    }
+
+    #[test]
+    fn other_events_with_the_id_of_one_are_taken() {
+        let mut events = Events::of(&[]);
+        let mut takes = |text: &str| {
+            let mut taken = false;
+            read(text, &mut |request| {
+                taken = events.takes(request);
+                Ok(())
+            })
+            .unwrap()
+            .unwrap();
+            taken
+        };
+        let first = event("1", "a");
+        let later = first.replace("00:00:00Z", "00:00:01Z");
+        let refused = first.replace("\"code\":200", "\"code\":409");
+        assert_eq!(
+            [&first, &later, &refused, &first, &later].map(|it| takes(it)),
+            [true, true, true, false, false]
+        );
     }
 
     #[test]
