@@ -1,6 +1,7 @@
 //! The HTTP server of the page and its API.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use jobcheck_rulebook::section;
 use jobcheck_serve::{HttpServer, Limits, origin};
 use jobcheck_spec::Req;
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::show::Explorer;
 use crate::output;
@@ -86,13 +88,31 @@ async fn listen(explorer: Arc<Explorer>, address: SocketAddr) -> Exit {
         let response = response(reply(&explorer, &request));
         async { Ok::<_, Infallible>(response) }
     };
-    match server.serve(handler, std::future::pending()).await {
+    let ended = match ended() {
+        Ok(ended) => ended,
+        Err(error) => {
+            output::error(format!("cannot listen to signals: {error}"));
+            return Exit::Environment;
+        }
+    };
+    match server.serve(handler, ended).await {
         Ok(()) => Exit::Conforms,
         Err(error) => {
             output::error(format!("cannot listen on {address} any longer: {error}"));
             Exit::Environment
         }
     }
+}
+
+/// Returns what ends with Ctrl-C, or SIGTERM.
+fn ended() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }
 
 /// The reply to a request. Only GET is accepted, so that no body is read.

@@ -4,6 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
+use rustix::process::Signal;
+
+use crate::cluster::kill;
 use crate::support::{binary, jobcheck};
 
 /// The server, which ends with the test.
@@ -36,6 +39,16 @@ impl Served {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_server_as_it_should() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut served = serve(&["non-indexed"]);
+        served.get("/");
+        kill(served.child.id(), signal);
+        assert_eq!(served.child.wait().unwrap().code(), Some(0), "{signal:?}");
     }
 }
 
