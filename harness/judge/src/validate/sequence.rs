@@ -5,7 +5,8 @@
 //! | has a `resourceVersion` of its own ([`super::claims`]) | by this version |
 //! | has an old version or none, such as removals and refusals | behind everything that was answered before it |
 //!
-//! Audit logs are written in the order of the responses, so both need to look ahead: the reorder window. Only events of
+//! Audit logs are written in the order of the responses, so both need to look ahead: the reorder window. Watch events beside
+//! requests wait for those that were answered earlier, as far as the window reaches. Only events of
 //! one namespace are ordered, each namespace in a lane of its own. Logs of several times or clusters can therefore be
 //! concatenated.
 
@@ -242,9 +243,20 @@ impl Lane {
         {
             self.arrange_first();
         }
+        while self.waits_for_a_request() {
+            self.arrange_first();
+        }
         let first = self.by_version.pop()?.event;
         self.passed.emits(&first);
         Some(first)
+    }
+
+    /// Returns `true` if the first event by version is one of a watch, and the request that was answered first may precede it.
+    /// Watch events have no times, so that they are in `by_version` long before the requests that were answered earlier.
+    fn waits_for_a_request(&self) -> bool {
+        let Some(shown) = self.by_version.peek().filter(|it| it.event.when.is_none()) else { return false };
+        let may_precede = |own: u64| shown.event.version.is_none_or(|version| own <= version);
+        self.by_time.peek().is_some_and(|it| it.event.version.is_none_or(may_precede))
     }
 
     fn flush(&mut self, emit: &mut impl FnMut(Event)) {
@@ -342,9 +354,11 @@ impl Lane {
     }
 
     fn emit_ready(&mut self, emit: &mut impl FnMut(Event), capacity: usize, ripe: i64) {
-        while self.by_version.peek().is_some_and(|first| {
-            first.event.when.is_some_and(|when| when.done <= ripe) || self.by_version.len() > capacity
-        }) {
+        let is_ready = |lane: &Lane, first: &Event| match first.when {
+            Some(when) => when.done <= ripe || lane.by_version.len() > capacity,
+            None => lane.by_version.len() > WATCH_EVENTS && !lane.waits_for_a_request(),
+        };
+        while self.by_version.peek().is_some_and(|first| is_ready(self, &first.event)) {
             if let Some(keyed) = self.by_version.pop() {
                 self.passed.emits(&keyed.event);
                 emit(keyed.event);

@@ -177,6 +177,22 @@ fn a_watch_looks_ahead_for_a_fixed_number_of_events() {
 }
 
 #[test]
+fn watch_events_wait_for_the_requests_that_precede_them() {
+    // As many in a window as a controller with large Jobs sends, and more than a window holds.
+    for count in [1_000, WINDOW_EVENTS as u64] {
+        let at = |number: u64| i64::try_from(number).unwrap() * 1_000;
+        let write = |version| job_write(&format!("request {version}"), (at(version), at(version)), version);
+        let pair = |version| [write(version), watched(&format!("watch {version}"), version)];
+        let (mut before, after) = emitted_by(Sequencer::default(), (1..=count).flat_map(pair).collect());
+        before.extend(after);
+        let expected =
+            (1..=count).flat_map(|version| [format!("request {version}"), format!("watch {version}")]);
+        assert!(expected.eq(before.iter().map(|event| event.name.to_string())), "{count}");
+        assert!(before.iter().all(|event| !event.arrival.late), "{count}");
+    }
+}
+
+#[test]
 fn namespaces_are_ordered_independently() {
     // Another cluster, a day later, with lower versions.
     let day = 86_400_000_000;
