@@ -46,6 +46,8 @@ struct Event<'a> {
     #[serde(borrow)]
     response_object: Option<Object<'a>>,
     #[serde(borrow)]
+    annotations: Option<Annotations<'a>>,
+    #[serde(borrow)]
     request_received_timestamp: Option<Text<'a>>,
     #[serde(borrow)]
     stage_timestamp: Option<Text<'a>>,
@@ -83,6 +85,13 @@ struct Status<'a> {
     reason: Option<Text<'a>>,
     #[serde(borrow)]
     message: Option<Text<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Annotations<'a> {
+    /// "true" if the API server has omitted both bodies because of their size.
+    #[serde(borrow, rename = "audit.k8s.io/truncated")]
+    truncated: Option<Text<'a>>,
 }
 
 /// The parameters of a request that stand in its query, or in the body of a DELETE.
@@ -133,6 +142,7 @@ impl<'a> Event<'a> {
             "responseStatus" => small(&mut event.response_status, value),
             "requestObject" => object(&mut event.request_object, value),
             "responseObject" => object(&mut event.response_object, value),
+            "annotations" => small(&mut event.annotations, value),
             "requestReceivedTimestamp" => text(&mut event.request_received_timestamp, value),
             "stageTimestamp" => text(&mut event.stage_timestamp, value),
             "items" => None,
@@ -190,6 +200,8 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let options = DeleteOptions::of(event, verb);
     let response = event.response_object.filter(|object| is_recorded(*object));
     let sent = event.request_object.filter(|object| is_recorded(*object));
+    let level = if lacks_bodies(event, verb, code, sent) { Level::Metadata } else { level };
+    let level = if lacks_response(event, verb, code, response) { level.min(Level::Request) } else { level };
     let outline = ResponseOutline::of(resource, code, options.is_dry_run(), verb, response)?;
     let spans = Spans(document);
     Ok(Parsed::Record(OwnedRecord::Request(Box::new(OwnedRequest {
@@ -215,6 +227,26 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
         answer: outline.answer,
         response: response.map(|object| range(document, object)),
     }))))
+}
+
+/// Returns true if the body of the request is omitted, whatever the level says. The API server omits the bodies of large
+/// events. Such a body is unknown, and not absent.
+fn lacks_bodies(event: &Event<'_>, verb: Verb, code: u16, sent: Option<Object<'_>>) -> bool {
+    let truncated = event.annotations.as_ref().and_then(|it| it.truncated.as_ref());
+    plain(truncated) == "true" || stores_a_body(event, verb, code) && sent.is_none()
+}
+
+/// Returns true if the response is omitted.
+fn lacks_response(event: &Event<'_>, verb: Verb, code: u16, response: Option<Object<'_>>) -> bool {
+    stores_a_body(event, verb, code) && response.is_none()
+}
+
+/// Returns true if a request has a body that became the object of the response.
+fn stores_a_body(event: &Event<'_>, verb: Verb, code: u16) -> bool {
+    let subresource = event.object_ref.as_ref().map_or("", |it| plain(it.subresource.as_ref()));
+    matches!(verb, Verb::Create | Verb::Update | Verb::Patch)
+        && matches!(code, 200 | 201)
+        && matches!(subresource, "" | "status")
 }
 
 /// The level of an event; `None` for level `None`, which records nothing.

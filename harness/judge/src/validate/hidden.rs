@@ -18,8 +18,13 @@ impl Judge {
     /// Takes an accepted write of a pod without its response.
     pub(super) fn hidden_pod_write(&mut self, event: &Event, it: &PodEvent, role: Role) {
         let known = it.uid.map_or_else(|| self.named_pod(event), |uid| self.owned_pod(uid));
+        // Others may remove their own finalizers with the same request, and a pod may vanish with its last one.
+        let removes_only_ours = |pod: &Pod| {
+            it.removes_finalizer
+                && (matches!(role, Role::JobController | Role::Manager) || !pod.other_finalizers)
+        };
         match known {
-            Some((job, pod)) if it.removes_finalizer => {
+            Some((job, pod)) if removes_only_ours(&pod) => {
                 self.finalizer_removed_unseen(event, it, pod, job, role)
             }
             Some((job, _)) => self.hides(event, job, "the audit level hides a write of a pod"),

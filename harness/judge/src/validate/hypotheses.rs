@@ -9,6 +9,7 @@
 //! | the sender was replaced while the request was in flight | a silence, and requests of its successor | inconclusive |
 //! | a restart has emptied the backoff record | see [`super::settings::RestartSign`] | none if the trace shows the restart, else inconclusive |
 //! | earlier writes with a server error were committed | such writes | none |
+//! | a creation with a server error was committed, and its pod is shown later | such a creation | inconclusive |
 //! | earlier writes came from a replaced process | a restart just before them; or a silence, and requests of its successor | inconclusive |
 //! | the sync has read a pod version that the trace does not show | the version in an `observed` line | inconclusive |
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
@@ -48,6 +49,9 @@ pub(super) enum Assumption {
     Restarted,
     /// Earlier writes with a server error were committed (`docs/reference/judging.md`, *Audit logs*).
     Committed,
+    /// Creations with a server error were committed. Their responses name no pods, so that the pods are known once another record
+    /// shows them.
+    CommittedCreations,
     /// Earlier writes came from a process that was replaced while they were in flight (SY-01).
     FromPredecessor,
     /// The sync has read a pod version that the trace does not show.
@@ -80,10 +84,11 @@ pub(super) enum Misreading {
 }
 
 /// All assumptions, in the order in which they are tried.
-pub(super) const ORDER: [Assumption; 14] = [
+pub(super) const ORDER: [Assumption; 15] = [
     Assumption::SenderReplaced,
     Assumption::Restarted,
     Assumption::Committed,
+    Assumption::CommittedCreations,
     Assumption::FromPredecessor,
     Assumption::UnshownVersion,
     Assumption::UnshownPods,
@@ -175,6 +180,17 @@ impl Assumption {
             Assumption::SenderReplaced => question.event.may_be_late().then(|| replaced(question, SILENT)),
             Assumption::Restarted => restarted(track, question, views),
             Assumption::Committed => (!track.process.uncertain.is_empty()).then_some(Consequence::Nothing),
+            Assumption::CommittedCreations => {
+                let most = i64::from(track.process.setbacks.lost_creations);
+                let is_explained = |view: &ViewRefusal| view.broken.iter().all(|it| counts_more(it, most));
+                (most > 0 && views.iter().any(is_explained)).then(|| {
+                    Consequence::Reservation(format!(
+                        "{}: it counts pods that no record before it shows. Creations with a server error may have been \
+                         committed",
+                        question.write
+                    ))
+                })
+            }
             Assumption::FromPredecessor => {
                 let late = &track.process.late;
                 let sign = if late.is_told() { RESTARTED } else { SILENT };
@@ -233,7 +249,8 @@ impl Assumption {
                 track.process.late.is_by_predecessor(question.event);
                 Explained::Yes(Findings::new())
             }
-            Assumption::UnshownVersion
+            Assumption::CommittedCreations
+            | Assumption::UnshownVersion
             | Assumption::UnshownPods
             | Assumption::MissingWrite
             | Assumption::CountsRefused
@@ -401,6 +418,13 @@ fn counts_wanted_pods(track: &Track, event: &Event, broken: &[Broken]) -> bool {
     let Body::Job(it) = &event.body else { return false };
     let job = it.after.as_deref().filter(|job| is_running(job));
     found > expected && job.is_some_and(|job| wanted(job) == *found)
+}
+
+/// Returns `true` if a reported number of pods is too large by at most `most`.
+fn counts_more(broken: &Broken, most: i64) -> bool {
+    let is_number = matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
+    matches!((&broken.expected, &broken.found), (Operand::Number(expected), Operand::Number(found))
+        if is_number && (expected + 1..=expected + most).contains(found))
 }
 
 /// Returns `true` if a closest view objects only to reported pods, and the trace shows no pods.

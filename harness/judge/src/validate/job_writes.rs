@@ -330,8 +330,10 @@ fn foreign(track: &mut Track, event: &Event, (before, after): (&Job, &Job), sett
     let counts = |status: &JobStatus| JobStatus { conditions: Vec::new(), ..status.clone() };
     if counts(&before.status) != counts(&after.status) {
         let writer = event.actor.and_then(|actor| settings.actor(actor));
-        let name =
-            writer.map_or_else(String::new, |it| format!(", {} with user agent {},", it.user, it.agent));
+        let name = writer.map_or_else(String::new, |it| match &*it.agent {
+            "" => format!(", {},", it.user),
+            agent => format!(", {} with user agent {agent},", it.user),
+        });
         track.doubt(format!("another actor{name} wrote counters of this Job's status"));
     }
 }
