@@ -11,7 +11,7 @@
 //! concatenated.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use jobcheck_spec::job::Text;
 use jobcheck_traces::{Form, Verb};
@@ -146,6 +146,8 @@ struct Lane {
     /// The number of its last event.
     touched: u64,
     by_time: BinaryHeap<Keyed>,
+    /// The versions of the events in `by_time`, each with the number of its event.
+    versions: BTreeSet<(u64, u64)>,
     by_version: BinaryHeap<Keyed>,
     latest: i64,
     highest: u64,
@@ -218,6 +220,7 @@ impl Lane {
         // A collection is deleted piece by piece, beginning when the request is received.
         let piecemeal = matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_));
         let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
+        self.versions.extend(event.version.map(|version| (version, self.counter)));
         self.by_time.push(Keyed { key: (at, self.counter, 0), event });
         let ripe = self.latest - WINDOW_MICROS;
         let is_ripe = |heap: &BinaryHeap<Keyed>| {
@@ -233,6 +236,9 @@ impl Lane {
     fn arrange_first(&mut self) {
         if let Some(keyed) = self.by_time.pop() {
             self.passed.up_to(keyed.key.0);
+            if let Some(version) = keyed.event.version {
+                self.versions.remove(&(version, keyed.key.1));
+            }
             self.arrange(keyed.event);
         }
     }
@@ -251,15 +257,17 @@ impl Lane {
         Some(first)
     }
 
-    /// Returns `true` if the first event by version is one of a watch, and the request that was answered first may precede it.
-    /// Watch events have no times, so that they are in `by_version` long before the requests that were answered earlier.
+    /// Returns `true` if the first event by version is one of a watch, and a request may precede it. Watch events have no times.
+    /// They are therefore in `by_version` long before the requests that were answered earlier.
     fn waits_for_a_request(&self) -> bool {
         let Some(shown) = self.by_version.peek().filter(|it| it.event.when.is_none()) else { return false };
-        let may_precede = |own: u64| shown.event.version.is_none_or(|version| own <= version);
-        self.by_time.peek().is_some_and(|it| it.event.version.is_none_or(may_precede))
+        let version = shown.event.version.unwrap_or(u64::MAX);
+        self.versions.first().is_some_and(|(own, _)| *own <= version)
+            || self.by_time.peek().is_some_and(|it| it.event.version.is_none())
     }
 
     fn flush(&mut self, emit: &mut impl FnMut(Event)) {
+        self.versions.clear();
         while let Some(keyed) = self.by_time.pop() {
             self.arrange(keyed.event);
         }
