@@ -1,7 +1,6 @@
 //! The HTTP server of the page and its API.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -9,13 +8,13 @@ use std::time::Duration;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
+use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
 use jobcheck_look::digest;
 use jobcheck_rulebook::section;
 use jobcheck_serve::{HttpServer, Limits, origin};
 use jobcheck_spec::Req;
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::show::Explorer;
 use crate::output;
@@ -88,31 +87,20 @@ async fn listen(explorer: Arc<Explorer>, address: SocketAddr) -> Exit {
         let response = response(reply(&explorer, &request));
         async { Ok::<_, Infallible>(response) }
     };
-    let ended = match ended() {
-        Ok(ended) => ended,
+    let stop = match signals::listen() {
+        Ok(stop) => stop,
         Err(error) => {
             output::error(format!("cannot listen to signals: {error}"));
             return Exit::Environment;
         }
     };
-    match server.serve(handler, ended).await {
+    match server.serve(handler, stop.cancelled_owned()).await {
         Ok(()) => Exit::Conforms,
         Err(error) => {
             output::error(format!("cannot listen on {address} any longer: {error}"));
             Exit::Environment
         }
     }
-}
-
-/// Returns what ends with Ctrl-C, or SIGTERM.
-fn ended() -> io::Result<impl Future<Output = ()> + Send + 'static> {
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
 }
 
 /// The reply to a request. Only GET is accepted, so that no body is read.
