@@ -19,7 +19,7 @@ use jobcheck_traces::{Expected, ExpectedVerdict, Input, Redactor, files};
 
 use crate::output;
 use crate::text::of_path;
-use crate::view::{self, Traces};
+use crate::view::Traces;
 
 /// A path through a scope, and the reason why it is saved.
 pub struct Saved<'a> {
@@ -67,7 +67,7 @@ impl Folder<'_> {
 /// The page of one trace.
 fn page_of(file: &Path, trace: &[u8]) -> anyhow::Result<String> {
     let (inputs, report) = judged(file.file_name().unwrap_or_default().to_string_lossy().into_owned(), trace);
-    Traces::unrelated(inputs).page(&report, view::STEPS)
+    Traces::unrelated(inputs).page(&report, jobcheck_view::STEPS)
 }
 
 /// A trace with its report, as `jobcheck replay` judges it.

@@ -81,7 +81,7 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
     if let Some(job) = args.unexplained(&report) {
         output::note(format!("--explain={} fits no Job of the report", job));
     }
-    let steps = limit.steps(view::STEPS);
+    let steps = limit.steps(jobcheck_view::STEPS);
     let is_written = args.html.as_deref().is_none_or(|file| view::write(file, &traces.page(&report, steps)));
     let exit = if is_written { report.exit_code } else { Exit::Environment };
     let rendered = match args.output {

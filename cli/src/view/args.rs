@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use jobcheck_judge::replay::Judging;
 use jobcheck_traces::Input;
+use jobcheck_view::STEPS;
 
-use super::STEPS;
 use crate::replay::{ClusterFile, Group, JudgeArgs, cluster_file};
 
 /// Arguments of `jobcheck view`.

@@ -21,9 +21,6 @@ use crate::replay::{Limit, Progress, clusters};
 use crate::save::can_write;
 use crate::text::of_path;
 
-/// The number of steps on a page unless `--steps` says another.
-pub const STEPS: usize = 20_000;
-
 /// The traces of a page, and the role of each.
 #[derive(Debug, Default)]
 pub struct Traces {

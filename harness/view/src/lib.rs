@@ -42,3 +42,6 @@ mod words;
 pub use build::Source;
 pub use html::html;
 pub use page::Page;
+
+/// The number of steps on a page, unless its reader asks for others.
+pub const STEPS: usize = 20_000;

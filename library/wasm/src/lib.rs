@@ -32,10 +32,7 @@ use std::cell::RefCell;
 use jobcheck_judge::replay::{Grouping, Judging, group, judge};
 use jobcheck_judge::report::ReplayReport;
 use jobcheck_traces::Input;
-use jobcheck_view::{Page, Source, html};
-
-/// The number of steps on a page, as for `jobcheck view`.
-const MOST_STEPS: usize = 20_000;
+use jobcheck_view::{Page, STEPS, Source, html};
 
 /// Judges traces, and returns the JSON report.
 #[must_use]
@@ -47,7 +44,7 @@ pub fn report(files: Vec<Input>) -> String {
 #[must_use]
 pub fn page(files: Vec<Input>) -> String {
     let (traces, report) = judged(files);
-    let source = Source { traces: &traces, roles: &[], most_steps: MOST_STEPS };
+    let source = Source { traces: &traces, roles: &[], most_steps: STEPS };
     or_error(html(&Page::new(&source, &report)))
 }
 
