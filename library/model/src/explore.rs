@@ -172,8 +172,7 @@ impl Explore {
         let mut scopes = if scopes.is_empty() { Scope::smoke() } else { scopes };
         let unused = match replay.map(|text| self.replayed(&scopes, text)) {
             Some(Ok(failure)) => return Err(Box::new(failure)),
-            Some(Err(reason)) => Some(reason),
-            None => None,
+            other => other.and_then(Result::err),
         };
         if wide {
             self.max_states = usize::MAX;
@@ -181,8 +180,9 @@ impl Explore {
         }
         let checked: Result<Vec<Explorations>, Box<Failure>> =
             scopes.iter().map(|scope| self.checked(scope)).collect();
-        let noted = |failure: Box<Failure>| {
-            unused.into_iter().fold(failure, |it, reason| Box::new(it.after(&reason)))
+        let noted = |failure: Box<Failure>| match &unused {
+            Some(reason) => Box::new(failure.after(reason)),
+            None => failure,
         };
         Ok(Report { scopes: checked.map_err(noted)? })
     }
@@ -190,11 +190,9 @@ impl Explore {
     /// The failure at the end of a replay string, or the reason why there is none. The story may be one of a wide scope.
     fn replayed(&self, scopes: &[Scope], text: &str) -> Result<Failure, String> {
         let replay = Replay::read(text).ok_or_else(|| format!("{text:?} is no replay string"))?;
-        let named = scopes.iter().find(|scope| scope.name() == replay.scope).cloned();
-        let widened =
-            || scopes.iter().cloned().map(Scope::widened).find(|scope| scope.name() == replay.scope);
-        let scope =
-            named.or_else(widened).ok_or_else(|| format!("this check has no scope {}", replay.scope))?;
+        let widened = scopes.iter().cloned().map(Scope::widened);
+        let scope = scopes.iter().cloned().chain(widened).find(|scope| scope.name() == replay.scope);
+        let scope = scope.ok_or_else(|| format!("this check has no scope {}", replay.scope))?;
         let gone = || format!("the story {text} cannot be taken any more, or breaks nothing");
         replay.follow(&self.explored(&scope)).ok_or_else(gone)
     }
