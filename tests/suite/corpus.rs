@@ -19,7 +19,8 @@ fn judge_case(case: &Case) -> Summary {
     judge(Input::Bytes(case.file_name(), make(case).unwrap().into_bytes()))
 }
 
-fn files(of: &str) -> Vec<PathBuf> {
+/// The files of a folder of the corpus, in order.
+pub fn files(of: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder().join(of)).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();

@@ -1,13 +1,11 @@
 //! Creations of pods with a server error that were stored. Their responses name no pods, and the controller may see them before
 //! the trace shows them.
 
-use std::fmt::Write as _;
-
 use jobcheck_judge::validate::Outcome;
-use jobcheck_tests::traces::{broken, parsed, validated_lines};
+use jobcheck_tests::traces::{parsed, validated_lines};
 use serde_json::{Value, json};
 
-use crate::judge_truncated_events::recordings;
+use crate::judge_truncated_events::{recordings, wrong_after};
 
 /// The response of an API server whose request to etcd has timed out.
 fn times_out(line: &mut Value) {
@@ -30,32 +28,19 @@ const OPEN: [(&str, usize); 4] = [
 
 #[test]
 fn a_creation_that_timed_out_and_was_stored_makes_no_recording_wrong() {
-    let (mut wrong, mut open, mut traces) = (String::new(), Vec::new(), 0);
-    for (name, whole) in recordings() {
-        for number in 0..whole.len() {
-            let line = &whole[number];
-            let creates = line["verb"] == "create" && line["objectRef"]["resource"] == "pods";
-            if !creates
-                || !line["objectRef"]["subresource"].is_null()
-                || line["responseStatus"]["code"] != 201
-            {
-                continue;
-            }
-            let mut trace = whole.clone();
-            times_out(&mut trace[number]);
-            traces += 1;
-            let found = validated_lines(&trace);
-            let is_open = OPEN.contains(&(&*name, number + 1));
-            if found.outcome() == Outcome::Violates && is_open {
-                open.push((name.clone(), number + 1));
-            } else if found.outcome() == Outcome::Violates {
-                writeln!(wrong, "{name} line {}: {:?}", number + 1, broken(&found)).unwrap();
-            }
+    let (wrong, traces) = wrong_after(|line| {
+        let target = &line["objectRef"];
+        let creates =
+            line["verb"] == "create" && target["resource"] == "pods" && target["subresource"].is_null();
+        let is_it = creates && line["responseStatus"]["code"] == 201;
+        if is_it {
+            times_out(line);
         }
-    }
+        is_it
+    });
     assert!(traces > 60, "{traces}");
-    assert_eq!(wrong, "");
-    assert_eq!(open, OPEN.map(|(name, line)| (name.to_owned(), line)));
+    let places: Vec<(&str, usize)> = wrong.iter().map(|(name, line, _)| (name.as_str(), *line)).collect();
+    assert_eq!(places, OPEN, "{wrong:#?}");
 }
 
 /// A count that no number of lost creations explains stays wrong.

@@ -1,33 +1,33 @@
 //! Audit events without their bodies. With `--audit-log-truncate-enabled` the API server omits both bodies of a large event, and
 //! says so in an annotation. The bodies are then unknown, and not absent.
 
-use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
 use jobcheck_judge::validate::Outcome;
 use jobcheck_tests::traces::{broken, lines, parsed, validated_lines};
 use serde_json::{Value, json};
 
+use crate::corpus::files;
+
 /// The audit logs of the corpus.
 pub fn recordings() -> Vec<(String, Vec<Value>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/corpus/recordings");
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = entries
-        .filter(|path| path.file_name().unwrap().to_str().unwrap().ends_with(".audit.jsonl"))
-        .collect();
-    files.sort();
-    let read = |path: &std::path::PathBuf| parsed(&fs::read_to_string(path).unwrap());
-    files.iter().map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), read(path))).collect()
+    let named = files("recordings").into_iter().filter_map(|path| {
+        let name = path.file_stem()?.to_str()?.to_owned();
+        name.ends_with(".audit").then(|| (name, parsed(&fs::read_to_string(&path).unwrap())))
+    });
+    named.collect()
 }
 
 fn is_read(line: &Value) -> bool {
     ["get", "list", "watch"].contains(&line["verb"].as_str().unwrap_or_default())
 }
 
-/// No edit of one event of a recording makes it wrong.
-fn never_violates(edit: impl Fn(&mut Value) -> bool) -> usize {
-    let (mut wrong, mut traces) = (String::new(), 0);
+/// A recording that is wrong after an edit: its name, the number of the edited line, and what is broken.
+pub type Wrong = (String, usize, Vec<String>);
+
+/// Edits one event of a recording, for each event that the edit concerns. Returns the wrong ones, and the number of edits.
+pub fn wrong_after(edit: impl Fn(&mut Value) -> bool) -> (Vec<Wrong>, usize) {
+    let (mut wrong, mut traces) = (Vec::new(), 0);
     for (name, whole) in recordings() {
         for number in 0..whole.len() {
             let mut trace = whole.clone();
@@ -37,11 +37,17 @@ fn never_violates(edit: impl Fn(&mut Value) -> bool) -> usize {
             traces += 1;
             let found = validated_lines(&trace);
             if found.outcome() == Outcome::Violates {
-                writeln!(wrong, "{name} line {}: {:?}", number + 1, broken(&found)).unwrap();
+                wrong.push((name.clone(), number + 1, broken(&found)));
             }
         }
     }
-    assert_eq!(wrong, "");
+    (wrong, traces)
+}
+
+/// No edit of one event of a recording makes it wrong.
+fn never_violates(edit: impl Fn(&mut Value) -> bool) -> usize {
+    let (wrong, traces) = wrong_after(edit);
+    assert_eq!(wrong, []);
     traces
 }
 

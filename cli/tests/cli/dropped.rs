@@ -7,11 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::browser::Browser;
-use crate::support::Folder;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
+use crate::support::{Folder, root};
 
 /// A WebAssembly module whose page is the name and the content of the last file.
 fn echo() -> Vec<u8> {

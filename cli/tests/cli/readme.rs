@@ -1,13 +1,8 @@
 //! The README: its samples are what the commands print, and its numbers are right.
 
 use std::fs;
-use std::path::PathBuf;
 
-use crate::support::{binary, finish};
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
+use crate::support::{binary, finish, root};
 
 fn readme() -> String {
     fs::read_to_string(root().join("README.md")).unwrap()

@@ -3,17 +3,15 @@
 //! `JOBCHECK_BLESS=1` accepts new ones.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Run, at_metadata, binary, counted_too_much, finish, lines, with_refused_write};
+use crate::support::{
+    Folder, Run, at_metadata, binary, counted_too_much, finish, lines, root, with_refused_write,
+};
 
 const CORPUS: &str = "traces/corpus";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// Runs `jobcheck replay` in a folder, with a terminal of 100 columns.
 fn replay_in(folder: &Path, arguments: &[&str]) -> Run {
@@ -21,12 +19,12 @@ fn replay_in(folder: &Path, arguments: &[&str]) -> Run {
 }
 
 fn replay(arguments: &[&str]) -> Run {
-    replay_in(&root(), arguments)
+    replay_in(root(), arguments)
 }
 
 /// Compares the report of a run in `folder`, or at the root of the repository, with the file of this name.
 fn check(name: &str, arguments: &[&str], folder: Option<&Folder>) {
-    let folder = folder.map_or_else(root, |folder| folder.path(""));
+    let folder = folder.map_or_else(|| root().to_owned(), |folder| folder.path(""));
     let run = replay_in(&folder, arguments);
     let text = format!("exit {}\n{}{}", run.code, run.out, run.err);
     let path = root().join("cli/tests/cli/reports").join(name).with_extension("txt");

@@ -1,16 +1,12 @@
 //! `jobcheck run`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::schema;
-use crate::support::{Folder, Run, binary, finish, jobcheck};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
+use crate::support::{Folder, Run, binary, finish, jobcheck, root};
 
 pub fn run(arguments: &[&str], scenario: &str) -> Run {
     finish(binary().arg("run").args(arguments).arg("-"), scenario.as_bytes())

@@ -28,6 +28,11 @@ impl Run {
     }
 }
 
+/// The folder of the checkout.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
 pub fn binary() -> Command {
     let program = env!("CARGO_BIN_EXE_jobcheck");
     let mut command = if ignores_hangup() {

@@ -1,16 +1,12 @@
 //! `jobcheck verify`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::browser::Browser;
 use crate::pages::is_plain;
 use crate::schema;
-use crate::support::{Folder, jobcheck};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
+use crate::support::{Folder, jobcheck, root};
 
 /// Copies these files of the repository into a folder.
 fn copy(folder: &Path, files: &[&str]) {
