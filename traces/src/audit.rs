@@ -200,8 +200,12 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let options = DeleteOptions::of(event, verb);
     let response = event.response_object.filter(|object| is_recorded(*object));
     let sent = event.request_object.filter(|object| is_recorded(*object));
-    let level = if lacks_bodies(event, verb, code, sent) { Level::Metadata } else { level };
-    let level = if lacks_response(event, verb, code, response) { level.min(Level::Request) } else { level };
+    let level = match stores_a_body(event, verb, code) {
+        _ if is_truncated(event) => Level::Metadata,
+        true if sent.is_none() => Level::Metadata,
+        true if response.is_none() => level.min(Level::Request),
+        _ => level,
+    };
     let outline = ResponseOutline::of(resource, code, options.is_dry_run(), verb, response)?;
     let spans = Spans(document);
     Ok(Parsed::Record(OwnedRecord::Request(Box::new(OwnedRequest {
@@ -229,19 +233,13 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     }))))
 }
 
-/// Returns true if the body of the request is omitted, whatever the level says. The API server omits the bodies of large
-/// events. Such a body is unknown, and not absent.
-fn lacks_bodies(event: &Event<'_>, verb: Verb, code: u16, sent: Option<Object<'_>>) -> bool {
-    let truncated = event.annotations.as_ref().and_then(|it| it.truncated.as_ref());
-    plain(truncated) == "true" || stores_a_body(event, verb, code) && sent.is_none()
+/// Returns true if the API server has omitted both bodies because of their size, whatever the level says. They are unknown, and not
+/// absent.
+fn is_truncated(event: &Event<'_>) -> bool {
+    plain(event.annotations.as_ref().and_then(|it| it.truncated.as_ref())) == "true"
 }
 
-/// Returns true if the response is omitted.
-fn lacks_response(event: &Event<'_>, verb: Verb, code: u16, response: Option<Object<'_>>) -> bool {
-    stores_a_body(event, verb, code) && response.is_none()
-}
-
-/// Returns true if a request has a body that became the object of the response.
+/// Returns true if a request has a body that became the object of the response. If one of them is missing, it was omitted.
 fn stores_a_body(event: &Event<'_>, verb: Verb, code: u16) -> bool {
     let subresource = event.object_ref.as_ref().map_or("", |it| plain(it.subresource.as_ref()));
     matches!(verb, Verb::Create | Verb::Update | Verb::Patch)

@@ -11,8 +11,6 @@ use crate::recent::Recent;
 
 /// The number of events that are remembered. API servers resend a batch soon.
 const REMEMBERED: usize = 100_000;
-/// The annotation of an event whose objects the API server has omitted because of their size.
-const TRUNCATED: &str = "\"audit.k8s.io/truncated\":\"true\"";
 
 /// The filter of audit events.
 #[derive(Debug)]
@@ -92,11 +90,6 @@ pub(super) fn read(
             Err(error) => return Ok(Err(error.problem.to_string())),
         }
     }
-}
-
-/// Returns true if the API server has omitted objects because of their size.
-pub(super) fn is_truncated(document: &str) -> bool {
-    document.contains(TRUNCATED)
 }
 
 #[cfg(test)]

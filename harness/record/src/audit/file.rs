@@ -13,7 +13,7 @@ use jobcheck_traces::Body;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::events::{Events, is_truncated, read};
+use super::events::{Events, read};
 use crate::Notice;
 use crate::error::Error;
 use crate::sink::Sink;
@@ -170,22 +170,15 @@ fn take(
     if !RESOURCES.iter().any(|it| line.contains(it)) {
         return Ok(None);
     }
-    let mut taken = 0;
-    let readable = read(line, &mut |request| {
-        if !events.takes(request) {
-            return Ok(());
-        }
-        taken += 1;
-        trace.write(&Body::Request(*request))
+    let readable = read(line, &mut |request| match events.takes(request) {
+        true => trace.write(&Body::Request(*request)),
+        false => Ok(()),
     })?;
     Ok(match readable {
         Err(why) => {
             counts.readable -= 1;
             counts.unreadable += 1;
             Some(format!("a line cannot be parsed: {why}"))
-        }
-        Ok(()) if taken > 0 && is_truncated(line) => {
-            Some("an event was truncated by the API server".to_owned())
         }
         Ok(()) => None,
     })

@@ -26,7 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::certificate::Certificate;
-use super::events::{Events, is_truncated, read};
+use super::events::{Events, read};
 use super::load::{BODIES, Load};
 use super::token::Token;
 use crate::Notice;
@@ -291,9 +291,6 @@ impl<S: Sink> Recording<'_, S> {
     fn write(&mut self, event: &str) -> Result<(), Error> {
         self.waiting = self.waiting.saturating_sub(size_of(event));
         self.load.set_waiting(self.waiting);
-        if is_truncated(event) {
-            self.trace.gap("an event was truncated by the API server".to_owned())?;
-        }
         // The event was parsed before, so that it is valid.
         read(event, &mut |request| self.trace.write(&Body::Request(*request))).map(drop)
     }

@@ -6,7 +6,7 @@ use jobcheck_traces::{Body, DetachedRecord, Input, MarkKind, Reader};
 use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 
-use super::events::{Events, is_truncated};
+use super::events::Events;
 use crate::error::Error;
 use crate::sink::Sink;
 
@@ -27,7 +27,7 @@ pub async fn whole_audit_log(
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let mut reader = Reader::open(&[Input::Path(path.to_owned())]);
-    let mut recording = Recording { path, events: Events::of(namespaces), truncated: None, trace };
+    let mut recording = Recording { path, events: Events::of(namespaces), trace };
     let mut count = 0_u64;
     loop {
         let record = reader.next_detached();
@@ -48,8 +48,6 @@ pub async fn whole_audit_log(
 struct Recording<'a, S> {
     path: &'a Path,
     events: Events,
-    /// The line with an event that the API server has truncated, for which there is a gap already.
-    truncated: Option<u64>,
     trace: &'a mut S,
 }
 
@@ -65,10 +63,6 @@ impl<S: Sink> Recording<'_, S> {
             Body::Request(request) => {
                 if !self.events.takes(&request) {
                     return Ok(());
-                }
-                if is_truncated(record.document()) && self.truncated != Some(place.line) {
-                    self.truncated = Some(place.line);
-                    self.trace.gap("an event was truncated by the API server".to_owned())?;
                 }
                 self.trace.write(&Body::Request(request))
             }
@@ -148,14 +142,5 @@ mod tests {
             assert!(error.starts_with("cannot read ") && error.contains(found), "{error}");
             assert_eq!(names.0.len(), written, "{text}");
         }
-    }
-
-    #[tokio::test]
-    async fn a_truncated_event_is_one_gap() {
-        let mut text = event("a");
-        text.insert_str(1, r#""annotations":{"audit.k8s.io/truncated":"true"},"#);
-        let (names, result) = read(text.as_bytes()).await;
-        result.unwrap();
-        assert_eq!((names.0.len(), names.1.len()), (1, 1));
     }
 }
