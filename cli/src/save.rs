@@ -67,7 +67,7 @@ impl Folder<'_> {
 /// The page of one trace.
 fn page_of(file: &Path, trace: &[u8]) -> anyhow::Result<String> {
     let (inputs, report) = judged(file.file_name().unwrap_or_default().to_string_lossy().into_owned(), trace);
-    Traces::unrelated(inputs).page(&report, jobcheck_view::STEPS)
+    Traces::unrelated(inputs).page(&report, jobcheck_view::STEPS, None)
 }
 
 /// A trace with its report, as `jobcheck replay` judges it.

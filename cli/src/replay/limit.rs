@@ -61,6 +61,11 @@ impl Limit {
         Output::steps(self.0.most_memory, wanted)
     }
 
+    /// The end of the time for reading again, which is as long as the time for reading.
+    pub fn again(&self) -> Option<Instant> {
+        Instant::now().checked_add(self.0.budget)
+    }
+
     /// Looks at the memory and the time after these bytes of all inputs.
     pub fn look(&self, read: u64, total: Option<u64>) {
         for (place, bytes) in self.0.progress.iter().zip([read, total.unwrap_or(0)]) {

@@ -82,7 +82,8 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         output::note(format!("--explain={} fits no Job of the report", job));
     }
     let steps = limit.steps(jobcheck_view::STEPS);
-    let is_written = args.html.as_deref().is_none_or(|file| view::write(file, &traces.page(&report, steps)));
+    let page = || traces.page(&report, steps, limit.again());
+    let is_written = args.html.as_deref().is_none_or(|file| view::write(file, &page()));
     let exit = if is_written { report.exit_code } else { Exit::Environment };
     let rendered = match args.output {
         Format::Junit => Ok(junit::render(&report)),

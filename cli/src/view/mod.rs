@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::Context;
 use jobcheck_judge::replay::{Clusters, ShowProgress, consistent, group_until, judge, judge_clusters};
@@ -50,9 +51,14 @@ impl Traces {
         inputs.into_iter().map(|input| keep(input, stop, show)).collect()
     }
 
-    /// The page about these traces.
-    pub fn page(&self, report: &ReplayReport, most_steps: usize) -> anyhow::Result<String> {
-        let source = Source { traces: &self.traces, roles: &self.roles, most_steps };
+    /// The page about these traces, which are read again for it until a time.
+    pub fn page(
+        &self,
+        report: &ReplayReport,
+        most_steps: usize,
+        until: Option<Instant>,
+    ) -> anyhow::Result<String> {
+        let source = Source { traces: &self.traces, roles: &self.roles, most_steps, until };
         html(&Page::new(&source, report)).context("cannot write the page")
     }
 }
@@ -156,7 +162,7 @@ pub fn run(args: &ViewArgs, global: &Global) -> Exit {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         output::error(format!("{}{line}: {}", error.file, error.message));
     }
-    let page = traces.page(&report, limit.steps(args.steps));
+    let page = traces.page(&report, limit.steps(args.steps), limit.again());
     let file = file.map(Path::to_path_buf).or_else(|| args.open.then(own_file));
     match file {
         Some(file) if !write(&file, &page) => Exit::Environment,

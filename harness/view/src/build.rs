@@ -1,6 +1,7 @@
 //! Makes the data of a page from a report and the traces that it judges.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Instant;
 
 use jobcheck_judge::report::{Finding, JobReport, Line, ReplayReport, TraceReport};
 use jobcheck_judge::validate::Outcome;
@@ -24,6 +25,8 @@ pub struct Source<'a> {
     pub roles: &'a [String],
     /// The number of steps that the page may have.
     pub most_steps: usize,
+    /// The end of the time for reading the traces again; what is not read then is not on the page.
+    pub until: Option<Instant>,
 }
 
 impl Page {
@@ -33,10 +36,15 @@ impl Page {
         let shown = shown(source, report);
         let mut page = outline(&shown, !source.roles.is_empty(), report);
         let traces: Vec<&[Input]> = shown.into_iter().map(|(_, inputs, _)| inputs).collect();
-        let counts = count(&traces, &page);
+        let counts = count(&traces, &page, source.until.map(halfway));
         let chosen = choose(&mut page, &counts, source.most_steps);
+        let mut is_whole = true;
         for (number, inputs) in traces.into_iter().enumerate() {
-            Reading::new(&mut page, number, &chosen).all(inputs);
+            is_whole &= Reading::new(&mut page, number, &chosen).all(inputs, source.until);
+        }
+        if !is_whole {
+            page.notes
+                .push("The time for this page ended before all was read; raise it with --budget.".to_owned());
         }
         shorten(&mut page, source.most_steps);
         place(&mut page);
@@ -46,6 +54,12 @@ impl Page {
         add_ends(&mut page);
         page
     }
+}
+
+/// The middle of the time that is left.
+fn halfway(until: Instant) -> Instant {
+    let now = Instant::now();
+    now + until.saturating_duration_since(now) / 2
 }
 
 /// The number of Jobs on a page. Those that conform are left out first.
@@ -189,11 +203,11 @@ fn rules(jobs: &[Job]) -> BTreeMap<String, Rule> {
 }
 
 /// The number of steps of each Job, by trace and UID.
-fn count(traces: &[&[Input]], page: &Page) -> Vec<usize> {
+fn count(traces: &[&[Input]], page: &Page, until: Option<Instant>) -> Vec<usize> {
     let positions = positions(page);
     let mut counts = vec![0; page.jobs.len()];
     for (trace, inputs) in traces.iter().enumerate() {
-        read(inputs, &mut |read| {
+        read(inputs, until, &mut |read| {
             if let Some(job) = positions.get(&(trace, read.job)) {
                 counts[*job] += 1;
             }
@@ -240,12 +254,13 @@ impl Reading<'_> {
         Reading { page, trace, jobs, reads: Vec::new(), last: HashMap::new() }
     }
 
-    fn all(mut self, inputs: &[Input]) {
+    /// Adds the steps. Returns `false` if the time ended before.
+    fn all(mut self, inputs: &[Input], until: Option<Instant>) -> bool {
         if self.jobs.is_empty() {
-            return;
+            return true;
         }
         let Reading { jobs, reads, .. } = &mut self;
-        read(inputs, &mut |read| {
+        let is_whole = read(inputs, until, &mut |read| {
             if read.job.is_empty() || jobs.contains_key(&read.job) {
                 reads.push(read);
             }
@@ -256,6 +271,7 @@ impl Reading<'_> {
         for read in std::mem::take(&mut self.reads) {
             self.step(read, &names, &mut objects);
         }
+        is_whole
     }
 
     /// The names of the pods, which statuses know by their UIDs.

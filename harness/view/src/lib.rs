@@ -21,7 +21,7 @@
 //! let log = Input::Path("../../traces/corpus/known/s05-readopted.audit.jsonl".into());
 //! let traces = group(vec![log], Grouping::Auto, &mut |_, _| {});
 //! let report = judge(&traces, &Judging::default(), &mut |_, _| {});
-//! let page = Page::new(&Source { traces: &traces, roles: &[], most_steps: 20_000 }, &report);
+//! let page = Page::new(&Source { traces: &traces, roles: &[], most_steps: 20_000, until: None }, &report);
 //! assert!(html(&page)?.contains("S-05"));
 //! # Ok::<(), serde_json::Error>(())
 //! ```

@@ -1,6 +1,7 @@
 //! Reads the records of a trace, and finds the Job that each of them concerns.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use jobcheck_traces::{
     Answer, Body, Input, Interval, Mark, MarkKind, Object, Reader, Request, Resource, Subresource, Verb,
@@ -111,16 +112,20 @@ fn owner(pod: &Value) -> Option<String> {
     owner.or_else(labelled).map(str::to_owned)
 }
 
-/// Calls `take` with each record of a trace. Errors were reported by the judge, and end an input.
-pub fn read(inputs: &[Input], take: &mut dyn FnMut(Read)) {
+/// Calls `take` with each record of a trace. Errors were reported by the judge, and end an input. Returns `false` if the time
+/// ended before the trace.
+pub fn read(inputs: &[Input], until: Option<Instant>, take: &mut dyn FnMut(Read)) -> bool {
     let mut reader = Reader::open(inputs);
     let mut owners = Owners::default();
     loop {
         let record = match reader.next() {
             Ok(Some(record)) => record,
-            Ok(None) => return,
+            Ok(None) => return true,
             Err(_) => continue,
         };
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return false;
+        }
         let read = match &record.body {
             Body::Request(request) if request.dry_run => None,
             Body::Request(request) => of_request(request, &mut owners),

@@ -44,7 +44,7 @@ pub fn report(files: Vec<Input>) -> String {
 #[must_use]
 pub fn page(files: Vec<Input>) -> String {
     let (traces, report) = judged(files);
-    let source = Source { traces: &traces, roles: &[], most_steps: STEPS };
+    let source = Source { traces: &traces, roles: &[], most_steps: STEPS, until: None };
     or_error(html(&Page::new(&source, &report)))
 }
 

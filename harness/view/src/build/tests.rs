@@ -5,7 +5,17 @@ fn page(files: &[&str], roles: &[String], most_steps: usize) -> Page {
     let input = |file: &&str| Input::Path(format!("../../traces/corpus/{file}").into());
     let traces = group(files.iter().map(input).collect(), Grouping::Each, &mut |_, _| {});
     let report = judge(&traces, &Judging { keeps_story: true, ..Judging::default() }, &mut |_, _| {});
-    Page::new(&Source { traces: &traces, roles, most_steps }, &report)
+    Page::new(&Source { traces: &traces, roles, most_steps, until: None }, &report)
+}
+
+#[test]
+fn a_page_without_time_says_so() {
+    let trace = vec![vec![Input::Path(format!("../../traces/corpus/{GOOD}").into())]];
+    let report = judge(&trace, &Judging::default(), &mut |_, _| {});
+    let source = Source { traces: &trace, roles: &[], most_steps: 100, until: Some(Instant::now()) };
+    let page = Page::new(&source, &report);
+    assert_eq!((page.steps.len(), page.jobs.len()), (0, 1));
+    assert!(page.notes.iter().any(|note| note.contains("--budget")), "{:?}", page.notes);
 }
 
 fn has_all(text: &str, parts: &[&str]) {
