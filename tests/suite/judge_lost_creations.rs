@@ -17,30 +17,41 @@ fn times_out(line: &mut Value) {
     line["responseStatus"] = status;
 }
 
-/// Recordings that are wrong all the same, with the number of the line. The lost pod matters for more than a number of pods
-/// (`docs/results/attacks.md`, *Open*).
-const OPEN: [(&str, usize); 4] = [
-    ("max-failed-indexes.audit", 3),
-    ("max-failed-indexes.audit", 5),
-    ("per-index-backoff.audit", 8),
-    ("success-policy.audit", 4),
-];
-
-#[test]
-fn a_creation_that_timed_out_and_was_stored_makes_no_recording_wrong() {
+/// A write that timed out and was stored makes no recording wrong. Returns the number of edits.
+fn never_violates(writes: impl Fn(&Value) -> bool) -> usize {
     let (wrong, traces) = wrong_after(|line| {
-        let target = &line["objectRef"];
-        let creates =
-            line["verb"] == "create" && target["resource"] == "pods" && target["subresource"].is_null();
-        let is_it = creates && line["responseStatus"]["code"] == 201;
+        let is_it = line["responseStatus"]["code"].as_u64().is_some_and(|code| code < 300) && writes(line);
         if is_it {
             times_out(line);
         }
         is_it
     });
-    assert!(traces > 60, "{traces}");
-    let places: Vec<(&str, usize)> = wrong.iter().map(|(name, line, _)| (name.as_str(), *line)).collect();
-    assert_eq!(places, OPEN, "{wrong:#?}");
+    assert_eq!(wrong, []);
+    traces
+}
+
+#[test]
+fn a_creation_that_timed_out_and_was_stored_makes_no_recording_wrong() {
+    let creates = |line: &Value| {
+        let target = &line["objectRef"];
+        line["verb"] == "create" && target["resource"] == "pods" && target["subresource"].is_null()
+    };
+    assert!(never_violates(creates) > 60);
+}
+
+/// A Job controller goes on in another way after an error. Writes of others change nothing that it has heard.
+#[test]
+fn a_write_of_somebody_else_to_a_pod_that_timed_out_and_was_stored_makes_no_recording_wrong() {
+    let changes = |line: &Value| {
+        let is_controllers = line["userAgent"].as_str().is_some_and(|it| it.ends_with("job-controller"));
+        line["objectRef"]["resource"] == "pods" && !is_controllers
+    };
+    assert!(never_violates(changes) > 100);
+}
+
+#[test]
+fn a_write_to_a_job_that_timed_out_and_was_stored_makes_no_recording_wrong() {
+    assert!(never_violates(|line| line["objectRef"]["resource"] == "jobs") > 100);
 }
 
 /// A count that no number of lost creations explains stays wrong.

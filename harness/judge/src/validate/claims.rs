@@ -74,6 +74,16 @@ impl Claims {
         claim.waiting += 1;
     }
 
+    /// Returns `true` if an earlier request has shown this object.
+    pub fn has_met(&self, uid: Uid) -> bool {
+        self.settled.contains_key(&uid)
+    }
+
+    /// Notes an object that no response has shown yet.
+    pub fn meet(&mut self, uid: Uid) {
+        self.settled.entry(uid).or_default();
+    }
+
     /// Takes the version from a request that has not produced it.
     pub fn settle(&mut self, event: &mut Event) {
         self.settle_version(event);

@@ -8,8 +8,9 @@
 //! | --- | --- | --- |
 //! | the sender was replaced while the request was in flight | a silence, and requests of its successor | inconclusive |
 //! | a restart has emptied the backoff record | see [`super::settings::RestartSign`] | none if the trace shows the restart, else inconclusive |
-//! | earlier writes with a server error were committed | such writes | none |
-//! | a creation with a server error was committed, and its pod is shown later | such a creation | inconclusive |
+//! | earlier writes with a server error were committed | such writes | none, or inconclusive if a pod may be gone |
+//! | a creation with a server error was committed, and no record shows its pod | such a creation | inconclusive |
+//! | a write of somebody else with a server error was committed | such a write, and no later record of its pod | inconclusive |
 //! | earlier writes came from a replaced process | a restart just before them; or a silence, and requests of its successor | inconclusive |
 //! | the sync has read a pod version that the trace does not show | the version in an `observed` line | inconclusive |
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
@@ -36,7 +37,7 @@ use super::known_pods::is_no_surplus;
 use super::life::Life;
 use super::pod_records::Fact;
 use super::primary::primary;
-use super::process::Process;
+use super::process::{Process, Uncertain};
 use super::track::Track;
 use super::verdict::ViewRefusal;
 
@@ -49,9 +50,10 @@ pub(super) enum Assumption {
     Restarted,
     /// Earlier writes with a server error were committed (`docs/reference/judging.md`, *Audit logs*).
     Committed,
-    /// Creations with a server error were committed. Their responses name no pods, so that the pods are known once another record
-    /// shows them.
+    /// Creations with a server error were committed. Their responses name no pods, and no other record shows them.
     CommittedCreations,
+    /// Writes of somebody else with a server error were committed, and changed anything.
+    CommittedByOthers,
     /// Earlier writes came from a process that was replaced while they were in flight (SY-01).
     FromPredecessor,
     /// The sync has read a pod version that the trace does not show.
@@ -84,11 +86,12 @@ pub(super) enum Misreading {
 }
 
 /// All assumptions, in the order in which they are tried.
-pub(super) const ORDER: [Assumption; 15] = [
+pub(super) const ORDER: [Assumption; 16] = [
     Assumption::SenderReplaced,
     Assumption::Restarted,
     Assumption::Committed,
     Assumption::CommittedCreations,
+    Assumption::CommittedByOthers,
     Assumption::FromPredecessor,
     Assumption::UnshownVersion,
     Assumption::UnshownPods,
@@ -179,7 +182,17 @@ impl Assumption {
         match self {
             Assumption::SenderReplaced => question.event.may_be_late().then(|| replaced(question, SILENT)),
             Assumption::Restarted => restarted(track, question, views),
-            Assumption::Committed => (!track.process.uncertain.is_empty()).then_some(Consequence::Nothing),
+            Assumption::Committed => {
+                let uncertain = &track.process.uncertain;
+                let ends = uncertain.iter().find(|(_, write)| write.may_end_the_pod());
+                let vague = |(pod, _)| {
+                    Consequence::Reservation(format!(
+                        "{}: a write to pod {pod} had a server error, and no later record shows whether the pod is gone",
+                        question.write
+                    ))
+                };
+                (!uncertain.is_empty()).then(|| ends.map_or(Consequence::Nothing, vague))
+            }
             Assumption::CommittedCreations => {
                 let most = i64::from(track.process.setbacks.lost_creations);
                 let is_explained = |view: &ViewRefusal| view.broken.iter().all(|it| counts_more(it, most));
@@ -190,6 +203,15 @@ impl Assumption {
                         question.write
                     ))
                 })
+            }
+            Assumption::CommittedByOthers => {
+                let mut all = track.process.uncertain.iter();
+                let (pod, _) = all.find(|(_, write)| matches!(write, Uncertain::Anything))?;
+                Some(Consequence::Reservation(format!(
+                    "{}: a write to pod {pod} by somebody else had a server error and may have been committed, and no later \
+                     record shows the pod",
+                    question.write
+                )))
             }
             Assumption::FromPredecessor => {
                 let late = &track.process.late;
@@ -250,6 +272,7 @@ impl Assumption {
                 Explained::Yes(Findings::new())
             }
             Assumption::CommittedCreations
+            | Assumption::CommittedByOthers
             | Assumption::UnshownVersion
             | Assumption::UnshownPods
             | Assumption::MissingWrite
@@ -460,8 +483,16 @@ impl Track {
     /// Counts earlier writes with a server error as committed.
     fn commit_uncertain(&mut self) {
         let written = self.history.date(Written::default());
-        for (uid, (after, write)) in std::mem::take(&mut self.process.uncertain) {
-            self.pod_changed(uid, after, Some(write));
+        for (uid, write) in std::mem::take(&mut self.process.uncertain) {
+            let may_end = write.may_end_the_pod();
+            match write {
+                Uncertain::Effect { after, own } => self.pod_changed(uid, after, own),
+                Uncertain::Anything => {}
+            }
+            // A view may show the pod before its end, or after it.
+            if may_end {
+                self.pod_changed(uid, None, None);
+            }
         }
         self.history.date(written);
         self.history.end_sync();

@@ -245,7 +245,8 @@ pub(super) fn executor_truth(
         None => track.coverage.complete.then_some(!track.pods.has(uid, Fact::BecameOwnerless)),
     };
     judge_counting_truth(old, new, before.spec.is_indexed(), &track.pods, &gone, findings);
-    let made = |uid| track.pods.has(uid, Fact::Made);
+    let is_sure = |uid| !track.process.uncertain.contains_key(&uid);
+    let made = |uid| track.pods.has(uid, Fact::Made) && is_sure(uid);
     match track.coverage.complete {
         true if gates.delays_terminal_condition() => judge_terminal_truth(old, new, pods, &made, findings),
         true => judge_none_active(old, new, pods, &made, findings),

@@ -14,8 +14,29 @@ use super::observed::{Bounds, Sight};
 use super::own_write::OwnWrite;
 use super::setbacks::{Refused, Setbacks};
 
-/// Writes with a server error that may have been committed: for each pod its state after the write, and the write.
-pub type Uncertain = BTreeMap<Uid, (Option<Pod>, OwnWrite)>;
+/// A write to a pod with a server error, which may have been committed. The next record of the pod shows whether it was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Uncertain {
+    /// The request shows its effect.
+    Effect {
+        /// The pod with the effect; `None` if it is gone or has another owner.
+        after: Option<Pod>,
+        /// The write, if it was the manager's.
+        own: Option<OwnWrite>,
+    },
+    /// A write of somebody else, with any effect.
+    Anything,
+}
+
+impl Uncertain {
+    /// Returns `true` if the pod may be gone with the write: nothing but a kubelet keeps it then, and the grace period is not
+    /// known.
+    #[must_use]
+    pub fn may_end_the_pod(&self) -> bool {
+        let is_free = |pod: &Pod| pod.deleting && !pod.finalizer && !pod.other_finalizers;
+        matches!(self, Uncertain::Effect { after: Some(pod), .. } if is_free(pod))
+    }
+}
 
 /// The process of a Job's manager. The pods in its cache are a position in the [`super::history::History`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -36,8 +57,8 @@ pub struct Process {
     pub excused_writes: u32,
     /// Refused writes to pods in the current sync.
     pub refused: Refused,
-    /// Writes with a server error that may have been committed.
-    pub uncertain: Uncertain,
+    /// Writes with a server error that may have been committed, by pod.
+    pub uncertain: BTreeMap<Uid, Uncertain>,
     /// Failures that it met.
     pub setbacks: Setbacks,
     /// Requests that may come from the process before it.

@@ -12,6 +12,7 @@ use super::managers::judge_forbidden;
 use super::own_write::OwnWrite;
 use super::pod_records::Fact;
 use super::pod_writes;
+use super::process::Uncertain;
 use super::setbacks::{RefusedWrite, refused_creation};
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -28,6 +29,9 @@ pub fn refused(
     settings: &Settings,
 ) {
     if by != By::Manager {
+        if event.code >= 500 {
+            uncertain_of_others(track, event, uid);
+        }
         return;
     }
     judge_forbidden(track, event, it.message.as_deref(), by);
@@ -106,12 +110,24 @@ fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>,
 /// Keeps a write with a server error, which may have been committed.
 fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) {
     let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
-    let committed = match event.verb {
-        Some(Verb::Delete) => (Some(Pod { deleting: true, ..pod.clone() }), OwnWrite::Delete),
+    let uid = pod.uid;
+    let (after, own) = match event.verb {
+        Some(Verb::Delete) => (Some(Pod { deleting: true, ..pod }), OwnWrite::Delete),
         _ if it.names_owner == Some(true) => (None, OwnWrite::Release),
-        _ => (Some(Pod { finalizer: false, ..pod.clone() }), OwnWrite::RemoveFinalizer),
+        _ => (Some(Pod { finalizer: false, ..pod }), OwnWrite::RemoveFinalizer),
     };
-    track.process.uncertain.insert(pod.uid, committed);
+    track.process.uncertain.insert(uid, Uncertain::Effect { after, own: Some(own) });
+}
+
+/// Keeps a write of somebody else with a server error. A kubelet and a user may change anything but the owner.
+fn uncertain_of_others(track: &mut Track, event: &Event, uid: Option<Uid>) {
+    let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
+    let uid = pod.uid;
+    let what = match event.verb {
+        Some(Verb::Delete) => Uncertain::Effect { after: Some(Pod { deleting: true, ..pod }), own: None },
+        _ => Uncertain::Anything,
+    };
+    track.process.uncertain.insert(uid, what);
 }
 
 /// Judges a refused creation, which adds no pod (PC-12, PC-13).

@@ -10,6 +10,8 @@
 //! one namespace are ordered, each namespace in a lane of its own. Logs of several times or clusters can therefore be
 //! concatenated.
 
+mod lost;
+
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -19,20 +21,19 @@ use rustc_hash::FxHashMap;
 
 use super::claims::Claims;
 use super::event::{Body, Event};
+use lost::is_lost_creation;
 
 /// Maximum distance between two lines in the wrong order, in microseconds of trace time.
 pub const WINDOW_MICROS: i64 = 5_000_000;
 /// Maximum number of events in the window, in all namespaces together.
 pub const WINDOW_EVENTS: usize = 16_384;
-/// Number of events of one namespace that are held back however far apart they are. The order of the lines of a small log
-/// therefore changes nothing.
+/// Number of events of one namespace that are held back however far apart they are, and the window for watch events, which have
+/// no times. The order of the lines of a small log therefore changes nothing. A Job controller sends 500 creations at once.
 const HELD_EVENTS: usize = 2_048;
 /// The response to a client that sends too many requests.
 const TOO_MANY: u16 = 429;
 /// The response to a write that lost against another one.
 const CONFLICT: u16 = 409;
-/// Maximum number of events of one namespace, for forms without times.
-const WATCH_EVENTS: usize = 256;
 
 /// Orders events, and holds back those that an unread line may precede.
 #[derive(Debug)]
@@ -213,13 +214,15 @@ impl Lane {
         self.latest = self.latest.max(done);
         if event.form == Form::Watch || event.when.is_none() {
             self.arrange(event);
-            self.emit_ready(emit, WATCH_EVENTS, i64::MIN);
+            self.emit_ready(emit, HELD_EVENTS, i64::MIN);
             return;
         }
         self.claims.add(&event);
-        // A collection is deleted piece by piece, beginning when the request is received.
-        let piecemeal = matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_));
-        let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
+        // A collection is deleted piece by piece, beginning when the request is received. A pod may be stored long before the
+        // server error.
+        let begins =
+            matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_)) || is_lost_creation(&event);
+        let at = if begins { event.when.map_or(done, |when| when.received) } else { done };
         self.versions.extend(event.version.map(|version| (version, self.counter)));
         self.by_time.push(Keyed { key: (at, self.counter, 0), event });
         let ripe = self.latest - WINDOW_MICROS;
@@ -281,6 +284,7 @@ impl Lane {
     /// that was answered before it.
     fn arrange(&mut self, mut event: Event) {
         self.counter += 1;
+        self.complete(&mut event);
         self.claims.settle(&mut event);
         let key = match event.version {
             // A request precedes the watch event with the same version, even if the watch was faster than the response.
@@ -312,7 +316,9 @@ impl Lane {
     /// The next version of the object of a request without effect. The request was handled before it, even if its
     /// response came later.
     fn superseded(&self, idle: &Event) -> Option<u64> {
-        let version = idle.answered.filter(|_| !idle.body.is_gone())?;
+        // An unheard creation precedes every version of its object.
+        let unheard = idle.is_unheard().then_some(0);
+        let version = idle.answered.or(unheard).filter(|_| !idle.body.is_gone())?;
         let of_it = self.held().filter(|it| it.is_of_the_object_of(idle));
         of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
     }
@@ -364,7 +370,7 @@ impl Lane {
     fn emit_ready(&mut self, emit: &mut impl FnMut(Event), capacity: usize, ripe: i64) {
         let is_ready = |lane: &Lane, first: &Event| match first.when {
             Some(when) => when.done <= ripe || lane.by_version.len() > capacity,
-            None => lane.by_version.len() > WATCH_EVENTS && !lane.waits_for_a_request(),
+            None => lane.by_version.len() > HELD_EVENTS && !lane.waits_for_a_request(),
         };
         while self.by_version.peek().is_some_and(|first| is_ready(self, &first.event)) {
             if let Some(keyed) = self.by_version.pop() {

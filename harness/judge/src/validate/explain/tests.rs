@@ -11,6 +11,7 @@ use super::super::delivery::{Delivery, Sender};
 use super::super::fixtures::{job, job_write, pod};
 use super::super::frontier::VIEW_CAP;
 use super::super::own_write::OwnWrite;
+use super::super::process::Uncertain;
 use super::super::unlisted::Reported;
 use super::*;
 use jobcheck_spec::Req;
@@ -199,14 +200,17 @@ fn a_restart_excuses_nothing_but_a_delay() {
     assert_eq!((broken(&track), track.process.backoff.last_failure()), (vec![Req::PC01], Some(Time(5))));
 }
 
+fn committed_creation() -> Uncertain {
+    Uncertain::Effect { after: Some(pod(1)), own: Some(OwnWrite::Create(Box::new(pod(1)))) }
+}
+
 #[test]
 fn a_write_with_a_server_error_counts_as_committed_if_that_explains_a_later_one() {
     let mut settings = settings();
     settings.pods_missing = None;
     for (seen, explained) in [(1, true), (2, false)] {
         let mut track = track();
-        let gain = OwnWrite::Create(Box::new(pod(1)));
-        track.process.uncertain.insert(Uid(1), (Some(pod(1)), gain));
+        track.process.uncertain.insert(Uid(1), committed_creation());
         assert_eq!(judge(&mut track, &settings, &pods_seen(seen)), explained);
         // An assumption that explains nothing leaves nothing behind.
         assert_eq!((track.process.uncertain.is_empty(), track.results.warnings.len()), (explained, 0));
@@ -214,7 +218,7 @@ fn a_write_with_a_server_error_counts_as_committed_if_that_explains_a_later_one(
     }
     // A write that a view explains leaves the question open.
     let mut open = track();
-    open.process.uncertain.insert(Uid(1), (Some(pod(1)), OwnWrite::Create(Box::new(pod(1)))));
+    open.process.uncertain.insert(Uid(1), committed_creation());
     assert!(judge(&mut open, &settings, &pods_seen(0)));
     assert_eq!(open.process.uncertain.len(), 1);
 }

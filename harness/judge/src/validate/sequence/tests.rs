@@ -172,8 +172,8 @@ fn a_watch_event_follows_the_request_with_its_version() {
 fn a_watch_looks_ahead_for_a_fixed_number_of_events() {
     let events =
         |count: u64| (1..=count).rev().map(|version| watched(&version.to_string(), version)).collect();
-    assert_eq!(names(&emitted(events(WATCH_EVENTS as u64)).0), [""; 0]);
-    assert_eq!(names(&emitted(events(WATCH_EVENTS as u64 + 1)).0), ["1"]);
+    assert_eq!(names(&emitted(events(HELD_EVENTS as u64)).0), [""; 0]);
+    assert_eq!(names(&emitted(events(HELD_EVENTS as u64 + 1)).0), ["1"]);
 }
 
 #[test]
