@@ -19,7 +19,7 @@
 //! | [`fuzz`] | `fuzz`: the same |
 //! | `record` | `record`: `jobcheck_record` |
 //! | `watch_audit` | `watch-audit`: `jobcheck_watch` |
-//! | `controller` | `controller`: `jobcheck_controller` |
+//! | `controller` | `controller`: `jobcheck_controller_runtime` |
 //! | `cluster` | `cluster`: `jobcheck_cluster` |
 //! | `conform` | `conform`: `jobcheck_conform`, `jobcheck_live` |
 //! | [`redact`] | `redact`: `jobcheck_traces` |
@@ -97,6 +97,8 @@ mod run;
 mod runtime;
 mod save;
 mod shard;
+#[cfg(any(feature = "cluster", feature = "explore"))]
+mod signals;
 mod status;
 mod styles;
 mod verify;

@@ -5,7 +5,8 @@
 //!   commands. They read no clock, make no call, and know no type of the API. jobcheck explores them exhaustively.
 //! - **enact** executes a plan call by call ([`job::enactment`]).
 //!
-//! `jobcheck controller` runs both controllers; its library is [`runtime`]. The pure part can be used alone:
+//! This crate has no client and no thread. `jobcheck controller` runs both controllers with the crate
+//! `jobcheck-controller-runtime`. The decisions can be used alone:
 //!
 //! ```
 //! use jobcheck_controller::job::command::Command;
@@ -47,15 +48,12 @@
 //! | [`job`] | the Job controller: facts, decision, plan, enactment, requests |
 //! | [`ttl`] | the TTL-after-finished controller |
 //! | [`answer`], [`values`] | responses of the API server, and small values |
-//! | [`runtime`] | watches, caches, queues, clients, leader election, metrics, the trace |
 //!
-//! `docs/guide/controller.md` describes the runtime, and `docs/reference/differences.md` the differences from the built-in
+//! `docs/guide/controller.md` describes the way from an event to a write, and `docs/reference/differences.md` the differences from the built-in
 //! controllers. Ids such as PC-08 name requirements (`docs/reference/requirements`) and known deviations
 //! (`docs/reference/deviations.md`).
 
 pub mod answer;
 pub mod job;
-#[cfg(feature = "runtime")]
-pub mod runtime;
 pub mod ttl;
 pub mod values;

@@ -37,6 +37,7 @@ const CODE: &[(&str, Kind)] = &[
 /// Folders in which comments name the requirement that a function implements, each with the kind of these functions.
 const IMPLEMENTATIONS: &[(&str, Kind)] = &[
     ("controller/src", Kind::Controller),
+    ("controller/runtime/src", Kind::Controller),
     ("model/explorer/src/process", Kind::Algorithm),
     ("model/explorer/src/reference", Kind::Algorithm),
 ];

@@ -8,13 +8,13 @@ mod text;
 use std::ffi::OsString;
 use std::future::Future;
 
+use crate::signals;
 use jobcheck_cluster::down::{down, sweep};
 use jobcheck_cluster::status::{self, Health, Status};
 use jobcheck_cluster::{
     Cluster, Controllers, Error, Home, Log, Name, Plane, Programs, Spec, Up, Work, embedded, log_file,
     program, set_work, up,
 };
-use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
 
 pub use self::args::ClusterArgs;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::signals;
 use jobcheck_conform::{Cluster, Error, Profile, Scenario, Settings, not_run};
-use jobcheck_controller::runtime::signals;
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
 use jobcheck_report::judge::MANAGER;

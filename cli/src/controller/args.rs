@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jobcheck_controller::job::observed::Settings;
-use jobcheck_controller::runtime::client::Target;
-use jobcheck_controller::runtime::config::{Config, Election, gates};
-use jobcheck_controller::runtime::gates::FeatureGates;
-use jobcheck_controller::runtime::http::parse_bind_address;
-use jobcheck_controller::runtime::lease::Timing;
 use jobcheck_controller::values::Text;
+use jobcheck_controller_runtime::client::Target;
+use jobcheck_controller_runtime::config::{Config, Election, gates};
+use jobcheck_controller_runtime::gates::FeatureGates;
+use jobcheck_controller_runtime::http::parse_bind_address;
+use jobcheck_controller_runtime::lease::Timing;
 use jobcheck_traces::parse_duration;
 
 /// Arguments of `jobcheck controller`.

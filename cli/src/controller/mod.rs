@@ -5,9 +5,9 @@ mod args;
 use std::fmt::Debug;
 use std::io::{IsTerminal, Write};
 
-use jobcheck_controller::runtime::config::Config;
-use jobcheck_controller::runtime::run::{RunError, run as run_controllers};
-use jobcheck_controller::runtime::signals;
+use crate::signals;
+use jobcheck_controller_runtime::config::Config;
+use jobcheck_controller_runtime::run::{RunError, run as run_controllers};
 use jobcheck_judge::report::Exit;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
@@ -50,7 +50,7 @@ async fn until_signal(config: Config) -> Result<(), String> {
 /// Starts the log on standard error.
 fn log(format: LogFormat, global: &Global) {
     let default = match (global.verbose, global.quiet) {
-        (true, _) => "info,jobcheck_controller=debug",
+        (true, _) => "info,jobcheck_controller_runtime=debug",
         (_, true) => "error",
         // The controllers log each 5xx response themselves, with its context.
         (false, false) => "info,kube_client=off",

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use crate::signals;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
-use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
 use jobcheck_look::digest;
 use jobcheck_rulebook::section;

@@ -9,8 +9,8 @@ mod provision;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use crate::signals;
 use jobcheck_cluster::{Cluster, Controllers, Log, Programs, Version, log_file};
-use jobcheck_controller::runtime::signals;
 use jobcheck_judge::report::Exit;
 use jobcheck_live::{AccessError, Error, Manager, Outcome, Plan, TestCluster, unsupported};
 use jobcheck_scenario::Scenario;

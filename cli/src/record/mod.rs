@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use jobcheck_controller::runtime::signals;
+use crate::signals;
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
 use jobcheck_record::{

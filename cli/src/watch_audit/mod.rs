@@ -13,7 +13,7 @@ mod watching;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobcheck_controller::runtime::http::{Pages, Server, parse_bind_address};
+use jobcheck_controller_runtime::http::{Pages, Server, parse_bind_address};
 use jobcheck_judge::report::Exit;
 use jobcheck_record::{
     AccessError, AuditLog, Error, Load, Notice, Sink as _, Token, Webhook, audit_log, webhook,

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use jobcheck_controller::runtime::http::Status;
-use jobcheck_controller::runtime::prometheus_text::from_open_metrics;
+use jobcheck_controller_runtime::http::Status;
+use jobcheck_controller_runtime::prometheus_text::from_open_metrics;
 use jobcheck_judge::report::Exit;
 use jobcheck_judge::validate::Outcome;
 use jobcheck_record::{Error, Load, Position, Sink};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use jobcheck_controller::runtime::metrics::{Metrics, SyncLabels};
+use jobcheck_controller_runtime::metrics::{Metrics, SyncLabels};
 use serde::Deserialize;
 
 const RULES: &str = "deploy/monitoring/rules.yaml";

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 
 use jobcheck_cluster::Usage;
-use jobcheck_controller::runtime::client::Target;
-use jobcheck_controller::runtime::config::Config;
-use jobcheck_controller::runtime::run;
+use jobcheck_controller_runtime::client::Target;
+use jobcheck_controller_runtime::config::Config;
+use jobcheck_controller_runtime::run;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
