@@ -25,6 +25,7 @@ use tracing::{debug, warn};
 
 use super::rate_limit::TokenBucket;
 use super::store::ObjectKey;
+use crate::failure::of_kube;
 use jobcheck_controller::answer::Failure;
 use jobcheck_controller::job::command::Event;
 use jobcheck_controller::values::Uid;
@@ -156,7 +157,7 @@ where
     loop {
         let failure = match call().await {
             Ok(done) => return Ok(done),
-            Err(error) => Failure::from_kube(&error),
+            Err(error) => of_kube(&error),
         };
         let worth_trying = matches!(failure, Failure::Ambiguous(_) | Failure::Throttled(_));
         if !worth_trying || attempt == ATTEMPTS {

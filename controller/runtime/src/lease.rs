@@ -20,6 +20,7 @@ use tracing::{debug, info, warn};
 use super::fence::Fence;
 use super::jitter::Jitter;
 use super::metrics::Metrics;
+use crate::failure::of_kube;
 use jobcheck_controller::answer::Failure;
 
 /// The durations of leader election.
@@ -226,7 +227,7 @@ impl Elector {
     }
 
     async fn clear_holder(&self) -> Result<(), Failure> {
-        let failure = |error: kube::Error| Failure::from_kube(&error);
+        let failure = |error: kube::Error| of_kube(&error);
         // The lease is read again, because an abandoned renewal may have succeeded.
         let current = self.api.get(&self.name).await.map_err(failure)?;
         if holder(&current) != self.identity {
@@ -246,7 +247,7 @@ impl Elector {
     }
 
     async fn attempt(&mut self) -> Result<Attempt, Failure> {
-        let failure = |error: kube::Error| Failure::from_kube(&error);
+        let failure = |error: kube::Error| of_kube(&error);
         let sent = Instant::now();
         let current = self.api.get_opt(&self.name).await.map_err(failure)?;
         let Some(current) = current else {

@@ -11,16 +11,16 @@
 //! | [`handlers`], [`queue`], [`retry`], [`workers`] | from a change to a queued key, and from a key to its sync |
 //! | [`own_writes`], [`mod@read_back`], [`memories`] | fresh caches before each sync (SY-03), and the memory about Jobs |
 //! | [`job_sync`], [`orphan_sync`], [`ttl_sync`], [`enact`] | the syncs, and the execution of plans |
-//! | [`client`], [`rest`], [`answer`], [`rate_limit`], [`request_log`] | the API clients, their requests and responses |
+//! | [`client`], [`rest`], [`failure`], [`rate_limit`], [`request_log`] | the API clients, their requests and responses |
 //! | [`events`], [`metrics`], [`prometheus_text`], [`trace`] | outputs |
 //! | [`permissions`], [`gates`], [`jitter`] | permission checks, feature gates, random delays |
 
-pub mod answer;
 pub mod cached;
 pub mod client;
 pub mod config;
 pub mod enact;
 pub mod events;
+pub mod failure;
 pub mod fence;
 pub mod gates;
 pub mod handlers;

@@ -9,6 +9,7 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use tracing::warn;
 
+use crate::failure::of_kube;
 use jobcheck_controller::answer::Failure;
 
 /// One permission.
@@ -178,7 +179,7 @@ async fn is_allowed(client: &Client, attributes: ResourceAttributes) -> Result<b
     let waiting = |why: &str| warn!(why, "the API server is overloaded, and is asked again");
     match patiently(|| api.create(&params, &review), waiting).await {
         Ok(answer) => Ok(answer.status.is_some_and(|status| status.allowed)),
-        Err(Unanswered::Failed(error)) => Err(Failure::from_kube(&error)),
+        Err(Unanswered::Failed(error)) => Err(of_kube(&error)),
         Err(error @ Unanswered::Silent) => Err(Failure::Ambiguous(error.to_string())),
     }
 }

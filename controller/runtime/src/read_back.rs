@@ -12,6 +12,7 @@ use super::own_writes::OwnWrites;
 use super::reflector::Version;
 use super::rest;
 use super::store::Cached;
+use crate::failure::of_kube;
 use jobcheck_controller::answer::Failure;
 use jobcheck_controller::values::Uid;
 
@@ -64,7 +65,7 @@ async fn list(client: &Client, job: &CachedJob) -> Result<Vec<(Uid, Version)>, F
     let mut page = ListParams::default().labels(&query).limit(PAGE);
     let mut found = Vec::new();
     loop {
-        let list = api.list_metadata(&page).await.map_err(|error| Failure::from_kube(&error))?;
+        let list = api.list_metadata(&page).await.map_err(|error| of_kube(&error))?;
         found.extend(list.items.iter().map(|pod: &PartialObjectMeta<Pod>| {
             let uid = pod.metadata.uid.as_deref().unwrap_or_default();
             (Uid::new(uid), number(pod.metadata.resource_version.as_deref()))

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::jitter::Jitter;
+use crate::failure::of_kube;
 use jobcheck_controller::answer::Failure;
 
 /// A resourceVersion as a number. The numbers of one API server can be compared (KEP-5504).
@@ -169,7 +170,7 @@ where
             }
             let list = timeout(PAGE_TIME, self.api.list(&page)).await;
             let late = |_| Failure::Ambiguous(format!("no whole page within {} s", PAGE_TIME.as_secs()));
-            let list = list.map_err(late)?.map_err(|error| Failure::from_kube(&error))?;
+            let list = list.map_err(late)?.map_err(|error| of_kube(&error))?;
             let version = number(list.metadata.resource_version.as_deref().unwrap_or_default())?;
             for object in list.items {
                 let version = version_of(&object)?;
@@ -225,11 +226,11 @@ where
         let params = WatchParams::default().timeout(WATCH_SECONDS);
         let stream = match self.api.watch(&params, &version.to_string()).await {
             Ok(stream) => stream,
-            Err(error) => return end(Failure::from_kube(&error), version),
+            Err(error) => return end(of_kube(&error), version),
         };
         let mut stream = std::pin::pin!(stream);
         while let Some(event) = stream.next().await {
-            match event.map_err(|error| Failure::from_kube(&error)).and_then(|event| self.take(event)) {
+            match event.map_err(|error| of_kube(&error)).and_then(|event| self.take(event)) {
                 Ok(reached) => version = version.max(reached),
                 Err(failure) => return end(failure, version),
             }

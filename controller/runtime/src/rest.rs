@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::reflector::Version;
 use super::store::ObjectKey;
+use crate::failure::of_kube;
 use jobcheck_controller::answer::{Answer, Failure, Shown};
 use jobcheck_controller::job::requests::{self as jobs, Object, Verb};
 use jobcheck_controller::values::{ResourceVersion, Uid};
@@ -138,7 +139,7 @@ pub async fn get_job(client: &Client, key: &ObjectKey) -> Result<Option<DynamicO
 async fn get<T: DeserializeOwned>(client: &Client, path: &str) -> Result<T, Failure> {
     let request = Request::get(path).body(Vec::new());
     let request = request.map_err(|error| Failure::NotSent(error.to_string()))?;
-    client.request(request).await.map_err(|error| Failure::from_kube(&error))
+    client.request(request).await.map_err(|error| of_kube(&error))
 }
 
 async fn send(
@@ -155,5 +156,5 @@ async fn send(
         .header(header::ACCEPT, "application/json")
         .body(body.to_string().into_bytes())
         .map_err(|error| Failure::NotSent(error.to_string()))?;
-    client.request(request).await.map_err(|error| Failure::from_kube(&error))
+    client.request(request).await.map_err(|error| of_kube(&error))
 }

@@ -5,21 +5,19 @@ use jobcheck_access::{is_too_long, with_causes};
 use super::fence::FenceClosed;
 use jobcheck_controller::answer::Failure;
 
-impl Failure {
-    /// Classifies an error of a kube client.
-    #[must_use]
-    pub fn from_kube(error: &kube::Error) -> Failure {
-        match error {
-            kube::Error::Api(status) => Failure::from_status(status),
-            kube::Error::Service(source) => from_transport(source.as_ref()),
-            // These errors occur before a request is sent.
-            kube::Error::BuildRequest(_) | kube::Error::Auth(_) | kube::Error::HttpError(_) => {
-                Failure::NotSent(with_causes(error))
-            }
-            // The watch cannot get past the event, but a list can.
-            _ if is_too_long(error) => Failure::Expired(with_causes(error)),
-            _ => Failure::Ambiguous(with_causes(error)),
+/// Classifies an error of a kube client.
+#[must_use]
+pub fn of_kube(error: &kube::Error) -> Failure {
+    match error {
+        kube::Error::Api(status) => Failure::from_status(status),
+        kube::Error::Service(source) => from_transport(source.as_ref()),
+        // These errors occur before a request is sent.
+        kube::Error::BuildRequest(_) | kube::Error::Auth(_) | kube::Error::HttpError(_) => {
+            Failure::NotSent(with_causes(error))
         }
+        // The watch cannot get past the event, but a list can.
+        _ if is_too_long(error) => Failure::Expired(with_causes(error)),
+        _ => Failure::Ambiguous(with_causes(error)),
     }
 }
 
@@ -40,7 +38,7 @@ mod tests {
     use super::*;
 
     fn status(json: serde_json::Value) -> Failure {
-        Failure::from_kube(&kube::Error::Api(Box::new(serde_json::from_value(json).unwrap())))
+        of_kube(&kube::Error::Api(Box::new(serde_json::from_value(json).unwrap())))
     }
 
     #[test]
@@ -74,7 +72,7 @@ mod tests {
     #[test]
     fn an_event_without_end_needs_a_list() {
         let endless = std::io::Error::other(jobcheck_access::EventTooLong);
-        let failure = Failure::from_kube(&kube::Error::ReadEvents(endless));
+        let failure = of_kube(&kube::Error::ReadEvents(endless));
         assert!(matches!(&failure, Failure::Expired(why) if why.contains("longer than 16 MiB")), "{failure}");
     }
 
@@ -84,7 +82,7 @@ mod tests {
         let plugin =
             || kube::client::AuthError::AuthExecRun { cmd: "sh".to_owned(), out: Box::new(out.clone()) };
         for error in [kube::Error::Auth(plugin()), kube::Error::Service(Box::new(plugin()))] {
-            let text = Failure::from_kube(&error).to_string();
+            let text = of_kube(&error).to_string();
             assert!(text.contains("plugin") && text.contains('3') && !text.contains("SECRET"), "{text}");
         }
     }
@@ -92,9 +90,9 @@ mod tests {
     #[test]
     fn a_request_stopped_by_a_closed_fence_was_not_sent() {
         let service = |sent| kube::Error::Service(Box::new(FenceClosed { sent }));
-        assert!(matches!(Failure::from_kube(&service(false)), Failure::NotSent(_)));
-        assert!(Failure::from_kube(&service(true)).is_ambiguous());
+        assert!(matches!(of_kube(&service(false)), Failure::NotSent(_)));
+        assert!(of_kube(&service(true)).is_ambiguous());
         let broken = kube::Error::Service("connection reset".into());
-        assert_eq!(Failure::from_kube(&broken), Failure::Ambiguous("connection reset".to_owned()));
+        assert_eq!(of_kube(&broken), Failure::Ambiguous("connection reset".to_owned()));
     }
 }
