@@ -12,6 +12,7 @@ mod generated;
 mod golden;
 mod judge_audit_logs;
 mod judge_cases;
+mod judge_clocks;
 mod judge_clusters;
 mod judge_conforming_edits;
 mod judge_damaged_input;

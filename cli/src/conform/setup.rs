@@ -15,6 +15,9 @@ pub struct Setup {
     /// The objects that are created in the namespace on the manager's cluster.
     #[serde(default)]
     pub objects: Vec<Value>,
+    /// The objects that are created in the namespace on each other cluster.
+    #[serde(default)]
+    pub workers: Vec<Value>,
     /// The labels of every Job.
     #[serde(default)]
     pub labels: Map<String, Value>,
@@ -59,11 +62,12 @@ mod tests {
 
     #[test]
     fn a_setup_has_objects_and_the_labels_of_jobs() {
-        let text =
-            "labels: {kueue.x-k8s.io/queue-name: main}\nobjects:\n- {apiVersion: v1, kind: ConfigMap}\n";
+        let text = "labels: {kueue.x-k8s.io/queue-name: main}\nobjects:\n- {apiVersion: v1, kind: ConfigMap}\n\
+             workers:\n- {apiVersion: v1, kind: Secret}\n";
         let setup: Setup = serde_saphyr::from_str(text).unwrap();
         assert_eq!(setup.labels["kueue.x-k8s.io/queue-name"], "main");
         assert_eq!(setup.objects[0]["kind"], "ConfigMap");
+        assert_eq!(setup.workers[0]["kind"], "Secret");
         let wrong = parsed::<Setup>("lables: {}").unwrap_err();
         assert!(wrong.contains("a field is unknown") && wrong.contains("at line 1"), "{wrong}");
     }

@@ -43,6 +43,7 @@ pub fn run(
     let settings = Settings {
         managed_by: args.managed_by.clone(),
         objects: setup.objects,
+        worker_objects: setup.workers,
         resource: resource.map_err(|why| (why, Exit::Unreadable))?,
         labels: setup.labels,
         annotations: setup.annotations,

@@ -103,7 +103,10 @@ async fn attempt(
             let (worker, flag) = (Arc::clone(worker), Arc::clone(&all_succeed));
             tasks.spawn(kubelet::work(worker, at, namespace.clone(), receiver.clone(), flag));
         }
-        create_objects(&clusters[MANAGER], &namespace, settings).await?;
+        for (at, cluster) in clusters.iter().enumerate() {
+            let objects = if at == MANAGER { &settings.objects } else { &settings.worker_objects };
+            create_objects(cluster, &namespace, objects).await?;
+        }
         let mut play = Play {
             scenario,
             settings,
@@ -196,8 +199,8 @@ async fn make_namespace(cluster: &Cluster, name: &str, scenario: &Scenario) -> R
 }
 
 /// Creates the objects of `--setup` in the namespace.
-async fn create_objects(cluster: &Cluster, namespace: &str, settings: &Settings) -> Result<(), Error> {
-    for object in &settings.objects {
+async fn create_objects(cluster: &Cluster, namespace: &str, objects: &[Value]) -> Result<(), Error> {
+    for object in objects {
         let path = path_of(object, namespace).map_err(|why| cluster.failed(why))?;
         cluster.send(Played::User, "POST", &path, object).await?;
     }

@@ -21,6 +21,8 @@ pub struct Settings {
     pub managed_by: Option<String>,
     /// Objects that are created in the namespace on the cluster of the manager, before the Job.
     pub objects: Vec<Value>,
+    /// Objects that are created in the namespace on each other cluster, before the Job.
+    pub worker_objects: Vec<Value>,
     /// A custom resource with the field `spec.managedBy`, for the profile field.
     pub resource: Option<Value>,
     /// Labels of every Job.

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::actor::Role;
 use super::escapes::plain;
-use super::event::{Body, Gap, JobEvent, PodEvent};
+use super::event::{Body, Gap, JobEvent, PodEvent, latest};
 use super::status_patch::StatusPatch;
 
 /// The content of a record; `None` if the record contains none.
@@ -251,7 +251,7 @@ fn deletion(request: &Request<'_>) -> JobDeletion {
         propagation: asked.or_else(|| before_policies.map(str::to_owned)),
         uid_precondition: options.preconditions.and_then(|it| it.uid).map(|uid| Uid::parse(&uid)),
         request_known: request.level != Level::Metadata,
-        latest: Some(jobcheck_spec::Time(request.interval.done.div_euclid(1_000_000))),
+        latest: Some(latest(request.interval)),
     }
 }
 

@@ -170,6 +170,15 @@ pub struct PodEvent {
     pub message: Option<String>,
 }
 
+/// Microseconds by which the clocks of the API servers and of a controller may differ when durations are compared. A timer of
+/// whole seconds rings within milliseconds, so that any difference would make it early.
+const CLOCKS_DIFFER: i64 = 100_000;
+
+/// The upper bound for the time of a request by every clock, in whole seconds.
+pub(super) fn latest(when: Interval) -> Time {
+    Time(when.done.saturating_add(CLOCKS_DIFFER).div_euclid(1_000_000))
+}
+
 impl JobEvent {
     /// An event that shows nothing of the Job.
     #[must_use]
@@ -228,9 +237,9 @@ impl Event {
         self.name == other.name && is_of_its_resource
     }
 
-    /// The upper bound for the time of the event, in whole seconds.
+    /// The upper bound for the time of the event by every clock, in whole seconds.
     #[must_use]
     pub fn latest(&self) -> Option<Time> {
-        self.when.map(|when| Time(when.done.div_euclid(1_000_000)))
+        self.when.map(latest)
     }
 }

@@ -1,0 +1,37 @@
+//! Clocks that differ: each API server and each controller has one of its own.
+
+use jiff::{SignedDuration, Timestamp};
+use jobcheck_judge::validate::Outcome;
+use jobcheck_tests::traces::{broken, validated_lines};
+use serde_json::{Value, json};
+
+use crate::judge_truncated_events::recordings;
+
+/// Moves the times of all requests of a user.
+fn moved(trace: &[Value], user: &str, millis: i64) -> Vec<Value> {
+    let mut trace = trace.to_vec();
+    for line in trace.iter_mut().filter(|line| line["user"]["username"] == user) {
+        for field in ["requestReceivedTimestamp", "stageTimestamp"] {
+            let time: Timestamp = line[field].as_str().unwrap().parse().unwrap();
+            let time = time + SignedDuration::from_millis(millis);
+            line[field] = json!(time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string());
+        }
+    }
+    trace
+}
+
+/// The requests of each user reach an API server of their own.
+#[test]
+fn clocks_of_api_servers_that_differ_by_milliseconds_make_no_recording_wrong() {
+    let mut traces = 0;
+    for (name, whole) in recordings() {
+        let users: std::collections::BTreeSet<&str> =
+            whole.iter().filter_map(|line| line["user"]["username"].as_str()).collect();
+        for (user, millis) in users.iter().flat_map(|user| [-20, -5, 5, 20].map(|millis| (*user, millis))) {
+            let found = validated_lines(&moved(&whole, user, millis));
+            assert_ne!(found.outcome(), Outcome::Violates, "{name} {user} {millis}: {:?}", broken(&found));
+            traces += 1;
+        }
+    }
+    assert!(traces > 300, "{traces}");
+}
