@@ -20,7 +20,7 @@ use jobcheck_traces::{Form, Verb};
 use rustc_hash::FxHashMap;
 
 use super::claims::Claims;
-use super::event::{Body, Event};
+use super::event::{Body, CLOCKS_DIFFER, Event};
 use lost::is_lost_creation;
 
 /// Maximum distance between two lines in the wrong order, in microseconds of trace time.
@@ -316,9 +316,9 @@ impl Lane {
     /// The next version of the object of a request without effect. The request was handled before it, even if its
     /// response came later.
     fn superseded(&self, idle: &Event) -> Option<u64> {
-        // An unheard creation precedes every version of its object.
-        let unheard = idle.is_unheard().then_some(0);
-        let version = idle.answered.or(unheard).filter(|_| !idle.body.is_gone())?;
+        // A creation precedes every version of its object.
+        let first = (idle.verb == Some(Verb::Create) && idle.is_accepted()).then_some(0);
+        let version = idle.answered.or(first).filter(|_| !idle.body.is_gone())?;
         let of_it = self.held().filter(|it| it.is_of_the_object_of(idle));
         of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
     }
@@ -344,14 +344,15 @@ impl Lane {
     }
 
     /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its
-    /// response may come later.
+    /// response may come later, also by the clock of another API server.
     fn may_have_won(&self, lost: &Event) -> u64 {
         let Some(when) = lost.when.filter(|_| lost.code == CONFLICT && !lost.delivery.injected) else {
             return 0;
         };
         let later = self.by_time.iter().map(|keyed| &keyed.event);
         let others = later.filter(|it| it.name == lost.name && it.verb != Some(Verb::Create));
-        let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= when.done));
+        let latest = when.done.saturating_add(CLOCKS_DIFFER);
+        let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= latest));
         of_the_same_time.filter_map(|it| it.version).max().unwrap_or(0)
     }
 
