@@ -384,10 +384,11 @@ pub(crate) fn is_owned(pod: &Value, uid: &str) -> bool {
     owners.into_iter().any(|owner| owner["uid"] == uid)
 }
 
-/// The specification of a Job. No scheduler has the name of its pods, and they satisfy the strictest Pod Security Standard.
+/// The specification of a Job. No scheduler has the name of its pods, and they satisfy the strictest Pod Security Standard. They
+/// ask for some time of a processor, since a queue may leave alone what asks for nothing.
 fn spec(shape: Shape) -> Value {
     let container = json!({
-        "name": "main", "image": "none",
+        "name": "main", "image": "none", "resources": {"requests": {"cpu": "1m"}},
         "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
     });
     let mut spec = json!({

@@ -85,7 +85,8 @@ async fn until_the_end(audit: &AuditTail, namespace: &str) -> Result<(String, bo
         let lines = audit.lines_of(namespace).map_err(Error::file(audit.file()))?;
         let last = lines.iter().position(|line| line.contains(AuditTail::END));
         match last {
-            Some(last) => return Ok((lines[..last].concat(), true)),
+            // The request that marks the end is a record, too, so that no trace is empty.
+            Some(last) => return Ok((lines[..=last].concat(), true)),
             None if tokio::time::Instant::now() >= end => return Ok((lines.concat(), false)),
             None => tokio::time::sleep(LOOK).await,
         }
