@@ -41,7 +41,7 @@ fn a_creation_that_timed_out_and_was_stored_makes_no_recording_wrong() {
     assert_eq!(wrong, [("per-index-backoff.audit".to_owned(), 8)]);
 }
 
-/// A Job controller goes on in another way after an error. Writes of others change nothing that it has heard.
+/// After an error, a Job controller does something else. Writes of others change nothing that it has heard.
 #[test]
 fn a_write_of_somebody_else_to_a_pod_that_timed_out_and_was_stored_makes_no_recording_wrong() {
     let (wrong, traces) = wrong_after_timeouts(|line| {

@@ -306,6 +306,7 @@ pub(super) fn no_pod() -> PodEvent {
         after: None,
         metadata: None,
         attempted: None,
+        stored: None,
         birth: None,
         gone: false,
         names_owner: None,

@@ -150,6 +150,8 @@ pub struct PodEvent {
     pub metadata: Option<Metadata>,
     /// The pod in a refused creation.
     pub attempted: Option<Box<Pod>>,
+    /// The same pod as it was stored, if a later record shows that the refusal was none.
+    pub stored: Option<Box<Pod>>,
     /// The created pod.
     pub birth: Option<Box<Birth>>,
     /// The pod is gone.
@@ -172,7 +174,7 @@ pub struct PodEvent {
 
 /// Microseconds by which the clocks of the API servers and of a controller may differ. A timer of whole seconds rings within
 /// milliseconds, so that any difference would make it early.
-pub(super) const CLOCKS_DIFFER: i64 = 100_000;
+const CLOCKS_DIFFER: i64 = 100_000;
 
 /// The upper bound for the time of a request by every clock, in whole seconds.
 pub(super) fn latest(when: Interval) -> Time {
@@ -235,6 +237,12 @@ impl Event {
         let is_of_its_resource =
             matches!((&self.body, &other.body), (Body::Job(_), Body::Job(_)) | (Body::Pod(_), Body::Pod(_)));
         self.name == other.name && is_of_its_resource
+    }
+
+    /// The end of the event by the clock of its API server, in whole seconds.
+    #[must_use]
+    pub fn end(&self) -> Option<Time> {
+        self.when.map(|when| Time(when.done.div_euclid(1_000_000)))
     }
 
     /// The upper bound for the time of the event by every clock, in whole seconds.

@@ -22,7 +22,7 @@ use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::Job;
 use jobcheck_spec::view::{Interpretation, View};
-use jobcheck_spec::{Broken, Findings, Operand, Req};
+use jobcheck_spec::{Broken, Findings, Operand, Req, Uid};
 
 use super::backoff::BackoffRecord;
 use super::clock::Written;
@@ -480,6 +480,25 @@ fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
 }
 
 impl Track {
+    /// A record shows the pod of a creation with a server error: every view so far may contain the pod. Returns `false` if the pod
+    /// does not come from such a creation.
+    pub(super) fn shows_lost_creation(&mut self, uid: Uid) -> bool {
+        // An assumption may have committed it already.
+        let is_known = self.history.stored.get(uid).is_some();
+        match self.process.uncertain.remove(&uid) {
+            Some(Uncertain::Effect { after: Some(pod), .. }) if !is_known => {
+                self.note_fate(uid, Some(&pod));
+                self.history.push(uid, Some(pod), None, self.process.frontier.earliest());
+            }
+            _ if is_known => {}
+            _ => return false,
+        }
+        self.process.setbacks.lost_creations = self.process.setbacks.lost_creations.saturating_sub(1);
+        // S-08
+        self.pods.note(uid, Fact::Made);
+        true
+    }
+
     /// Counts earlier writes with a server error as committed.
     fn commit_uncertain(&mut self) {
         let written = self.history.date(Written::default());

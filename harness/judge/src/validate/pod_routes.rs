@@ -366,6 +366,9 @@ impl Judge {
         let by = self.by(event, role, job, created);
         self.pods.owners.insert(pod.uid, job);
         let Some(track) = self.tracks.get_mut(&job) else { return };
+        if !created && track.shows_lost_creation(pod.uid) {
+            return self.pod_of(event, it, pod, job, role);
+        }
         // A creation with a server error may have been committed.
         if !created && keeps_owner(event, it) && track.process.setbacks.lost_creations == 0 {
             if track.coverage.complete {

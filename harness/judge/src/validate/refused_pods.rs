@@ -138,9 +138,13 @@ pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, setting
     track.occasions.unseen.creates(None);
     if let Some(asked) = &it.attempted {
         // The pod would have been created at this time (BO-09).
-        let pod = Pod { created: event.latest().unwrap_or(asked.created), ..(**asked).clone() };
+        let pod = Pod { created: event.end().unwrap_or(asked.created), ..(**asked).clone() };
         let write = "refused creation of a pod";
         pod_writes::judge_new_pod(track, event, it.birth.as_deref(), &pod, &write, settings);
+    }
+    if let Some(stored) = &it.stored {
+        let write = Uncertain::Effect { after: Some((**stored).clone()), own: None };
+        track.process.uncertain.insert(stored.uid, write);
     }
     let message = it.message.as_deref().unwrap_or_default();
     track.process.setbacks.creation_refused(event, message);

@@ -20,8 +20,7 @@ use jobcheck_traces::{Form, Verb};
 use rustc_hash::FxHashMap;
 
 use super::claims::Claims;
-use super::event::{Body, CLOCKS_DIFFER, Event};
-use lost::is_lost_creation;
+use super::event::{Body, Event};
 
 /// Maximum distance between two lines in the wrong order, in microseconds of trace time.
 pub const WINDOW_MICROS: i64 = 5_000_000;
@@ -218,11 +217,9 @@ impl Lane {
             return;
         }
         self.claims.add(&event);
-        // A collection is deleted piece by piece, beginning when the request is received. A pod may be stored long before the
-        // server error.
-        let begins =
-            matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_)) || is_lost_creation(&event);
-        let at = if begins { event.when.map_or(done, |when| when.received) } else { done };
+        // A collection is deleted piece by piece, beginning when the request is received.
+        let piecemeal = matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_));
+        let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
         self.versions.extend(event.version.map(|version| (version, self.counter)));
         self.by_time.push(Keyed { key: (at, self.counter, 0), event });
         let ripe = self.latest - WINDOW_MICROS;
@@ -284,7 +281,7 @@ impl Lane {
     /// that was answered before it.
     fn arrange(&mut self, mut event: Event) {
         self.counter += 1;
-        self.complete(&mut event);
+        self.find_stored(&mut event);
         self.claims.settle(&mut event);
         let key = match event.version {
             // A request precedes the watch event with the same version, even if the watch was faster than the response.
@@ -316,9 +313,7 @@ impl Lane {
     /// The next version of the object of a request without effect. The request was handled before it, even if its
     /// response came later.
     fn superseded(&self, idle: &Event) -> Option<u64> {
-        // A creation precedes every version of its object.
-        let first = (idle.verb == Some(Verb::Create) && idle.is_accepted()).then_some(0);
-        let version = idle.answered.or(first).filter(|_| !idle.body.is_gone())?;
+        let version = idle.answered.filter(|_| !idle.body.is_gone())?;
         let of_it = self.held().filter(|it| it.is_of_the_object_of(idle));
         of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
     }
@@ -344,15 +339,14 @@ impl Lane {
     }
 
     /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its
-    /// response may come later, also by the clock of another API server.
+    /// response may come later.
     fn may_have_won(&self, lost: &Event) -> u64 {
         let Some(when) = lost.when.filter(|_| lost.code == CONFLICT && !lost.delivery.injected) else {
             return 0;
         };
         let later = self.by_time.iter().map(|keyed| &keyed.event);
         let others = later.filter(|it| it.name == lost.name && it.verb != Some(Verb::Create));
-        let latest = when.done.saturating_add(CLOCKS_DIFFER);
-        let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= latest));
+        let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= when.done));
         of_the_same_time.filter_map(|it| it.version).max().unwrap_or(0)
     }
 
