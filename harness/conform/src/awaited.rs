@@ -62,7 +62,11 @@ pub(crate) fn consequence(
         Awaited::Active(count) => reported("active", count),
         Awaited::Succeeded(count) => reported("succeeded", count),
         Awaited::Failed(count) => reported("failed", count),
-        Awaited::Suspended => (Some(Req::MR13), String::new()),
+        // A dispatcher that owns `spec.suspend` starts the Job as soon as there is room for it.
+        Awaited::Suspended => match local(board, met).map(|job| &job["spec"]["suspend"]) {
+            Some(Value::Bool(true)) => (Some(Req::MR13), String::new()),
+            _ => (None, ", since somebody has resumed the Job".to_owned()),
+        },
         Awaited::CopyGone => (Some(Req::MR25), String::new()),
         Awaited::StrangersUntouched => match touched(board, met) {
             Some((MANAGER, what)) => (Some(Req::MR15), format!(": {what}")),
