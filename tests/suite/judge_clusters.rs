@@ -57,6 +57,21 @@ fn kueue_beside_its_workers_breaks_the_rules_of_two_clusters_where_it_is_known_t
     assert_eq!(found.len(), 7);
 }
 
+/// `jobcheck conform` on Kueue (`docs/results/kueue.md`).
+#[test]
+fn kueue_copies_a_job_again_after_its_end_and_drops_conditions_of_others() {
+    let rules = |name: &str| {
+        let log = |side: &str| {
+            Input::Path(folder().join("third-party").join(format!("kueue-{name}.{side}.audit.jsonl.gz")))
+        };
+        let report = judged(&Clusters { manager: vec![log("manager")], workers: vec![vec![log("worker")]] });
+        let broken = report.jobs.iter().flat_map(|job| &job.violations);
+        broken.filter_map(|it| it.requirement.map(|id| id.0.id())).collect::<Vec<_>>()
+    };
+    assert_eq!(rules("copy-deleted-at-its-end"), ["MR-22"]);
+    assert_eq!(rules("condition-of-others"), ["MR-06"]);
+}
+
 /// Builds the trace of one cluster.
 #[derive(Clone, Default)]
 struct Trace {

@@ -1,4 +1,4 @@
-"""link.py PORT: passes bytes between a free port on 127.0.0.1, which it prints, and PORT."""
+"""link.py NEAR FAR: passes bytes between two ports on 127.0.0.1."""
 import asyncio
 import sys
 
@@ -14,18 +14,17 @@ async def pump(reader, writer):
         writer.close()
 
 
-async def main(port):
+async def main(near, far):
     async def accept(reader, writer):
         try:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", far)
         except OSError:
             writer.close()
             return
         await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
 
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    server = await asyncio.start_server(accept, "127.0.0.1", near)
     await server.serve_forever()
 
 
-asyncio.run(main(int(sys.argv[1])))
+asyncio.run(main(*map(int, sys.argv[1:])))

@@ -1,6 +1,7 @@
 """up.py STATE: one control plane for a manager and two for workers, a Kueue on each, and MultiKueue between them.
 
 up.py STATE restart: kills the manager's Kueue, and starts it again.
+up.py STATE cut|mend: takes the network between the manager and its workers away, or gives it back. Kueue has noticed then.
 
 Needs jobcheck ($JOBCHECK), kubectl, openssl, PyYAML, and what `run STATE build` has made. The processes are in STATE/pids.
 """
@@ -71,11 +72,36 @@ class Cluster:
         """The address of a process in between, which can be stopped."""
         with open(self.kubeconfig) as file:
             server = yaml.safe_load(file)["clusters"][0]["cluster"]["server"]
-        port = urllib.parse.urlparse(server).port
-        process = subprocess.Popen([sys.executable, HERE / "link.py", str(port)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                   start_new_session=True)
-        note_process(f"{self.name}.link", process)
-        return f"https://127.0.0.1:{process.stdout.readline().strip()}"
+        near, far = free_port(), urllib.parse.urlparse(server).port
+        (self.folder / "link.ports").write_text(f"{near} {far}")
+        mend(self.name)
+        return f"https://127.0.0.1:{near}"
+
+
+def mend(name):
+    """Starts the link to a worker."""
+    command = [sys.executable, HERE / "link.py", *(STATE / name / "link.ports").read_text().split()]
+    null = subprocess.DEVNULL
+    note_process(f"{name}.link", subprocess.Popen(command, stdout=null, stderr=null, start_new_session=True))
+
+
+def cut(name):
+    """Ends the link to a worker."""
+    end(int((STATE / "pids" / f"{name}.link").read_text()))
+
+
+def await_workers(are_there):
+    """Waits until the manager's Kueue knows that its workers are there, or that they are away."""
+    def is_active(it):
+        return any(c["type"] == "Active" and c["status"] == "True" for c in it.get("status", {}).get("conditions", []))
+
+    config = STATE / "home" / "clusters" / MANAGER / "kubeconfig"
+    for _ in range(240):
+        all_of_them = json.loads(sh("kubectl", "--kubeconfig", str(config), "get", "multikueuecluster", "-o", "json"))
+        if all(is_active(it) == are_there for it in all_of_them["items"]):
+            return
+        time.sleep(0.5)
+    raise SystemExit(f"after two minutes, Kueue does not know whether its workers are there: {are_there}")
 
 
 def free_port():
@@ -243,8 +269,19 @@ def main():
     raise SystemExit(manager.kubectl("get", "multikueuecluster,admissioncheck,clusterqueue", "-o", "yaml"))
 
 
-if sys.argv[2:] == ["restart"]:
-    start(MANAGER)
-    await_ready(MANAGER)
-else:
-    main()
+match sys.argv[2:]:
+    case []:
+        main()
+    case ["restart"]:
+        start(MANAGER)
+        await_ready(MANAGER)
+    case ["cut"]:
+        for worker in WORKERS:
+            cut(worker)
+        await_workers(False)
+    case ["mend"]:
+        for worker in WORKERS:
+            mend(worker)
+        await_workers(True)
+    case other:
+        raise SystemExit(f"unknown arguments: {other}")
