@@ -183,6 +183,8 @@ impl Server {
                 let outcome = self.dispatch(now, request, &mut warnings);
                 let fault = self.faults.as_mut().and_then(|faults| faults.after(now, request, &outcome));
                 match fault {
+                    // The server does not know that its response is lost.
+                    Some(Fault::Drop) => return self.lose(now, request, Response { outcome, warnings }),
                     Some(fault) => {
                         self.forget(&outcome);
                         fault.outcome()
@@ -192,10 +194,21 @@ impl Server {
             }
         };
         let response = Response { outcome, warnings };
-        if let Some(audit) = &mut self.audit {
-            audit.record(now, request, &response);
-        }
+        self.record(now, request, &response);
         response
+    }
+
+    fn record(&mut self, now: Timestamp, request: &Request, response: &Response) {
+        if let Some(audit) = &mut self.audit {
+            audit.record(now, request, response);
+        }
+    }
+
+    /// Records a response that its client never gets.
+    fn lose(&mut self, now: Timestamp, request: &Request, response: Response) -> Response {
+        self.record(now, request, &response);
+        self.forget(&response.outcome);
+        Response { outcome: Ok(Reply::Dropped), warnings: response.warnings }
     }
 
     /// Closes the watch of a lost response, which has no reader.

@@ -11,6 +11,8 @@ use jobcheck_apiserver::watch::{Gate, WatchInfo};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
+use crate::recording::{Recorded, Recording};
+
 /// The faults of the controller under test. Rates are per mille of its writes.
 ///
 /// ```
@@ -67,6 +69,7 @@ impl Draws {
 
 /// The faults of one user.
 pub(crate) struct Drawn {
+    pub(crate) recording: Recording,
     pub(crate) faults: Faults,
     pub(crate) user: String,
     pub(crate) draws: Draws,
@@ -96,7 +99,10 @@ impl Decide for Drawn {
     fn after(&mut self, _: Timestamp, request: &Request, outcome: &Result<Reply, ApiError>) -> Option<Fault> {
         let is_lost =
             self.concerns(request) && outcome.is_ok() && self.draws.in_a_thousand(self.faults.lost_responses);
-        is_lost.then_some(Fault::Drop)
+        is_lost.then(|| {
+            self.recording.add(Recorded::LostResponse);
+            Fault::Drop
+        })
     }
 
     /// A watch begins with what its client has listed.

@@ -48,6 +48,7 @@
 
 mod faults;
 mod node;
+mod recording;
 mod server;
 mod verdict;
 

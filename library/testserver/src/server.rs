@@ -1,7 +1,6 @@
 //! The server of a test, with its clockwork.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -15,6 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::faults::{Drawn, Draws, Faults, Lag};
 use crate::node::{Node, Pods};
+use crate::recording::{Recorded, Recording};
 use crate::verdict::{Verdict, judged};
 
 /// The user of the controller under test.
@@ -22,6 +22,10 @@ const CONTROLLER: &str = "controller-under-test";
 
 /// The time between two rounds of kubelet, garbage collectors, and lagging watches.
 const ROUND: Duration = Duration::from_millis(250);
+
+/// The time that a request takes. Virtual time passes only if everybody waits for it. Without a latency, a controller that never
+/// rests would stop it.
+const LATENCY: Duration = Duration::from_millis(5);
 
 /// The time that [`TestServer::finished`] waits at most.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -94,21 +98,17 @@ impl Builder {
         let Builder { seed, faults, pods, user, manages } = self;
         let start: Timestamp = "2026-01-01T00:00:00Z".parse().expect("the time is well-formed");
         let mut server = Server::new(Config { seed, ..Config::default() }, start);
-        let events: Events = Arc::default();
-        let sink = Arc::clone(&events);
-        server.set_audit(Some(AuditSink::new(false, move |event| lock(&sink).push(event))));
-        server.set_faults(Some(Box::new(Drawn { faults, user: user.clone(), draws: Draws::of(seed) })));
+        let recording = Recording::default();
+        let sink = recording.clone();
+        server.set_audit(Some(AuditSink::new(false, move |event| sink.add(Recorded::Request(event)))));
+        let drawn =
+            Drawn { recording: recording.clone(), faults, user: user.clone(), draws: Draws::of(seed) };
+        server.set_faults(Some(Box::new(drawn)));
         let node = Node::new(&mut server, start, pods);
         let shared = SharedServer::new(server, TokioClock::starting_at(start));
         let clockwork = tokio::spawn(work(shared.clone(), node, Lag::new(faults, &user, seed)));
-        TestServer { shared, events, user, manages, clockwork }
+        TestServer { shared, recording, user, manages, clockwork }
     }
-}
-
-type Events = Arc<Mutex<Vec<Value>>>;
-
-fn lock(events: &Events) -> std::sync::MutexGuard<'_, Vec<Value>> {
-    events.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Kubelet, garbage collectors, and lagging watches, one round after the other.
@@ -128,7 +128,7 @@ async fn work(shared: SharedServer, mut node: Node, mut lag: Lag) {
 /// An API server for one test.
 pub struct TestServer {
     shared: SharedServer,
-    events: Events,
+    recording: Recording,
     user: String,
     manages: Manages,
     clockwork: JoinHandle<()>,
@@ -139,10 +139,19 @@ pub struct TestServer {
 pub struct TimedOut {
     /// The Job as it is stored; `None` if it does not exist.
     pub job: Option<Value>,
+    /// The number of the controller's refused writes, and the last refusal.
+    pub refused: Option<String>,
 }
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.say_what_is_there(formatter)?;
+        self.refused.iter().try_for_each(|refused| write!(formatter, "; {refused}"))
+    }
+}
+
+impl TimedOut {
+    fn say_what_is_there(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.job {
             None => formatter.write_str("the Job does not exist after an hour"),
             Some(job) if is_empty(&job["status"]) => formatter
@@ -188,7 +197,7 @@ impl TestServer {
     /// The transport of another user, whose requests never fail.
     #[must_use]
     pub fn service_of(&self, user: &str) -> ApiService {
-        ApiService::new(self.shared.clone(), Auth::Everyone(user.to_owned()))
+        ApiService::new(self.shared.clone(), Auth::Everyone(user.to_owned())).with_latency(LATENCY)
     }
 
     /// The clock of the server. A controller that writes times must read this clock, because time is virtual.
@@ -221,16 +230,16 @@ impl TestServer {
                 return Ok(job.clone());
             }
             if Instant::now() >= end {
-                return Err(TimedOut { job });
+                return Err(TimedOut { job, refused: self.recording.refusals(&self.user) });
             }
             sleep(ROUND).await;
         }
     }
 
-    /// The recorded writes of all users, as an audit log: one JSON object a line. `jobcheck replay` reads it.
+    /// The recorded writes of all users, as a trace of jobcheck: one JSON object a line. `jobcheck replay` reads it.
     #[must_use]
     pub fn trace(&self) -> String {
-        lock(&self.events).iter().map(|event| format!("{event}\n")).collect()
+        self.recording.trace()
     }
 
     /// Judges the recorded requests. [`Builder::manages`] says which Jobs are those of the controller under test.

@@ -74,13 +74,20 @@ impl Auth {
 pub struct ApiService {
     server: SharedServer,
     auth: Auth,
+    latency: Duration,
 }
 
 impl ApiService {
     /// Returns a service of a server for these users.
     #[must_use]
     pub fn new(server: SharedServer, auth: Auth) -> ApiService {
-        ApiService { server, auth }
+        ApiService { server, auth, latency: Duration::ZERO }
+    }
+
+    /// The same service, whose requests take this time before they are handled.
+    #[must_use]
+    pub fn with_latency(self, latency: Duration) -> ApiService {
+        ApiService { latency, ..self }
     }
 
     /// Serves HTTP/1.1 on a socket until `shutdown` is done.
@@ -164,6 +171,9 @@ impl ApiService {
                 return Ok(refused(&ApiError::timeout("the body of the request did not arrive in time")));
             }
         };
+        if !self.latency.is_zero() {
+            tokio::time::sleep(self.latency).await;
+        }
         match self.respond(&parts, &body, user) {
             Ok(response) => response.ok_or_else(|| BoxError::from("a fault dropped the response")),
             Err(error) => Ok(refused(&error)),
