@@ -16,7 +16,7 @@ use serde_json::json;
 
 /// Runs one Job to its end, with the faults of this seed.
 async fn tested(managed_by: Option<&str>, is_hasty: bool, seed: u64) -> Verdict {
-    let faults = Faults { conflicts: 50, errors: 100, ..Faults::none() };
+    let faults = Faults { conflicts: 50, errors: 100, lost_responses: 50, ..Faults::none() };
     let manages = managed_by.map_or(Manages::Unmanaged, |_| Manages::Pods);
     let server = TestServer::builder().seed(seed).faults(faults).manages(manages).start();
     let (clock, client) = (server.clock(), Client::new(server.service(), "default"));
