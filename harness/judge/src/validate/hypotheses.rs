@@ -22,24 +22,23 @@ use jobcheck_spec::guards::creation::want_active;
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::Job;
 use jobcheck_spec::view::{Interpretation, View};
-use jobcheck_spec::{Broken, Findings, Operand, Req, Uid};
+use jobcheck_spec::{Broken, Findings, Operand, Req};
 
 use super::backoff::BackoffRecord;
-use super::clock::Written;
 use super::event::{Body, Event};
 use super::explain::Question;
 use super::fates::Fates;
 use super::frontier::{Explained, Versions};
 use super::gaps::Since;
-use super::hidden_active;
 use super::history::History;
 use super::known_pods::is_no_surplus;
 use super::life::Life;
 use super::pod_records::Fact;
 use super::primary::primary;
-use super::process::{Process, Uncertain};
+use super::process::Process;
 use super::track::Track;
 use super::verdict::ViewRefusal;
+use super::{hidden_active, uncertain};
 
 /// An assumption about what the trace does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,37 +181,9 @@ impl Assumption {
         match self {
             Assumption::SenderReplaced => question.event.may_be_late().then(|| replaced(question, SILENT)),
             Assumption::Restarted => restarted(track, question, views),
-            Assumption::Committed => {
-                let uncertain = &track.process.uncertain;
-                let ends = uncertain.iter().find(|(_, write)| write.may_end_the_pod());
-                let vague = |(pod, _)| {
-                    Consequence::Reservation(format!(
-                        "{}: a write to pod {pod} had a server error, and no later record shows whether the pod is gone",
-                        question.write
-                    ))
-                };
-                (!uncertain.is_empty()).then(|| ends.map_or(Consequence::Nothing, vague))
-            }
-            Assumption::CommittedCreations => {
-                let most = i64::from(track.process.setbacks.lost_creations);
-                let is_explained = |view: &ViewRefusal| view.broken.iter().all(|it| counts_more(it, most));
-                (most > 0 && views.iter().any(is_explained)).then(|| {
-                    Consequence::Reservation(format!(
-                        "{}: it counts pods that no record before it shows. Creations with a server error may have been \
-                         committed",
-                        question.write
-                    ))
-                })
-            }
-            Assumption::CommittedByOthers => {
-                let mut all = track.process.uncertain.iter();
-                let (pod, _) = all.find(|(_, write)| matches!(write, Uncertain::Anything))?;
-                Some(Consequence::Reservation(format!(
-                    "{}: a write to pod {pod} by somebody else had a server error and may have been committed, and no later \
-                     record shows the pod",
-                    question.write
-                )))
-            }
+            Assumption::Committed => uncertain::known_effects(track, question),
+            Assumption::CommittedCreations => uncertain::lost_creations(track, question, views),
+            Assumption::CommittedByOthers => uncertain::of_others(track, question),
             Assumption::FromPredecessor => {
                 let late = &track.process.late;
                 let sign = if late.is_told() { RESTARTED } else { SILENT };
@@ -443,13 +414,6 @@ fn counts_wanted_pods(track: &Track, event: &Event, broken: &[Broken]) -> bool {
     found > expected && job.is_some_and(|job| wanted(job) == *found)
 }
 
-/// Returns `true` if a reported number of pods is too large by at most `most`.
-fn counts_more(broken: &Broken, most: i64) -> bool {
-    let is_number = matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
-    matches!((&broken.expected, &broken.found), (Operand::Number(expected), Operand::Number(found))
-        if is_number && (expected + 1..=expected + most).contains(found))
-}
-
 /// Returns `true` if a closest view objects only to reported pods, and the trace shows no pods.
 fn reports_unseen_pods(track: &Track, views: &[ViewRefusal]) -> bool {
     let reported = |broken: &Broken| {
@@ -476,44 +440,5 @@ fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
             },
         ] if found < expected => Some(it),
         _ => None,
-    }
-}
-
-impl Track {
-    /// A record shows the pod of a creation with a server error: every view so far may contain the pod. Returns `false` if the pod
-    /// does not come from such a creation.
-    pub(super) fn shows_lost_creation(&mut self, uid: Uid) -> bool {
-        // An assumption may have committed it already.
-        let is_known = self.history.stored.get(uid).is_some();
-        match self.process.uncertain.remove(&uid) {
-            Some(Uncertain::Effect { after: Some(pod), .. }) if !is_known => {
-                self.note_fate(uid, Some(&pod));
-                self.history.push(uid, Some(pod), None, self.process.frontier.earliest());
-            }
-            _ if is_known => {}
-            _ => return false,
-        }
-        self.process.setbacks.lost_creations = self.process.setbacks.lost_creations.saturating_sub(1);
-        // S-08
-        self.pods.note(uid, Fact::Made);
-        true
-    }
-
-    /// Counts earlier writes with a server error as committed.
-    fn commit_uncertain(&mut self) {
-        let written = self.history.date(Written::default());
-        for (uid, write) in std::mem::take(&mut self.process.uncertain) {
-            let may_end = write.may_end_the_pod();
-            match write {
-                Uncertain::Effect { after, own } => self.pod_changed(uid, after, own),
-                Uncertain::Anything => {}
-            }
-            // A view may show the pod before its end, or after it.
-            if may_end {
-                self.pod_changed(uid, None, None);
-            }
-        }
-        self.history.date(written);
-        self.history.end_sync();
     }
 }

@@ -10,7 +10,7 @@
 //! | route | [`router`], [`tracks`], `parked`, `pod_routes`, `hidden`, `births`, `ownerless`, `relists` | the Job of each event |
 //! | record | [`track`], [`history`], [`pod_records`], `backoff`, `clock`, [`observed`] | the state of etcd, and what the manager may have read |
 //! | judge | `job_writes`, `pod_writes`, `refused_pods`, `refused_status`, `refusal`, `birth`, `pod_api`, `managers`, `times` | guards on the true state |
-//! | explain | [`frontier`], `explain`, `hypotheses`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
+//! | explain | [`frontier`], `explain`, `hypotheses`, `uncertain`, `late`, `hidden_active`, `known`, `known_pods` | guards on the views that the manager may have had, and assumptions if none admits the write |
 //! | wait | `owed`, `owed_work`, `standing`, `idle` | obligations that are still open |
 //! | doubt | `gaps`, `disorder`, [`setbacks`], `settings` | reasons for *inconclusive* |
 //! | conclude | `conclusion`, [`verdict`], `unlisted` | the verdict on each Job |
@@ -91,6 +91,7 @@ mod timeline;
 mod times;
 pub mod track;
 pub mod tracks;
+mod uncertain;
 mod unlisted;
 pub mod verdict;
 mod wanted;

@@ -1,0 +1,97 @@
+//! Writes to pods with a server error, which may have been committed (`docs/reference/judging.md`, *Audit logs*).
+
+use jobcheck_spec::{Broken, Operand, Req, Uid};
+
+use super::clock::Written;
+use super::explain::Question;
+use super::hypotheses::Consequence;
+use super::pod_records::Fact;
+use super::process::Uncertain;
+use super::track::Track;
+use super::verdict::ViewRefusal;
+
+/// The consequence if writes with a known effect were committed.
+pub(super) fn known_effects(track: &Track, question: &Question<'_>) -> Option<Consequence> {
+    let uncertain = &track.process.uncertain;
+    let ends = uncertain.iter().find(|(_, write)| write.may_end_the_pod());
+    let vague = |(pod, _)| {
+        Consequence::Reservation(format!(
+            "{}: a write to pod {pod} had a server error, and no later record shows whether the pod is gone",
+            question.write
+        ))
+    };
+    (!uncertain.is_empty()).then(|| ends.map_or(Consequence::Nothing, vague))
+}
+
+/// The consequence if creations were committed whose pods no record shows.
+pub(super) fn lost_creations(
+    track: &Track,
+    question: &Question<'_>,
+    views: &[ViewRefusal],
+) -> Option<Consequence> {
+    let most = i64::from(track.process.setbacks.lost_creations);
+    let is_explained = |view: &ViewRefusal| view.broken.iter().all(|it| counts_more(it, most));
+    (most > 0 && views.iter().any(is_explained)).then(|| {
+        Consequence::Reservation(format!(
+            "{}: it counts pods that no record before it shows. Creations with a server error may have been committed",
+            question.write
+        ))
+    })
+}
+
+/// The consequence if a write of somebody else was committed, with any effect.
+pub(super) fn of_others(track: &Track, question: &Question<'_>) -> Option<Consequence> {
+    let mut all = track.process.uncertain.iter();
+    let (pod, _) = all.find(|(_, write)| matches!(write, Uncertain::Anything))?;
+    Some(Consequence::Reservation(format!(
+        "{}: a write to pod {pod} by somebody else had a server error and may have been committed, and no later record shows \
+         the pod",
+        question.write
+    )))
+}
+
+/// Returns `true` if a reported number of pods is too large by at most `most`.
+fn counts_more(broken: &Broken, most: i64) -> bool {
+    let is_number = matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
+    matches!((&broken.expected, &broken.found), (Operand::Number(expected), Operand::Number(found))
+        if is_number && (expected + 1..=expected + most).contains(found))
+}
+
+impl Track {
+    /// A record shows the pod of a creation with a server error: every view so far may contain the pod. Returns `false` if the pod
+    /// does not come from such a creation.
+    pub(super) fn shows_lost_creation(&mut self, uid: Uid) -> bool {
+        // An assumption may have committed it already.
+        let is_known = self.history.stored.get(uid).is_some();
+        match self.process.uncertain.remove(&uid) {
+            Some(Uncertain::Effect { after: Some(pod), .. }) if !is_known => {
+                self.note_fate(uid, Some(&pod));
+                self.history.push(uid, Some(pod), None, self.process.frontier.earliest());
+            }
+            _ if is_known => {}
+            _ => return false,
+        }
+        self.process.setbacks.lost_creations = self.process.setbacks.lost_creations.saturating_sub(1);
+        // S-08
+        self.pods.note(uid, Fact::Made);
+        true
+    }
+
+    /// Counts earlier writes with a server error as committed.
+    pub(super) fn commit_uncertain(&mut self) {
+        let written = self.history.date(Written::default());
+        for (uid, write) in std::mem::take(&mut self.process.uncertain) {
+            let may_end = write.may_end_the_pod();
+            match write {
+                Uncertain::Effect { after, own } => self.pod_changed(uid, after, own),
+                Uncertain::Anything => {}
+            }
+            // A view may show the pod before its end, or after it.
+            if may_end {
+                self.pod_changed(uid, None, None);
+            }
+        }
+        self.history.date(written);
+        self.history.end_sync();
+    }
+}
