@@ -107,7 +107,7 @@ impl Builder {
         let node = Node::new(&mut server, start, pods);
         let shared = SharedServer::new(server, TokioClock::starting_at(start));
         let clockwork = tokio::spawn(work(shared.clone(), node, Lag::new(faults, &user, seed)));
-        TestServer { shared, recording, user, manages, clockwork }
+        TestServer { shared, recording, user, manages, seed, clockwork }
     }
 }
 
@@ -131,6 +131,7 @@ pub struct TestServer {
     recording: Recording,
     user: String,
     manages: Manages,
+    seed: u64,
     clockwork: JoinHandle<()>,
 }
 
@@ -245,7 +246,7 @@ impl TestServer {
     /// Judges the recorded requests. [`Builder::manages`] says which Jobs are those of the controller under test.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        judged(self.trace(), &self.user, self.manages)
+        judged(self.trace(), &self.user, self.manages, self.seed)
     }
 }
 
