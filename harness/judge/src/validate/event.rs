@@ -214,6 +214,12 @@ impl Event {
         (200..300).contains(&self.code)
     }
 
+    /// Returns `true` for a server error, after which a write may have been committed.
+    #[must_use]
+    pub fn has_server_error(&self) -> bool {
+        self.code >= 500
+    }
+
     /// Returns `true` if the sender got no response.
     #[must_use]
     pub fn is_unheard(&self) -> bool {

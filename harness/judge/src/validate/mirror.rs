@@ -340,7 +340,9 @@ pub fn hindered(track: &mut Track, event: &Event, by: By, message: &str) {
 
 /// Notes a status write that a server error answered. Its content may have been stored all the same.
 pub fn unsettled(track: &mut Track, event: &Event, it: &JobEvent) {
-    let Some(stored) = track.shown().filter(|_| event.code >= 500 && track.is_mirrored()) else { return };
+    let Some(stored) = track.shown().filter(|_| event.has_server_error() && track.is_mirrored()) else {
+        return;
+    };
     let patched = it.patch.as_ref().map(|patch| patch.applied(&stored).status);
     let status = it.attempted.as_ref().map(|job| job.status.clone()).or(patched);
     let may_be_stored = it.base.is_none() || it.base == track.coverage.version;

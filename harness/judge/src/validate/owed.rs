@@ -38,7 +38,7 @@ pub struct Trouble {
 impl Trouble {
     /// Notes a refused request of the manager.
     pub fn refused(&mut self, event: &Event) {
-        self.server_error = event.code >= 500;
+        self.server_error = event.has_server_error();
     }
 
     /// Notes that a status write was refused, perhaps because of a known deviation.

@@ -29,7 +29,7 @@ pub fn refused(
     settings: &Settings,
 ) {
     if by != By::Manager {
-        if event.code >= 500 {
+        if event.has_server_error() {
             uncertain_of_others(track, event, uid);
         }
         return;
@@ -56,12 +56,12 @@ pub fn refused(
             uid.filter(listed).into_iter().for_each(|uid| track.pods.note(uid, Fact::Vanished));
         }
         // A refused finalizer removal keeps a surplus pod alive, just like a refused deletion.
-        (Some(Verb::Delete | Verb::Patch), code) => {
+        (Some(Verb::Delete | Verb::Patch), _) => {
             track.pod_write_refused(RefusedWrite::Deletion);
             let listed = track.stored.as_ref().map_or(0, |job| job.status.recorded());
             track.process.setbacks.pod_write_refused(event, listed);
             uid.into_iter().for_each(|uid| note_clean_up(track, event, uid));
-            if code >= 500 {
+            if event.has_server_error() {
                 uncertain(track, event, it, uid);
             }
         }

@@ -53,7 +53,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     judge_content(track, event, it, settings);
     let refused = track.process.refused;
     track.status_tried();
-    track.process.retried_from = (event.code >= 500).then_some(track.process.previous_sync);
+    track.process.retried_from = event.has_server_error().then_some(track.process.previous_sync);
     track.process.setbacks.status_refused(event);
     match event.code {
         422 | 400 => invalid(track, event, it, refused, settings),

@@ -353,7 +353,8 @@ impl Lane {
     /// The latest write of somebody else that the sender of a request may have seen, if the request never reached etcd.
     /// A watch can show a write before its response, so a write that was received earlier may be known.
     fn may_have_been_seen(&self, refused: &Event) -> u64 {
-        let Some(when) = refused.when.filter(|_| refused.code == TOO_MANY || refused.code >= 500) else {
+        let Some(when) = refused.when.filter(|_| refused.code == TOO_MANY || refused.has_server_error())
+        else {
             return 0;
         };
         let held = self.by_time.iter().map(|keyed| &keyed.event);

@@ -61,7 +61,7 @@ impl Setbacks {
     pub fn creation_refused(&mut self, event: &Event, message: &str) {
         let Some(when) = event.when.map(|when| when.done) else { return };
         self.creation = Some(when);
-        if event.code >= 500 {
+        if event.has_server_error() {
             self.lost_creations += 1;
         }
         if message.contains(TERMINATING_NAMESPACE) {
@@ -86,7 +86,7 @@ impl Setbacks {
 
     /// Notes any response.
     pub fn answered(&mut self, event: &Event) {
-        if event.code >= 500 {
+        if event.has_server_error() {
             self.server_error = event.when.map(|when| when.done).or(self.server_error);
         }
     }

@@ -12,17 +12,14 @@ use rustc_hash::FxHashSet;
 use super::Lane;
 use crate::validate::event::{Body, Event, PodEvent};
 
-/// The first response that is an error of the server.
-const SERVER_ERROR: u16 = 500;
 /// Maximum difference between a time in a pod, in whole seconds, and that of the request.
 const ROUNDED: i64 = 1;
 
 impl Lane {
     /// Adds the pod that a creation with a server error has stored, if a later record shows it.
     pub(super) fn find_stored(&mut self, creation: &mut Event) {
-        let is_open = creation.verb == Some(Verb::Create)
-            && creation.code >= SERVER_ERROR
-            && !creation.delivery.injected;
+        let is_open =
+            creation.verb == Some(Verb::Create) && creation.has_server_error() && !creation.delivery.injected;
         let Body::Pod(asked) = &creation.body else { return };
         let Some(stored) = is_open.then(|| self.first_fitting(creation, asked)).flatten() else { return };
         self.claims.meet(stored.uid);
