@@ -26,13 +26,18 @@ fn broken(report: &ReplayReport) -> BTreeMap<String, BTreeSet<String>> {
     all.filter(|(_, ids)| !ids.is_empty()).collect()
 }
 
+/// A log of another controller.
+fn third_party(name: &str) -> Input {
+    Input::Path(folder().join("third-party").join(name))
+}
+
 /// MB-16, MB-19.
 #[test]
 fn kueue_beside_its_workers_breaks_the_rules_of_two_clusters_where_it_is_known_to() {
-    let log = |name: &str| Input::Path(folder().join("third-party").join(name));
+    let worker = |name: &str| vec![third_party(name)];
     let clusters = Clusters {
-        manager: vec![log("kueue-manager.audit.jsonl.gz")],
-        workers: vec![vec![log("kueue-mk-a.audit.jsonl.gz")], vec![log("kueue-mk-b.audit.jsonl.gz")]],
+        manager: vec![third_party("kueue-manager.audit.jsonl.gz")],
+        workers: vec![worker("kueue-mk-a.audit.jsonl.gz"), worker("kueue-mk-b.audit.jsonl.gz")],
     };
     let report = judged(&clusters);
     let verdicts: Vec<Outcome> = report.traces.iter().map(|trace| trace.verdict).collect();
@@ -61,9 +66,7 @@ fn kueue_beside_its_workers_breaks_the_rules_of_two_clusters_where_it_is_known_t
 #[test]
 fn kueue_copies_a_job_again_after_its_end_and_drops_conditions_of_others() {
     let rules = |name: &str| {
-        let log = |side: &str| {
-            Input::Path(folder().join("third-party").join(format!("kueue-{name}.{side}.audit.jsonl.gz")))
-        };
+        let log = |side: &str| third_party(&format!("kueue-{name}.{side}.audit.jsonl.gz"));
         let report = judged(&Clusters { manager: vec![log("manager")], workers: vec![vec![log("worker")]] });
         let broken = report.jobs.iter().flat_map(|job| &job.violations);
         broken.filter_map(|it| it.requirement.map(|id| id.0.id())).collect::<Vec<_>>()

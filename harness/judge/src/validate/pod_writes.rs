@@ -401,11 +401,8 @@ pub fn adopted(
         let gain = track.heard(event, after.uid, OwnWrite::Adopt(Box::new(after.clone())));
         track.pod_changed(after.uid, Some(after.clone()), gain);
     } else {
-        track.process.uncertain.remove(&after.uid);
-        // S-08: the pod may come from a creation whose response was lost.
         if track.process.setbacks.lost_creations > 0 && by == By::Other {
-            track.process.setbacks.lost_creations -= 1;
-            track.pods.note(after.uid, Fact::Made);
+            track.found_lost_creation(after.uid);
         }
         track.pod_changed(after.uid, Some(after.clone()), None);
     }

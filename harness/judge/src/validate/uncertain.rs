@@ -71,10 +71,15 @@ impl Track {
             _ if is_known => {}
             _ => return false,
         }
-        self.process.setbacks.lost_creations = self.process.setbacks.lost_creations.saturating_sub(1);
-        // S-08
-        self.pods.note(uid, Fact::Made);
+        self.found_lost_creation(uid);
         true
+    }
+
+    /// S-08: the pod comes from a creation whose response was lost.
+    pub(super) fn found_lost_creation(&mut self, uid: Uid) {
+        let lost = &mut self.process.setbacks.lost_creations;
+        *lost = lost.saturating_sub(1);
+        self.pods.note(uid, Fact::Made);
     }
 
     /// Counts earlier writes with a server error as committed.
