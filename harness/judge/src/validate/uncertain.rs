@@ -12,15 +12,15 @@ use super::verdict::ViewRefusal;
 
 /// The consequence if writes with a known effect were committed.
 pub(super) fn known_effects(track: &Track, question: &Question<'_>) -> Option<Consequence> {
-    let uncertain = &track.process.uncertain;
-    let ends = uncertain.iter().find(|(_, write)| write.may_end_the_pod());
+    let known = || track.process.uncertain.iter().filter(|(_, write)| !matches!(write, Uncertain::Anything));
+    let ends = known().find(|(_, write)| write.may_end_the_pod());
     let vague = |(pod, _)| {
         Consequence::Reservation(format!(
             "{}: a write to pod {pod} had a server error, and no later record shows whether the pod is gone",
             question.write
         ))
     };
-    (!uncertain.is_empty()).then(|| ends.map_or(Consequence::Nothing, vague))
+    known().next().map(|_| ends.map_or(Consequence::Nothing, vague))
 }
 
 /// The consequence if creations were committed whose pods no record shows.
@@ -82,14 +82,16 @@ impl Track {
         self.pods.note(uid, Fact::Made);
     }
 
-    /// Counts earlier writes with a server error as committed.
+    /// Counts earlier writes with a server error and a known effect as committed. The others stay uncertain.
     pub(super) fn commit_uncertain(&mut self) {
         let written = self.history.date(Written::default());
         for (uid, write) in std::mem::take(&mut self.process.uncertain) {
             let may_end = write.may_end_the_pod();
             match write {
                 Uncertain::Effect { after, own } => self.pod_changed(uid, after, own),
-                Uncertain::Anything => {}
+                Uncertain::Anything => {
+                    self.process.uncertain.insert(uid, write);
+                }
             }
             // A view may show the pod before its end, or after it.
             if may_end {
