@@ -8,7 +8,6 @@ mod text;
 use std::ffi::OsString;
 use std::future::Future;
 
-use crate::signals;
 use jobcheck_cluster::down::{down, sweep};
 use jobcheck_cluster::status::{self, Health, Status};
 use jobcheck_cluster::{
@@ -16,6 +15,8 @@ use jobcheck_cluster::{
     program, set_work, up,
 };
 use jobcheck_judge::report::Exit;
+
+use crate::signals;
 
 pub use self::args::ClusterArgs;
 use self::args::{ClusterCommand, DownArgs, EnvArgs, ServeArgs, StatusArgs, UpArgs, With, WorkArgs};

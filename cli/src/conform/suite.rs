@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::signals;
 use jobcheck_conform::{Cluster, Error, Profile, Scenario, Settings, not_run};
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
@@ -21,6 +20,7 @@ use super::setup::{self, Setup};
 use super::{Failure, access, text};
 use crate::cluster::Progress;
 use crate::global::Global;
+use crate::signals;
 use crate::{output, runtime};
 
 /// The longest wait of a step, unless the user says otherwise.

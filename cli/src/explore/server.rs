@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use crate::signals;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
@@ -18,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::show::Explorer;
 use crate::output;
+use crate::signals;
 
 /// Styles after those of all pages, the script, and the parts of the page that the script fills.
 const STYLE: &str = include_str!("assets/page.css");

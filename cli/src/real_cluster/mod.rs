@@ -9,13 +9,14 @@ mod provision;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use crate::signals;
 use jobcheck_cluster::{Cluster, Controllers, Log, Programs, Version, log_file};
 use jobcheck_judge::report::Exit;
 use jobcheck_live::{AccessError, Error, Manager, Outcome, Plan, TestCluster, unsupported};
 use jobcheck_scenario::Scenario;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
+
+use crate::signals;
 
 pub use self::args::{ConnectionArgs, HEADING, LimitArgs, OwnArgs, own};
 use self::provision::{Provisioned, provision};

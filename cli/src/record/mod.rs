@@ -8,7 +8,6 @@ use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::signals;
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
 use jobcheck_record::{
@@ -18,6 +17,8 @@ use jobcheck_record::{
 use jobcheck_serve::tls::Tls;
 use jobcheck_traces::{Header, Redactor};
 use tokio_util::sync::CancellationToken;
+
+use crate::signals;
 
 pub use self::args::RecordArgs;
 use self::progress::{Progress, summary};

@@ -3,6 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jobcheck_controller::job::observe::{self, PodSelector};
+use jobcheck_controller::job::observed::{Controller, JobFacts, PodFacts};
+use jobcheck_controller::job::orphan::PodOwner;
+use jobcheck_controller::job::settled::{is_settled, is_terminated_untracked};
+use jobcheck_controller::ttl::observe as ttl_observe;
+use jobcheck_controller::ttl::plan::TtlFacts;
+use jobcheck_controller::values::{Text, Uid};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -13,13 +20,6 @@ use tracing::warn;
 
 use super::reflector::Version;
 use super::store::{Cached, FromObject, Index, ObjectKey, Store};
-use jobcheck_controller::job::observe::{self, PodSelector};
-use jobcheck_controller::job::observed::{Controller, JobFacts, PodFacts};
-use jobcheck_controller::job::orphan::PodOwner;
-use jobcheck_controller::job::settled::{is_settled, is_terminated_untracked};
-use jobcheck_controller::ttl::observe as ttl_observe;
-use jobcheck_controller::ttl::plan::TtlFacts;
-use jobcheck_controller::values::{Text, Uid};
 
 /// The cache of Jobs.
 pub type JobStore = Store<CachedJob, JobIndex>;

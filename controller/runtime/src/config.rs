@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use jobcheck_controller::job::observed::{Gates, Settings};
 use jobcheck_traces::format_duration;
 
 use super::client::Target;
 use super::gates::FeatureGates;
 use super::lease::Timing;
-use jobcheck_controller::job::observed::{Gates, Settings};
 
 /// The settings of one process.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,12 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::{Stream, StreamExt, stream};
+use jobcheck_controller::answer::{Answer, Failure};
+use jobcheck_controller::job::call::{Call, Written};
+use jobcheck_controller::job::command::{Event, Metric, NewPod, Plan};
+use jobcheck_controller::job::enactment::{Enactment, Outcome};
+use jobcheck_controller::job::observed::CompletionMode;
+use jobcheck_controller::job::requests::{self, PodTemplate};
 use kube::Client;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -16,12 +22,6 @@ use super::metrics::Metrics;
 use super::own_writes::OwnWrites;
 use super::rest::{self, version};
 use super::store::Cached;
-use jobcheck_controller::answer::{Answer, Failure};
-use jobcheck_controller::job::call::{Call, Written};
-use jobcheck_controller::job::command::{Event, Metric, NewPod, Plan};
-use jobcheck_controller::job::enactment::{Enactment, Outcome};
-use jobcheck_controller::job::observed::CompletionMode;
-use jobcheck_controller::job::requests::{self, PodTemplate};
 
 /// The number of concurrent requests of one batch. It is small, so that a large Job does not delay the requests of other
 /// Jobs at the rate limit (KEP-2307, SC-02).

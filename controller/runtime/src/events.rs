@@ -13,6 +13,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jobcheck_controller::answer::Failure;
+use jobcheck_controller::job::command::Event;
+use jobcheck_controller::values::Uid;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::{Event as ApiEvent, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -26,9 +29,6 @@ use tracing::{debug, warn};
 use super::rate_limit::TokenBucket;
 use super::store::ObjectKey;
 use crate::failure::of_kube;
-use jobcheck_controller::answer::Failure;
-use jobcheck_controller::job::command::Event;
-use jobcheck_controller::values::Uid;
 
 /// The Job of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The conversion of kube client errors to failures.
 
 use jobcheck_access::{is_too_long, with_causes};
+use jobcheck_controller::answer::Failure;
 
 use super::fence::FenceClosed;
-use jobcheck_controller::answer::Failure;
 
 /// Classifies an error of a kube client.
 #[must_use]

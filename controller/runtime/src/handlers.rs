@@ -6,17 +6,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jobcheck_controller::job::conditions::finished;
+use jobcheck_controller::job::observed::{Phase, Settings};
+use jobcheck_controller::job::orphan::PodOwner;
+use jobcheck_controller::job::plan::is_ours;
+use jobcheck_controller::values::Uid;
+
 use super::cached::{CachedJob, CachedPod, JobStore, PodStore};
 use super::memories::Memories;
 use super::metrics::Metrics;
 use super::own_writes::OwnWrites;
 use super::queue::WorkQueue;
 use super::store::{Cached, Change, ObjectKey};
-use jobcheck_controller::job::conditions::finished;
-use jobcheck_controller::job::observed::{Phase, Settings};
-use jobcheck_controller::job::orphan::PodOwner;
-use jobcheck_controller::job::plan::is_ours;
-use jobcheck_controller::values::Uid;
 
 /// The caches, queues, and memory of one term of leadership.
 #[derive(Clone, Debug)]

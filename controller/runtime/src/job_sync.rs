@@ -4,6 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jobcheck_controller::job::command::Plan;
+use jobcheck_controller::job::enactment::Outcome;
+use jobcheck_controller::job::memory::Memory;
+use jobcheck_controller::job::observed::{CompletionMode, JobFacts, Observed, PodFacts};
+use jobcheck_controller::job::plan::{RESERVED_MANAGER, is_ours, plan};
+use jobcheck_controller::values::{Time, Uid};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::{Instrument, debug, info, info_span, warn};
@@ -17,12 +23,6 @@ use super::own_writes::{Freshness, Reached};
 use super::read_back::{ReadBack, read_back};
 use super::store::{Cached, ObjectKey};
 use super::trace::Tracer;
-use jobcheck_controller::job::command::Plan;
-use jobcheck_controller::job::enactment::Outcome;
-use jobcheck_controller::job::memory::Memory;
-use jobcheck_controller::job::observed::{CompletionMode, JobFacts, Observed, PodFacts};
-use jobcheck_controller::job::plan::{RESERVED_MANAGER, is_ours, plan};
-use jobcheck_controller::values::{Time, Uid};
 
 /// The dependencies of the syncs of Jobs.
 #[derive(Clone)]

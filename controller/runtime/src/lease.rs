@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jobcheck_controller::answer::Failure;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta, PostParams};
@@ -21,7 +22,6 @@ use super::fence::Fence;
 use super::jitter::Jitter;
 use super::metrics::Metrics;
 use crate::failure::of_kube;
-use jobcheck_controller::answer::Failure;
 
 /// The durations of leader election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

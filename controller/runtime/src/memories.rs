@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use super::store::ObjectKey;
 use jobcheck_controller::job::memory::Memory;
 use jobcheck_controller::job::observed::PodFacts;
 use jobcheck_controller::values::Uid;
+
+use super::store::ObjectKey;
 
 /// The memory of each Job, and the UIDs of deleted Jobs.
 #[derive(Debug, Default)]

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jobcheck_controller::answer::Failure;
+use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner, OwnerLookup, PodOwner};
+use jobcheck_controller::job::requests;
+use jobcheck_controller::values::{Text, Uid};
 use kube::Client;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -13,10 +17,6 @@ use super::job_sync::Requeue;
 use super::own_writes::{Freshness, Reached};
 use super::rest;
 use super::store::{Cached, ObjectKey};
-use jobcheck_controller::answer::Failure;
-use jobcheck_controller::job::orphan::{self, OrphanObserved, OrphanPlan, Owner, OwnerLookup, PodOwner};
-use jobcheck_controller::job::requests;
-use jobcheck_controller::values::{Text, Uid};
 
 /// The dependencies of the syncs of orphan pods.
 #[derive(Clone)]

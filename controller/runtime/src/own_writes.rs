@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jobcheck_controller::values::Uid;
 use tokio::time::Instant;
 
 use super::reflector::Version;
 use super::store::ObjectKey;
-use jobcheck_controller::values::Uid;
 
 /// The versions that the caches must show, for each Job.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 //! `deploy/`.
 
 use jobcheck_access::{Unanswered, patiently};
+use jobcheck_controller::answer::Failure;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
@@ -10,7 +11,6 @@ use kube::api::{Api, PostParams};
 use tracing::warn;
 
 use crate::failure::of_kube;
-use jobcheck_controller::answer::Failure;
 
 /// One permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use jobcheck_controller::answer::Failure;
+use jobcheck_controller::values::Uid;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, ListParams, PartialObjectMeta};
@@ -13,8 +15,6 @@ use super::reflector::Version;
 use super::rest;
 use super::store::Cached;
 use crate::failure::of_kube;
-use jobcheck_controller::answer::Failure;
-use jobcheck_controller::values::Uid;
 
 /// The result of reading back a Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

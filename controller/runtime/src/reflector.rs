@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use jobcheck_access::{Readable, Unreadable};
+use jobcheck_controller::answer::Failure;
 use kube::api::{Api, ListParams, WatchParams};
 use kube::core::WatchEvent;
 use kube::{Resource, ResourceExt};
@@ -21,7 +22,6 @@ use tracing::{debug, info, warn};
 
 use super::jitter::Jitter;
 use crate::failure::of_kube;
-use jobcheck_controller::answer::Failure;
 
 /// A resourceVersion as a number. The numbers of one API server can be compared (KEP-5504).
 pub type Version = u64;

@@ -1,6 +1,9 @@
 //! Sends the requests of [`jobcheck_controller::job::requests`] and [`jobcheck_controller::ttl::observe`], and parses their responses.
 
 use http::{Method, Request, header};
+use jobcheck_controller::answer::{Answer, Failure, Shown};
+use jobcheck_controller::job::requests::{self as jobs, Object, Verb};
+use jobcheck_controller::values::{ResourceVersion, Uid};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::Client;
 use kube::api::DynamicObject;
@@ -11,9 +14,6 @@ use serde_json::Value;
 use super::reflector::Version;
 use super::store::ObjectKey;
 use crate::failure::of_kube;
-use jobcheck_controller::answer::{Answer, Failure, Shown};
-use jobcheck_controller::job::requests::{self as jobs, Object, Verb};
-use jobcheck_controller::values::{ResourceVersion, Uid};
 
 /// The parsed part of a response: an object, or a `Status`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

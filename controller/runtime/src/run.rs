@@ -4,6 +4,7 @@ use std::hash::RandomState;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jobcheck_controller::answer::Failure;
 use jobcheck_traces::Redactor;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -27,7 +28,6 @@ use super::rate_limit::RateLimitLayer;
 use super::request_log::RequestLog;
 use super::term::{self, Process, Progress};
 use super::trace::Tracer;
-use jobcheck_controller::answer::Failure;
 
 /// An error at the start of a process. Each message contains what to do.
 #[derive(Debug, Error)]

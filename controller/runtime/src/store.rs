@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use jobcheck_controller::values::{Text, Uid};
 use kube::Resource;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::reflector::{Cache, Version};
-use jobcheck_controller::values::{Text, Uid};
 
 /// The namespace and the name of an object, ordered by both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,5 +1,8 @@
 //! The sync of a finished Job whose TTL may have expired (family TT).
 
+use jobcheck_controller::answer::Failure;
+use jobcheck_controller::ttl::observe;
+use jobcheck_controller::ttl::plan::{TtlDelete, TtlObserved, TtlPlan, plan};
 use k8s_openapi::api::batch::v1::Job;
 use kube::Client;
 use tracing::{debug, info, warn};
@@ -8,9 +11,6 @@ use super::handlers::Wiring;
 use super::job_sync::{Requeue, now};
 use super::rest;
 use super::store::ObjectKey;
-use jobcheck_controller::answer::Failure;
-use jobcheck_controller::ttl::observe;
-use jobcheck_controller::ttl::plan::{TtlDelete, TtlObserved, TtlPlan, plan};
 
 /// The dependencies of the syncs of the TTL controller.
 #[derive(Clone)]

@@ -1,6 +1,12 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
+use jobcheck_controller::job::command::{
+    Command, Creation, CreationReason, FinalizerRemoval, NewPod, PodRef, StatusWrite, Step,
+};
+use jobcheck_controller::job::memory::Memory;
+use jobcheck_controller::job::observed::{PodFailureAction, StatusFacts};
+use jobcheck_controller::values::{ResourceVersion, Uid};
 use kube::api::DynamicObject;
 use serde_json::json;
 use tokio::time::Instant;
@@ -10,12 +16,6 @@ use crate::events;
 use crate::own_writes::{Freshness, Reached};
 use crate::store::FromObject;
 use crate::testing::{Requests, lines, server};
-use jobcheck_controller::job::command::{
-    Command, Creation, CreationReason, FinalizerRemoval, NewPod, PodRef, StatusWrite, Step,
-};
-use jobcheck_controller::job::memory::Memory;
-use jobcheck_controller::job::observed::{PodFailureAction, StatusFacts};
-use jobcheck_controller::values::{ResourceVersion, Uid};
 
 struct Fixture {
     enactor: Enactor,

@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
+use jobcheck_controller::job::observed::Settings;
+use jobcheck_controller::values::Uid;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -8,8 +10,6 @@ use super::*;
 use crate::events;
 use crate::reflector::Cache;
 use crate::testing::{Requests, failure, job, lines, pod, server, wiring};
-use jobcheck_controller::job::observed::Settings;
-use jobcheck_controller::values::Uid;
 
 fn key() -> ObjectKey {
     ObjectKey::new("ns", "a")
