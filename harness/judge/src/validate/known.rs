@@ -38,6 +38,7 @@ use jobcheck_spec::indexes::Index;
 use jobcheck_spec::job::{ConditionKind, ConditionStatus, Job, JobStatus};
 use jobcheck_spec::pod::{Phase, Pod};
 use jobcheck_spec::{Broken, Findings, Req, Uid};
+use rustc_hash::FxHashSet;
 
 use super::event::Event;
 use super::pod_records::Fact;
@@ -192,8 +193,9 @@ fn overlaps_by_both(track: &Track, stored: &Job, new: &JobStatus) -> bool {
 
 /// S-07: returns `true` if every UID in both lists was recorded as succeeded and its pod is Failed.
 fn flips_listed_success(track: &Track, old: &JobStatus, new: &JobStatus) -> bool {
-    let mut both =
-        new.uncounted_failed().iter().filter(|uid| new.uncounted_succeeded().contains(uid)).peekable();
+    let set = |uids: &[Uid]| uids.iter().copied().collect::<FxHashSet<Uid>>();
+    let (was_listed, listed) = (set(old.uncounted_succeeded()), set(new.uncounted_succeeded()));
+    let mut both = new.uncounted_failed().iter().filter(|uid| listed.contains(uid)).peekable();
     let shows_failed = |uid| track.history.stored.get(uid).is_some_and(|pod| pod.phase == Phase::Failed);
-    both.peek().is_some() && both.all(|uid| old.uncounted_succeeded().contains(uid) && shows_failed(*uid))
+    both.peek().is_some() && both.all(|uid| was_listed.contains(uid) && shows_failed(*uid))
 }

@@ -464,7 +464,8 @@ fn judge_not_counted(uid: Uid, history: &dyn CountingHistory, findings: &mut Fin
 
 /// S-07, FT-13: a UID is in one list, and the first record wins.
 fn judge_both_lists(old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let both = new.uncounted_failed().iter().find(|uid| new.uncounted_succeeded().contains(uid));
+    let succeeded = Listed::of(new.uncounted_succeeded(), &[]);
+    let both = new.uncounted_failed().iter().find(|uid| succeeded.has(**uid));
     if let Some(uid) = both {
         // The API server refuses this write of 1.36. A stored one is not the known deviation S-07.
         let req = if old.uncounted_succeeded().contains(uid) { Req::S07 } else { Req::FT13 };
