@@ -3,6 +3,10 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
+use serde_json::Value;
+
+/// Maximum length of a text that is read as a tree. An API server reads no request of more than 3 MiB.
+const LONGEST: usize = 4 << 20;
 
 /// A field with a value that the API does not define.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +25,15 @@ pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str, root: &str) -> Result<
         let separator = if root.is_empty() || inner.is_empty() || inner.starts_with('[') { "" } else { "." };
         ProjectError { path: format!("{root}{separator}{inner}"), source }
     })
+}
+
+/// Reads `text` as a tree, which needs up to a hundred times the memory of the text.
+pub(super) fn read_value(text: &str, root: &str) -> Result<Value, ProjectError> {
+    if text.len() > LONGEST {
+        let source = serde::de::Error::custom("longer than 4 MiB, which no API server stores");
+        return Err(ProjectError { path: root.to_owned(), source });
+    }
+    read(text, root)
 }
 
 /// An object or a list that is open at some position of a text.
@@ -110,6 +123,14 @@ mod tests {
     #[expect(dead_code, reason = "only the errors of reading it matter")]
     struct Inner {
         number: Option<i32>,
+    }
+
+    #[test]
+    fn a_text_that_nobody_stores_becomes_no_tree() {
+        let of = |length: usize| format!("[{}]", "{},".repeat(length / 3) + "{}");
+        assert!(read_value(&of(LONGEST - 10), "spec").is_ok());
+        let error = read_value(&of(LONGEST + 10), "spec").unwrap_err();
+        assert_eq!(error.to_string(), "spec: longer than 4 MiB, which no API server stores");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::cache::Texts;
 use super::digest;
+use super::error::read_value;
 
 /// Fields that Go omits if they are `false` or 0. A template with such a value sets nothing.
 const ZERO_IS_ABSENT: [&str; 9] = [
@@ -52,7 +53,7 @@ pub(super) fn of_pod_spec(texts: &mut Texts, spec: Option<&Value>) -> Vec<Essent
 
 /// The same for a text of a `spec`.
 pub(super) fn of_text(texts: &mut Texts, spec: &str) -> Vec<Essential> {
-    of_pod_spec(texts, serde_json::from_str::<Value>(spec).ok().as_ref())
+    of_pod_spec(texts, read_value(spec, "spec").ok().as_ref())
 }
 
 struct Found<'a> {

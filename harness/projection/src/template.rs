@@ -21,7 +21,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::cache::Texts;
-use super::error::{ProjectError, read};
+use super::error::{ProjectError, read, read_value};
 use super::wire::{Pairs, Str};
 use super::{digest, essentials, metadata};
 
@@ -70,7 +70,7 @@ struct WireContainer<'a> {
 /// Projects a template.
 pub(super) fn project(texts: &mut Texts, text: &str) -> Result<Template, ProjectError> {
     let wire: WireTemplate = read(text, ROOT)?;
-    let mut whole: Value = read(text, ROOT)?;
+    let mut whole = read_value(text, ROOT)?;
     let digest = digest::of_values([Some(&whole)]);
     let essentials = essentials::of_pod_spec(texts, whole.get("spec"));
     let mut metadata = take_object(&mut whole, "metadata");
