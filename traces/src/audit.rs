@@ -186,6 +186,10 @@ fn relevance(event: &Event<'_>) -> Result<Result<(Verb, Resource), SkipReason>, 
     let Some(resource) = Resource::of(plain(target.api_group.as_ref()), name) else {
         return Ok(Err(SkipReason::Resource));
     };
+    // The API server passes these requests on, whatever their verb. They change no object.
+    if matches!(plain(target.subresource.as_ref()), "proxy" | "exec" | "attach" | "portforward") {
+        return Ok(Err(SkipReason::Read));
+    }
     let verb = required(event.verb.as_ref(), "verb of an audit event")?;
     Ok(Verb::named(verb).map(|verb| (verb, resource)).ok_or(SkipReason::Read))
 }
@@ -195,6 +199,7 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let target = event.object_ref.as_ref();
     let status = event.response_status.as_ref();
     let code = code(status.and_then(|status| status.code))?;
+    let verb = if creates(event, verb, resource, code) { Verb::Create } else { verb };
     let user = event.impersonated_user.as_ref().or(event.user.as_ref());
     let user = user.and_then(|user| user.username.as_ref());
     let options = DeleteOptions::of(event, verb);
@@ -237,6 +242,14 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
 /// absent.
 fn is_truncated(event: &Event<'_>) -> bool {
     plain(event.annotations.as_ref().and_then(|it| it.truncated.as_ref())) == "true"
+}
+
+/// Returns true if a request has created its object. Server-side apply, which names its field manager, creates an object that
+/// does not exist.
+fn creates(event: &Event<'_>, verb: Verb, resource: Resource, code: u16) -> bool {
+    let subresource = event.object_ref.as_ref().map_or("", |it| plain(it.subresource.as_ref()));
+    let is_apply = resource == Resource::Jobs || plain(event.request_uri.as_ref()).contains("fieldManager=");
+    verb == Verb::Patch && code == 201 && subresource.is_empty() && is_apply
 }
 
 /// Returns true if a request has a body that became the object of the response. If one of them is missing, it was omitted.
