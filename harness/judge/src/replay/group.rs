@@ -4,15 +4,16 @@
 //! | --- | --- |
 //! | show the same Jobs, such as a rotated log or one watch per resource | one trace |
 //! | show no common Job | separate traces: their clusters may have nothing in common |
-//! | show the same versions of the same objects | separate traces: one is a copy of the other, perhaps with edits |
+//! | show the same responses, or watch events for the same versions | separate traces: one is a copy of the other, perhaps with edits |
 //! | show nothing, such as an empty file | part of the first trace that shows something |
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jobcheck_spec::Uid;
-use jobcheck_traces::{Body, Input, Object, Reader, Record, Resource};
-use rustc_hash::FxHashSet;
+use jobcheck_traces::{Body, Input, Object, Reader, Record, Request, Resource};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use serde::Deserialize;
 
 use super::PROGRESS_EVERY;
@@ -20,6 +21,9 @@ use super::judging::ShowProgress;
 
 /// Number of versions of an input that are compared with those of other inputs.
 const VERSIONS_KEPT: usize = 65_536;
+
+/// Stands for the request of a version that a watch shows. It may be any.
+const WATCHED: u64 = 0;
 
 /// The rule for grouping inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +76,9 @@ fn can_be_read_twice(input: &Input) -> bool {
 #[derive(Default)]
 struct Shown {
     jobs: FxHashSet<Uid>,
-    versions: FxHashSet<(Uid, u64)>,
+    /// Versions of objects, each with its first request; [`WATCHED`] for a watch event. The response to another request may
+    /// have an old version.
+    versions: FxHashMap<(Uid, u64), u64>,
     /// It was read to its end, and has no record.
     is_nothing: bool,
 }
@@ -110,16 +116,18 @@ impl Shown {
     }
 
     fn take(&mut self, record: &Record<'_>) {
-        let (resource, uid, version, object) = match record.body {
-            Body::Watched(it) => (it.resource, Some(it.uid), Some(it.version), Some(it.object)),
-            Body::Request(it) => (it.resource, it.uid, it.version, it.response),
+        let (resource, uid, version, request, object) = match record.body {
+            Body::Watched(it) => (it.resource, Some(it.uid), Some(it.version), WATCHED, Some(it.object)),
+            Body::Request(it) => (it.resource, it.uid, it.version, number(&it), it.response),
             Body::Header(_) | Body::Mark(_) | Body::Fault(_) | Body::Observed(_) | Body::Expected(_) => {
                 return;
             }
         };
         let uid = uid.map(Uid::parse);
         if self.versions.len() < VERSIONS_KEPT {
-            self.versions.extend(uid.zip(version));
+            uid.zip(version).into_iter().for_each(|shown| {
+                self.versions.entry(shown).or_insert(request);
+            });
         }
         match resource {
             Resource::Jobs => self.jobs.extend(uid),
@@ -135,9 +143,24 @@ impl Shown {
     fn repeats(&self, other: &Shown) -> bool {
         let (few, many) =
             if self.versions.len() < other.versions.len() { (self, other) } else { (other, self) };
-        let again = few.versions.intersection(&many.versions).count();
+        let is_again = |shown: &(&(Uid, u64), &u64)| {
+            many.versions
+                .get(shown.0)
+                .is_some_and(|other| other == shown.1 || [*other, *shown.1].contains(&WATCHED))
+        };
+        let again = few.versions.iter().filter(is_again).count();
         again > 0 && again * 2 >= few.versions.len()
     }
+}
+
+/// A number that a request and its copies have.
+fn number(request: &Request<'_>) -> u64 {
+    let mut hasher = FxHasher::default();
+    match request.id {
+        Some(id) => id.hash(&mut hasher),
+        None => request.interval.received.hash(&mut hasher),
+    }
+    hasher.finish()
 }
 
 #[derive(Deserialize)]
@@ -262,6 +285,26 @@ mod tests {
     fn copies_are_judged_apart() {
         let inputs = vec![watch("one", &[JOB_A, POD_OF_A]), watch("edited", &[JOB_A, POD_OF_A, POD_OF_B])];
         assert_eq!(names(&group(inputs, Grouping::Auto, &mut |_, _| {})), [["one"], ["edited"]]);
+    }
+
+    /// The response to the removal of a pod has the version of an earlier request, which another API server has handled.
+    #[test]
+    fn requests_with_one_version_are_no_copies() {
+        let request = |id: &str| {
+            format!(
+                r#"{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"{id}","stage":"ResponseComplete",
+                "verb":"patch","user":{{"username":"u"}},"objectRef":{{"resource":"pods","namespace":"n","name":"p","apiVersion":"v1"}},
+                "responseStatus":{{"code":200}},"requestReceivedTimestamp":"2026-01-01T00:00:00.000000Z",
+                "stageTimestamp":"2026-01-01T00:00:00.000000Z","requestObject":{{}},"responseObject":{{"kind":"Pod","apiVersion":"v1",
+                "metadata":{{"name":"p","namespace":"n","uid":"p","resourceVersion":"6","ownerReferences":[{{"uid":"a"}}]}}}}}}"#
+            )
+            .replace('\n', "")
+        };
+        let log = |name: &str, id: &str| Input::Bytes(name.to_owned(), request(id).into_bytes());
+        let of =
+            |second: &str| group(vec![log("one", "1"), log("other", second)], Grouping::Auto, &mut |_, _| {});
+        assert_eq!(names(&of("2")), [["one", "other"]]);
+        assert_eq!(names(&of("1")), [["one"], ["other"]]);
     }
 
     /// A limit of memory or time holds while files are grouped, too.
