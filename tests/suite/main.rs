@@ -35,6 +35,7 @@ mod judge_observed_lines;
 mod judge_parked;
 mod judge_reduced_forms;
 mod judge_rendered_paths;
+mod judge_right_logs;
 mod judge_threads;
 mod judge_truncated_events;
 mod judge_versions;

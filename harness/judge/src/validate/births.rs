@@ -11,6 +11,7 @@ use super::disorder;
 use super::event::{Event, JobEvent};
 use super::job_writes;
 use super::router::Judge;
+use super::sequence::INTERRUPTED;
 use super::track::Track;
 
 impl Judge {
@@ -38,6 +39,10 @@ impl Judge {
         }
         if self.settings.reported.explained.has_any(&job.namespace, &job.name) {
             track.keep_life(event);
+        }
+        if event.version.is_some_and(|version| version < self.interrupted_until) {
+            track.doubt(INTERRUPTED.to_owned());
+            track.coverage.lacks_write(event.order);
         }
         let is_built_in = track.is_built_in();
         self.tracks.insert(track);

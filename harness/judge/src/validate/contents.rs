@@ -198,7 +198,7 @@ impl Contents {
         let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
         let Some(list) = list.filter(|_| request.level == Level::RequestResponse) else {
             let reason = format!("the response to a deletecollection of {} is not recorded", resource.name());
-            return Ok(Body::Gap(Gap { reason, gone: Vec::new() }));
+            return Ok(Body::Gap(Gap { reason, gone: Vec::new(), until: None }));
         };
         let texts = list.items.iter().map(|item| item.get());
         match resource {
@@ -279,7 +279,7 @@ fn mark_body(mark: &Mark) -> Option<Body> {
     match &mark.kind {
         MarkKind::Gap { reason, gone, .. } => {
             let gone = gone.iter().map(|uid| Uid::parse(uid)).collect();
-            Some(Body::Gap(Gap { reason: reason.clone(), gone }))
+            Some(Body::Gap(Gap { reason: reason.clone(), gone, until: None }))
         }
         MarkKind::Restart { actor, .. } | MarkKind::Leader { actor } => Some(Body::Restart(actor.clone())),
         MarkKind::Start | MarkKind::End => None,

@@ -57,8 +57,8 @@ pub struct Event {
 pub struct Arrival {
     /// It was read after later events had been put in order.
     pub late: bool,
-    /// A watch shows the object for the second time as new, after an interruption.
-    pub relisted: bool,
+    /// A watch shows the object for the second time as new. The watch was interrupted after this version.
+    pub interrupted_after: Option<u64>,
 }
 
 /// The object of an [`Event`].
@@ -92,6 +92,8 @@ pub struct Gap {
     pub reason: String,
     /// Objects that were deleted in the gap.
     pub gone: Vec<Uid>,
+    /// The version at which a watch showed an object again, if that event has revealed the gap.
+    pub until: Option<u64>,
 }
 
 impl Body {

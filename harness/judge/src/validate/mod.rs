@@ -86,6 +86,7 @@ mod settings;
 mod standing;
 mod status_patch;
 mod story;
+mod streams;
 mod summary;
 mod timeline;
 mod times;

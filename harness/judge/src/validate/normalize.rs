@@ -12,7 +12,9 @@ use std::collections::VecDeque;
 use jobcheck_spec::Uid;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::pod::TRACKING_FINALIZER;
-use jobcheck_traces::{Body as Operand, Form, Record, Request, Subresource, Verb, WatchKind, Watched};
+use jobcheck_traces::{
+    Body as Operand, Form, Record, Request, Resource, Subresource, Verb, WatchKind, Watched,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{ActorId, Actors, Role};
@@ -24,6 +26,7 @@ use super::mishaps::Mishaps;
 use super::patches::PatchFacts;
 use super::repetitions::Repetitions;
 use super::router::DEPARTED;
+use super::streams::Streams;
 use super::verdict::Unreadable;
 
 /// Converts records to events.
@@ -39,6 +42,7 @@ pub struct Normalizer {
     repetitions: Repetitions,
     /// Living objects that a watch has shown.
     watched: FxHashSet<Uid>,
+    streams: Streams,
     /// Faults and restarts of the senders.
     mishaps: Mishaps,
     /// Number of requests whose response is hidden by the audit level.
@@ -55,6 +59,7 @@ impl Normalizer {
             departed: VecDeque::new(),
             repetitions: Repetitions::default(),
             watched: FxHashSet::default(),
+            streams: Streams::default(),
             mishaps: Mishaps::default(),
             hidden: 0,
         }
@@ -119,13 +124,16 @@ impl Normalizer {
 
     fn watched(&mut self, record: &Record<'_>, watched: &Watched<'_>, body: Body) -> Event {
         let gone = watched.kind == WatchKind::Deleted;
+        let resource = if matches!(body, Body::Job(_)) { Resource::Jobs } else { Resource::Pods };
+        let uid = Uid::parse(watched.uid);
+        let before = self.streams.shows((record.place.file, resource), watched.kind, uid, watched.version);
         let mut event = bare(record, body);
         event.verb = gone.then_some(Verb::Delete);
         event.version = Some(watched.version);
         event.namespace = watched.namespace.into();
         event.name = watched.name.into();
-        let uid = Uid::parse(watched.uid);
-        event.arrival.relisted = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
+        let is_again = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
+        event.arrival.interrupted_after = is_again.then_some(before);
         if gone {
             self.watched.remove(&uid);
         }

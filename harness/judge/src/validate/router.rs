@@ -16,7 +16,7 @@ use super::clock::Written;
 use super::contents::{Content, Contents};
 use super::delivery::Sender;
 use super::disorder::Disorder;
-use super::event::{Body, Event, JobEvent};
+use super::event::{Body, Event, Gap, JobEvent};
 use super::job_writes::{self, By};
 use super::managers::Managers;
 use super::mirror;
@@ -24,7 +24,7 @@ use super::normalize::{Normalizer, has_actors};
 use super::options::Options;
 use super::owed::{End, owed};
 use super::relists::Departures;
-use super::sequence::Sequencer;
+use super::sequence::{INTERRUPTED, Sequencer};
 use super::settings::Settings;
 use super::summary::Summary;
 use super::track::Track;
@@ -114,6 +114,8 @@ pub(super) struct Judge {
     pub(super) departures: Departures,
     /// The highest `resourceVersion` so far.
     pub(super) latest: u64,
+    /// A watch does not show all changes before this `resourceVersion`.
+    pub(super) interrupted_until: u64,
     /// The highest `resourceVersion` that the Job controller has seen, by the Jobs that it has handled.
     pub(super) served: u64,
     pub(super) end: End,
@@ -143,6 +145,7 @@ impl Validator {
                 pods: PodIndex::default(),
                 departures: Departures::default(),
                 latest: 0,
+                interrupted_until: 0,
                 served: 0,
                 end: End::default(),
                 managers: Managers::default(),
@@ -211,6 +214,10 @@ impl Validator {
 
 impl Judge {
     fn event(&mut self, mut event: Event, actors: &Actors) {
+        if let Body::Gap(Gap { until: Some(until), .. }) = &event.body {
+            self.interrupted_until = self.interrupted_until.max(*until);
+            return self.gap(INTERRUPTED, self.totals.events + 1);
+        }
         self.totals.events += 1;
         event.order = self.totals.events;
         if matches!(event.body, Body::Bound) && event.is_accepted() && self.named_pod(&event).is_none() {
@@ -232,8 +239,8 @@ impl Judge {
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
         self.note_time(event, role);
         self.latest = self.latest.max(event.version.unwrap_or(0));
-        if event.arrival.relisted {
-            self.gap("the watch was interrupted, and the changes in between are not shown");
+        if event.arrival.interrupted_after.is_some() {
+            self.gap(INTERRUPTED, event.order);
         }
         match &event.body {
             Body::Job(it) => self.job(event, it, role),
@@ -243,7 +250,7 @@ impl Judge {
             Body::Evicted => self.evicted(event, role),
             Body::Bound => self.bound(event),
             Body::Gap(gap) => {
-                self.gap(&gap.reason);
+                self.gap(&gap.reason, event.order);
                 self.pods.names.forget(&gap.gone);
                 gap.gone.iter().for_each(|uid| self.gone_unseen(event, *uid));
             }
@@ -265,12 +272,13 @@ impl Judge {
         }
     }
 
-    fn gap(&mut self, reason: &str) {
+    /// Notes that changes are missing before the event with this position.
+    fn gap(&mut self, reason: &str, before: u64) {
         self.totals.doubt(reason);
         for track in self.tracks.awake_mut().filter(|track| !track.is_finished()) {
             track.doubt(reason.to_owned());
         }
-        self.tracks.notify(Notice::Gap(self.totals.events));
+        self.tracks.notify(Notice::Gap(before));
     }
 
     fn job(&mut self, event: &Event, it: &JobEvent, role: Role) {

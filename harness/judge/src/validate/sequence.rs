@@ -3,7 +3,8 @@
 //! | event | place |
 //! | --- | --- |
 //! | has a `resourceVersion` of its own ([`super::claims`]) | by this version |
-//! | has an old version or none, such as removals and refusals | behind everything that was answered before it |
+//! | is a removal with an old version or none | behind everything that was answered before it was received |
+//! | has an old version or none otherwise, such as refusals | behind everything that was answered before it |
 //!
 //! Audit logs are written in the order of the responses, so both need to look ahead: the reorder window. Watch events beside
 //! requests wait for those that were answered earlier, as far as the window reaches. Only events of
@@ -20,7 +21,8 @@ use jobcheck_traces::{Form, Verb};
 use rustc_hash::FxHashMap;
 
 use super::claims::Claims;
-use super::event::{Body, Event};
+use super::delivery::Delivery;
+use super::event::{Arrival, Body, Event, Gap};
 
 /// Maximum distance between two lines in the wrong order, in microseconds of trace time.
 pub const WINDOW_MICROS: i64 = 5_000_000;
@@ -29,6 +31,8 @@ pub const WINDOW_EVENTS: usize = 16_384;
 /// Number of events of one namespace that are held back however far apart they are, and the window for watch events, which have
 /// no times. The order of the lines of a small log therefore changes nothing. A Job controller sends 500 creations at once.
 const HELD_EVENTS: usize = 2_048;
+/// The reason for the gap between two lists of a watch.
+pub(super) const INTERRUPTED: &str = "the watch was interrupted, and the changes in between are not shown";
 /// The response to a client that sends too many requests.
 const TOO_MANY: u16 = 429;
 /// The response to a write that lost against another one.
@@ -67,13 +71,20 @@ impl Default for Sequencer {
 impl Sequencer {
     /// Takes an event, and calls `emit` for each event whose place is certain.
     pub fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
-        self.counter += 1;
         if matches!(event.body, Body::Gap(_) | Body::Restart(_) | Body::Relist(_)) {
             // A mark concerns everything before it.
             self.flush(emit);
             emit(event);
             return;
         }
+        if let Some(after) = event.arrival.interrupted_after {
+            self.place(interruption(&event, after), emit);
+        }
+        self.place(event, emit);
+    }
+
+    fn place(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        self.counter += 1;
         let namespace = event.namespace.clone();
         let lane = self.lanes.entry(namespace.clone()).or_insert_with(|| Lane {
             passed: self.former.remove(&namespace).unwrap_or_default(),
@@ -137,6 +148,28 @@ impl Sequencer {
                 self.former.insert(namespace, lane.passed);
             }
         }
+    }
+}
+
+/// The gap in a watch that shows an object again. It begins behind the last event before the interruption.
+fn interruption(again: &Event, after: u64) -> Event {
+    let gap = Gap { reason: INTERRUPTED.to_owned(), gone: Vec::new(), until: again.version };
+    Event {
+        order: 0,
+        arrival: Arrival::default(),
+        delivery: Delivery::default(),
+        place: again.place,
+        form: again.form,
+        when: None,
+        actor: None,
+        verb: None,
+        is_status: false,
+        code: again.code,
+        version: Some(after),
+        answered: None,
+        namespace: again.namespace.clone(),
+        name: again.name.clone(),
+        body: Body::Gap(gap),
     }
 }
 
@@ -318,24 +351,25 @@ impl Lane {
         of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
     }
 
-    /// The place of a Job's removal: behind everything that was answered before its request was received, and behind
-    /// the versions of the Job. Watchers may act on the removal before its user gets the response.
+    /// The place of a removal without a version of its own. Everything precedes it that was answered before its request was
+    /// received, and the versions of the object. So do the answered requests of its sender. Watchers may act on the removal
+    /// before its sender gets the response. A view may still lack it, so that the earliest place admits every later one.
     fn may_have_gone(&self, removal: &Event) -> Option<u64> {
-        let when = removal.when.filter(|_| matches!(removal.body, Body::Job(_)) && removal.body.is_gone())?;
+        let is_pod = matches!(removal.body, Body::Pod(_));
+        let is_one = is_pod || matches!(removal.body, Body::Job(_));
+        let when = removal.when.filter(|_| is_one && removal.body.is_gone())?;
         let precedes = |it: &&Event| {
-            it.when.is_some_and(|other| match it.is_of_the_object_of(removal) {
-                true => other.received <= when.done,
-                false => other.done <= when.received,
+            it.when.is_some_and(|other| {
+                let is_its_sender = is_pod && it.actor.is_some() && it.actor == removal.actor;
+                match it.is_of_the_object_of(removal) {
+                    true => other.received <= when.done,
+                    false if is_its_sender => other.done <= when.done,
+                    false => other.done <= when.received,
+                }
             })
         };
-        Some(
-            self.held()
-                .filter(precedes)
-                .filter_map(|it| it.version)
-                .max()
-                .unwrap_or(0)
-                .max(self.passed.version),
-        )
+        let versions = self.held().filter(precedes).filter_map(|it| it.version);
+        Some(versions.max().unwrap_or(0).max(self.passed.version))
     }
 
     /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its

@@ -1,8 +1,9 @@
 //! The order of events, on a few requests.
 
+use super::super::contents::no_pod;
 use super::super::fixtures::{job_write, pod_request, request};
 use super::*;
-use crate::validate::event::JobEvent;
+use crate::validate::event::{JobEvent, PodEvent};
 
 /// The events that `push` emits, and those that the final `flush` emits.
 fn emitted(events: Vec<Event>) -> (Vec<Event>, Vec<Event>) {
@@ -85,6 +86,19 @@ fn the_removal_of_a_job_precedes_what_its_watchers_did_before_the_response() {
     let events = ordered(vec![job_write("job", (0, 5), 6), watcher, removal]);
     assert_eq!(names(&events), ["job", "job", "pod"]);
     assert!(events[1].body.is_gone());
+}
+
+/// The kubelet's last request for a pod takes effect before its response. A write of the controller in between knows it.
+#[test]
+fn the_removal_of_a_pod_precedes_what_others_did_before_the_response() {
+    let kubelet = |it: Event| Event { actor: None, ..it };
+    let gone = || Body::Pod(Box::new(PodEvent { gone: true, ..no_pod() }));
+    let removal = || request(Verb::Delete, "pod", (10, 40), gone());
+    let writes = || vec![job_write("old", (0, 5), 6), job_write("new", (20, 30), 8)];
+    let of = |removal: Event| ordered(writes().into_iter().chain([removal]).collect());
+    assert_eq!(names(&of(kubelet(removal()))), ["old", "pod", "new"]);
+    // A process knows its own writes before it sends the next one.
+    assert_eq!(names(&of(removal())), ["old", "new", "pod"]);
 }
 
 #[test]
