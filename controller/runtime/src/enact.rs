@@ -22,6 +22,7 @@ use super::metrics::Metrics;
 use super::own_writes::OwnWrites;
 use super::rest::{self, version};
 use super::store::Cached;
+use super::turn::{self, Turn};
 
 /// The number of concurrent requests of one batch. It is small, so that a large Job does not delay the requests of other
 /// Jobs at the rate limit (KEP-2307, SC-02).
@@ -49,20 +50,21 @@ pub struct Enactor {
 struct Run<'a> {
     enactor: &'a Enactor,
     job: &'a CachedJob,
+    turn: &'a Turn<'a>,
     /// Prepared for the first new pod.
     template: OnceLock<PodTemplate>,
 }
 
 impl Enactor {
-    /// Executes the plan.
-    pub async fn enact(&self, job: &CachedJob, plan: &Plan) -> Outcome {
-        let run = Run { enactor: self, job, template: OnceLock::new() };
+    /// Executes the plan, or as much of it as its turn admits.
+    pub async fn enact(&self, job: &CachedJob, plan: &Plan, turn: &Turn<'_>) -> Outcome {
+        let run = Run { enactor: self, job, turn, template: OnceLock::new() };
         plan.events.iter().for_each(|event| run.record(event));
         let facts = &job.facts;
         let mut enactment = Enactment::new(plan, facts.uid.clone(), facts.resource_version.clone());
         while !enactment.is_over() {
-            if self.stop.is_cancelled() {
-                enactment.abandon(not_sent());
+            if let Some(why) = run.is_over() {
+                enactment.abandon(why);
                 break;
             }
             let calls = enactment.take_all();
@@ -108,10 +110,19 @@ impl Run<'_> {
         answer
     }
 
-    async fn send(&self, call: &Call) -> Answer {
-        // The rest of a batch may still be waiting when the process stops or loses the lease.
+    /// The reason for which no more request is sent, if there is one.
+    fn is_over(&self) -> Option<Failure> {
         if self.enactor.stop.is_cancelled() {
-            return Err(not_sent());
+            return Some(Failure::NotSent(STOPPING.to_owned()));
+        }
+        self.turn.is_over().then(turn::left_over)
+    }
+
+    async fn send(&self, call: &Call) -> Answer {
+        // The rest of a batch may still be waiting when the process stops or loses the lease, or when the turn ends.
+        self.turn.admits();
+        if let Some(why) = self.is_over() {
+            return Err(why);
         }
         let facts = &self.job.facts;
         let request = requests::request(call, facts, |pod| self.pod(pod));
@@ -138,10 +149,6 @@ impl Run<'_> {
         let regarding = Regarding { key: self.job.key().clone(), uid: self.job.facts.uid.clone() };
         self.enactor.recorder.record(&regarding, event);
     }
-}
-
-fn not_sent() -> Failure {
-    Failure::NotSent(STOPPING.to_owned())
 }
 
 /// Sends independent requests concurrently. The responses are in the order of the requests.

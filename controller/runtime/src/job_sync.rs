@@ -23,6 +23,7 @@ use super::own_writes::{Freshness, Reached};
 use super::read_back::{ReadBack, read_back};
 use super::store::{Cached, ObjectKey};
 use super::trace::Tracer;
+use super::turn::{self, Turn};
 
 /// The dependencies of the syncs of Jobs.
 #[derive(Clone)]
@@ -160,7 +161,11 @@ impl JobSync {
         }
         wiring.memories.set(job.key(), plan.memory.clone());
         log_plan(&plan, pods.len());
-        let outcome = self.enactor.enact(job, &plan).await;
+        let others_wait = || wiring.job_queue.depth() > 0;
+        let turn = Turn::new(&others_wait);
+        let mut outcome = self.enactor.enact(job, &plan, &turn).await;
+        // Requests that are left over are no failures.
+        outcome.failures.retain(|failure| *failure != turn::left_over());
         wiring.memories.set(job.key(), outcome.memory.clone());
         if let Some(action) = plan.action {
             let labels = SyncLabels {
@@ -170,7 +175,7 @@ impl JobSync {
             };
             wiring.metrics.synced(labels, start.elapsed().as_secs_f64());
         }
-        requeue(&plan, &outcome)
+        requeue(&plan, &outcome, &turn)
     }
 
     fn plan(&self, job: &CachedJob, pods: &[PodFacts], memory: &Memory) -> Plan {
@@ -221,11 +226,15 @@ fn log_plan(plan: &Plan, pods: usize) {
     }
 }
 
-fn requeue(plan: &Plan, outcome: &Outcome) -> Requeue {
+fn requeue(plan: &Plan, outcome: &Outcome, turn: &Turn<'_>) -> Requeue {
     for failure in &outcome.failures {
         warn!(%failure, "a command failed");
     }
     match (outcome.failures.is_empty(), plan.wake_after) {
+        (true, _) if turn.is_over() => {
+            debug!("the rest of the plan is left to the next sync, because other Jobs wait");
+            Requeue::After(Duration::ZERO)
+        }
         (true, Some(delay)) => Requeue::After(delay),
         (true, None) => Requeue::AwaitChange,
         (false, _) => Requeue::RateLimited,

@@ -10,7 +10,7 @@
 //! | [`reflector`], [`store`], [`cached`] | LIST and WATCH, a cache with its indexes, the cache entries |
 //! | [`handlers`], [`queue`], [`retry`], [`workers`] | from a change to a queued key, and from a key to its sync |
 //! | [`own_writes`], [`mod@read_back`], [`memories`] | fresh caches before each sync (SY-03), and the memory about Jobs |
-//! | [`job_sync`], [`orphan_sync`], [`ttl_sync`], [`enact`] | the syncs, and the execution of plans |
+//! | [`job_sync`], [`orphan_sync`], [`ttl_sync`], [`enact`], [`turn`] | the syncs, and the execution of plans |
 //! | [`client`], [`rest`], [`failure`], [`rate_limit`], [`request_log`] | the API clients, their requests and responses |
 //! | [`events`], [`metrics`], [`prometheus_text`], [`trace`] | outputs |
 //! | [`permissions`], [`gates`], [`jitter`] | permission checks, feature gates, random delays |
@@ -48,4 +48,5 @@ pub mod term;
 mod testing;
 pub mod trace;
 pub mod ttl_sync;
+pub mod turn;
 pub mod workers;

@@ -21,6 +21,7 @@ struct Fixture {
     enactor: Enactor,
     requests: Requests,
     job: CachedJob,
+    others_wait: bool,
 }
 
 impl Fixture {
@@ -35,13 +36,15 @@ impl Fixture {
             metrics: Metrics::new(),
             stop: CancellationToken::new(),
         };
-        Fixture { enactor, requests, job: job() }
+        Fixture { enactor, requests, job: job(), others_wait: false }
     }
 
     async fn enact(&self, sequences: Vec<Vec<Command>>) -> Outcome {
         let sequence = |commands: Vec<Command>| commands.into_iter().map(Step::from).collect();
         let scale = sequences.into_iter().map(sequence).collect();
-        self.enactor.enact(&self.job, &Plan { scale, ..Plan::default() }).await
+        self.enactor
+            .enact(&self.job, &Plan { scale, ..Plan::default() }, &Turn::new(&|| self.others_wait))
+            .await
     }
 
     fn lines(&self) -> Vec<String> {
@@ -224,6 +227,20 @@ async fn the_rest_of_a_batch_is_skipped_when_the_process_stops() {
     let outcome = fixture.enact(vec![vec![remove_finalizer(&names), status(1)]]).await;
     assert!(matches!(outcome.failures[..], [Failure::NotSent(_)]));
     assert!(fixture.lines().len() <= CONCURRENT_REQUESTS, "{}", fixture.lines().len());
+}
+
+/// SC-02: a large Job leaves the rest of its plan to its next sync if others wait.
+#[tokio::test(start_paused = true)]
+async fn a_large_plan_ends_early_if_other_jobs_wait() {
+    for (others_wait, sent) in [(true, turn::REQUESTS), (false, 401)] {
+        let fixture = Fixture { others_wait, ..Fixture::new(stored) };
+        let names: Vec<String> = (0..400).map(|pod| format!("p{pod}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let outcome = fixture.enact(vec![vec![remove_finalizer(&names), status(1)]]).await;
+        assert_eq!(fixture.lines().len(), sent);
+        assert_eq!(outcome.failures.is_empty(), !others_wait);
+        assert!(outcome.failures.iter().all(|failure| *failure == turn::left_over()));
+    }
 }
 
 /// A batch of 500 requests is not sent at once, so that other Jobs get tokens of the rate limit.

@@ -252,3 +252,23 @@ async fn the_memory_of_a_deleted_job_is_dropped() {
     let fresh = wiring.own_writes.check(&key(), &Uid::new("a"), reached, Instant::now());
     assert_eq!((fresh, lines(&requests).len()), (Freshness::Fresh, 0));
 }
+
+/// SC-02: while another Job waits for a worker, a large one creates the pods of one turn, and continues at once after it.
+#[tokio::test(start_paused = true)]
+async fn a_large_job_takes_turns_with_others() {
+    for (waiting, created, next) in
+        [(true, turn::REQUESTS - 1, Requeue::After(Duration::ZERO)), (false, 200, Requeue::AwaitChange)]
+    {
+        let (sync, requests) = syncs(obliging);
+        let spec = json!({"spec": {"parallelism": 200, "completions": 200}});
+        show(&sync, job("a", 5, &spec), 5);
+        let _running = sync.wiring.job_queue.next().await.unwrap();
+        if waiting {
+            sync.wiring.job_queue.add(ObjectKey::new("ns", "other"));
+        }
+        assert_eq!(sync.sync(&key()).await, next);
+        let posted = lines(&requests).iter().filter(|line| **line == "POST pods").count();
+        assert_eq!(posted, created, "{waiting}");
+        assert!(sync.wiring.metrics.text().contains("result=\"success\""));
+    }
+}

@@ -1,4 +1,4 @@
-//! Many Jobs at once, and a small Job beside a huge one.
+//! Many Jobs at once, and a small Job beside huge ones.
 
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,10 @@ const JOBS: u32 = 1_000;
 const SMALL: u32 = 3;
 /// The number of small Jobs.
 const TRIES: usize = 5;
-/// The number of pods of the huge Job that are created before small Jobs.
+/// The number of pods of each huge Job that are created before small Jobs.
 const UNDER_WAY: u64 = 100;
+/// The number of Jobs that are synced at a time.
+const WORKERS: u32 = 5;
 
 /// 1,000 Jobs at once.
 pub fn many(report: &mut Report) -> Result<()> {
@@ -38,14 +40,15 @@ pub fn many(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// SC-02: the seconds of a small Job alone, and beside a huge one.
+/// SC-02: the seconds of a small Job alone, beside a huge one, and beside as many huge ones as there are workers.
 pub fn beside(sizes: &Sizes, report: &mut Report) -> Result<()> {
-    for settings in [UNLIMITED, Settings { qps: 50.0, ..UNLIMITED }] {
+    let limited = Settings { qps: 50.0, ..UNLIMITED };
+    for (settings, huge) in [(UNLIMITED, 1), (limited, 1), (limited, WORKERS)] {
         let limit = if settings.qps > 0.0 { format!("{} QPS", settings.qps) } else { "no limit".to_owned() };
-        let alone = small_jobs(settings, None)?;
-        let beside = small_jobs(settings, Some(sizes.most))?;
+        let alone = small_jobs(settings, 0, sizes.most)?;
+        let beside = small_jobs(settings, huge, sizes.most)?;
         let measured = format!(
-            "{limit}: median {:.1} s alone (longest {:.1} s), {:.1} s beside {} pods (longest {:.1} s)",
+            "{limit}: median {:.1} s alone (longest {:.1} s), {:.1} s beside {huge} Jobs of {} pods (longest {:.1} s)",
             alone[TRIES / 2],
             alone[TRIES - 1],
             beside[TRIES / 2],
@@ -63,13 +66,15 @@ pub fn beside(sizes: &Sizes, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The seconds of small Jobs one after the other, in ascending order.
-fn small_jobs(settings: Settings, huge: Option<u32>) -> Result<Vec<f64>> {
+/// The seconds of small Jobs one after the other, beside huge Jobs, in ascending order.
+fn small_jobs(settings: Settings, huge: u32, pods: u32) -> Result<Vec<f64>> {
     let mut bench = Bench::start(settings, PodResult::Succeed)?;
-    if let Some(pods) = huge {
-        bench.create(indexed("huge", pods, pods))?;
-        bench.wait_until("the huge Job does not start", |counts| counts.created > UNDER_WAY)?;
+    for job in 0..huge {
+        bench.create(indexed(&format!("huge-{job}"), pods, pods))?;
     }
+    bench.wait_until("the huge Jobs do not start", |counts| {
+        huge == 0 || counts.created > UNDER_WAY * u64::from(huge)
+    })?;
     let mut seconds = Vec::new();
     for job in 1..=TRIES {
         let started = Instant::now();
@@ -80,8 +85,8 @@ fn small_jobs(settings: Settings, huge: Option<u32>) -> Result<Vec<f64>> {
         // The next small Job meets the huge one in another state.
         std::thread::sleep(Duration::from_millis(300));
     }
-    if huge.is_some() && bench.counts().finished.contains_key("huge") {
-        return Err("the huge Job finished before the small ones: pass a larger --most".into());
+    if (0..huge).any(|job| bench.counts().finished.contains_key(&format!("huge-{job}"))) {
+        return Err("a huge Job finished before the small ones: pass a larger --most".into());
     }
     seconds.sort_by(f64::total_cmp);
     Ok(seconds)
