@@ -2,7 +2,8 @@
 //!
 //! A decision from a cache without the last writes of its process would repeat them: it would create or count pods twice
 //! (B01). Therefore each acknowledged write registers its version here, and a sync waits until the caches show it.
-//! Versions of one API server can be compared as numbers (KEP-5504).
+//! Versions of one API server can be compared as numbers (KEP-5504). If etcd is restored, they go back. Then a new term
+//! begins, whose caches and own writes have versions of the new history only ([`super::term`]).
 //!
 //! A write with an unknown outcome has no version. Before the next sync of its Job the stored objects are read from the
 //! API server, and the caches must show their versions.

@@ -1,7 +1,16 @@
 //! Keeps a cache up to date: LIST, then WATCH, and another LIST after a watch has failed.
 //!
-//! This is not kube's `watcher`, for three reasons. That one hides bookmarks, and with them the version of a cache. Its
+//! This is not kube's `watcher`, for three reasons. That one hides the versions of LISTs, and with them that of a cache. Its
 //! delays depend on the entropy of the operating system. It has no way to request a relist.
+//!
+//! A cache never moves backwards. A LIST with an older version than the cache has one of two reasons:
+//!
+//! - The API server lags. The LIST is dropped then, and the watch continues.
+//! - etcd was restored, and has another history. The server refuses the version of the cache then. The versions of this
+//!   process belong to the former history, so everything begins anew, as after a restart.
+//!
+//! Only LISTs and events advance the version of a cache. An own write counts as seen once the cache has reached its version
+//! (SY-03). A wrong bookmark must not bring that about, and a right one need not: an event shows each write.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,14 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use jobcheck_access::{Readable, Unreadable};
+use jobcheck_access::{Readable, Unreadable, refuses_version};
 use jobcheck_controller::answer::Failure;
+use kube::Resource;
 use kube::api::{Api, ListParams, WatchParams};
-use kube::core::WatchEvent;
-use kube::{Resource, ResourceExt};
+use kube::core::{Status, WatchEvent};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
@@ -39,7 +48,7 @@ pub trait Cache<K>: Send + Sync + 'static {
     fn apply(&self, object: K, version: Version);
     /// Removes a deleted object, which had this last state.
     fn remove(&self, object: K, version: Version);
-    /// Advances the version of the cache. All events up to it were delivered.
+    /// Advances the version of the cache to that of an event whose object cannot be read.
     fn advance(&self, version: Version);
 }
 
@@ -52,6 +61,14 @@ pub struct Reflector<K, C> {
     jitter: Jitter,
     resource: &'static str,
     staleness: Arc<Staleness>,
+    /// Cancelled when the API server has another history than the cache.
+    another_history: CancellationToken,
+    /// The version of the last LIST or event.
+    shown: Version,
+    /// The number of failures since the last success.
+    failures: u32,
+    /// The time of the first of the last LISTs, which have all failed.
+    failing: Option<Instant>,
 }
 
 /// True once the LISTs of a reflector have failed for so long that nobody should rely on its cache.
@@ -73,15 +90,17 @@ enum End {
     Closed(Version),
     /// The watch failed. It resumes at this version after a delay.
     Broken(Version, String),
-    /// This version, which the watch has reached, is too old.
-    Relist(Version, String),
+    /// A relist is necessary for these reasons. The watch has reached this version.
+    Relist(Version, Ended, String),
 }
 
 /// The reason for a relist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// The version that the watch has reached is too old.
-    Expired,
+    /// The server refuses the version that the watch has reached, or contradicts it.
+    Refused,
+    /// The watch cannot get past an event.
+    Stuck,
     /// Somebody has asked for it.
     Asked,
 }
@@ -111,10 +130,28 @@ where
     C: Cache<K>,
 {
     /// Returns a reflector of the objects of `api`. A notification of `relist` requests a relist.
+    ///
+    /// It cancels `another_history`, and ends, if the API server has another history than the cache.
     #[must_use]
-    pub fn new(api: Api<Readable<K>>, cache: Arc<C>, relist: Arc<Notify>, resource: &'static str) -> Self {
-        let staleness = Arc::default();
-        Reflector { api, cache, relist, jitter: Jitter::seeded(resource), resource, staleness }
+    pub fn new(
+        api: Api<Readable<K>>,
+        cache: Arc<C>,
+        relist: Arc<Notify>,
+        resource: &'static str,
+        another_history: CancellationToken,
+    ) -> Self {
+        Reflector {
+            api,
+            cache,
+            relist,
+            jitter: Jitter::seeded(resource),
+            resource,
+            staleness: Arc::default(),
+            another_history,
+            shown: 0,
+            failures: 0,
+            failing: None,
+        }
     }
 
     /// True while its cache is stale, also while it runs.
@@ -132,36 +169,77 @@ where
     }
 
     async fn follow(&mut self) {
-        let (mut failures, mut failing) = (0, None);
+        let mut ended = Ended::Asked;
         loop {
             match self.list().await {
-                Ok(version) => {
-                    failing = None;
-                    self.staleness.0.store(false, Ordering::Relaxed);
-                    debug!(resource = self.resource, version, "listed");
-                    let listed = Instant::now();
-                    // A version that expires soon is a failure, whatever the watch has shown. The server forgets
-                    // versions faster than it lists them, and each LIST makes that worse.
-                    if self.watch_from(version).await == Ended::Expired && listed.elapsed() < LASTING {
-                        failures += 1;
-                        self.back_off(failures).await;
-                    } else {
-                        failures = 0;
-                    }
+                Ok((entries, version)) if version >= self.shown => {
+                    ended = self.begin_at(entries, version).await;
                 }
+                Ok((_, version)) if ended == Ended::Refused => {
+                    let shown = self.shown;
+                    warn!(
+                        resource = self.resource,
+                        version, shown, "etcd has another history: beginning anew"
+                    );
+                    return self.another_history.cancel();
+                }
+                Ok((_, version)) => ended = self.go_on(version).await,
                 Err(failure) => {
                     warn!(resource = self.resource, %failure, "cannot list");
-                    let since = *failing.get_or_insert_with(Instant::now);
-                    self.staleness.0.store(since.elapsed() >= STALE_AFTER, Ordering::Relaxed);
-                    failures += 1;
-                    self.back_off(failures).await;
+                    self.list_failed();
+                    let delay = self.delay();
+                    sleep(delay).await;
                 }
             }
         }
     }
 
+    /// Replaces the cache by this LIST, and watches from there.
+    async fn begin_at(&mut self, entries: Vec<C::Entry>, version: Version) -> Ended {
+        self.cache.replace(entries, version);
+        (self.shown, self.failing) = (version, None);
+        self.staleness.0.store(false, Ordering::Relaxed);
+        debug!(resource = self.resource, version, "listed");
+        let listed = Instant::now();
+        let ended = self.watch_from(version, Duration::ZERO).await;
+        // A version that expires soon is a failure, whatever the watch has shown. The server forgets versions faster than it
+        // lists them, and each LIST makes that worse.
+        if ended != Ended::Asked && listed.elapsed() < LASTING {
+            self.failures += 1;
+            let delay = self.delay();
+            sleep(delay).await;
+        } else {
+            self.failures = 0;
+        }
+        ended
+    }
+
+    /// Keeps the cache, which is newer than a LIST of this version, and watches on. The next LIST is not soon.
+    async fn go_on(&mut self, version: Version) -> Ended {
+        warn!(
+            resource = self.resource,
+            version,
+            shown = self.shown,
+            "ignoring a list that is older than the cache"
+        );
+        self.list_failed();
+        let delay = self.delay();
+        let next = Instant::now() + delay;
+        let ended = self.watch_from(self.shown, delay).await;
+        if ended != Ended::Refused {
+            sleep_until(next).await;
+        }
+        ended
+    }
+
+    fn list_failed(&mut self) {
+        let since = *self.failing.get_or_insert_with(Instant::now);
+        self.staleness.0.store(since.elapsed() >= STALE_AFTER, Ordering::Relaxed);
+        self.failures += 1;
+    }
+
     /// Lists all objects at one version. A LIST without a version is a quorum read, so this is the latest version.
-    async fn list(&self) -> Result<Version, Failure> {
+    async fn list(&self) -> Result<(Vec<C::Entry>, Version), Failure> {
         let mut entries = Vec::new();
         let mut page = ListParams::default().limit(PAGE);
         for number_of_page in 1..=MAX_PAGES {
@@ -171,29 +249,34 @@ where
             let list = timeout(PAGE_TIME, self.api.list(&page)).await;
             let late = |_| Failure::Ambiguous(format!("no whole page within {} s", PAGE_TIME.as_secs()));
             let list = list.map_err(late)?.map_err(|error| of_kube(&error))?;
-            let version = number(list.metadata.resource_version.as_deref().unwrap_or_default())?;
+            let version = list.metadata.resource_version.unwrap_or_default();
+            let no_number = || Failure::Ambiguous(format!("resourceVersion {version:?} is not a number"));
+            let version = number(&version).ok_or_else(no_number)?;
             for object in list.items {
-                let version = version_of(&object)?;
-                entries.extend(self.read(object).and_then(|object| self.cache.entry(object, version)));
+                if let (Some(version), Some(object)) = self.read(object) {
+                    entries.extend(self.cache.entry(object, version));
+                }
             }
             match list.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => page = page.continue_token(&token),
-                None => {
-                    self.cache.replace(entries, version);
-                    return Ok(version);
-                }
+                None => return Ok((entries, version)),
             }
         }
         Err(Failure::Ambiguous(format!("the list has more than {MAX_PAGES} pages")))
     }
 
-    /// Watches until a relist is necessary.
-    async fn watch_from(&mut self, mut version: Version) -> Ended {
+    /// Watches until a relist is necessary. For some time at the beginning nobody can ask for one.
+    async fn watch_from(&mut self, mut version: Version, undisturbed: Duration) -> Ended {
+        let begun = Instant::now();
         let mut failures = 0;
         loop {
             let relist = Arc::clone(&self.relist);
+            let asked = async {
+                sleep_until(begun + undisturbed).await;
+                relist.notified().await;
+            };
             let end = tokio::select! {
-                () = relist.notified() => {
+                () = asked => {
                     info!(resource = self.resource, version, "relisting, since a lost event is suspected");
                     return Ended::Asked;
                 }
@@ -205,104 +288,124 @@ where
                     failures = if reached == version { failures + 1 } else { 0 };
                     version = reached;
                     if failures > 0 {
-                        self.back_off(failures).await;
+                        sleep(delay(&mut self.jitter, failures)).await;
                     }
                 }
                 End::Broken(reached, why) => {
                     warn!(resource = self.resource, version = reached, why, "the watch failed");
                     failures = if reached == version { failures + 1 } else { 1 };
                     version = reached;
-                    self.back_off(failures).await;
+                    sleep(delay(&mut self.jitter, failures)).await;
                 }
-                End::Relist(reached, why) => {
+                End::Relist(reached, ended, why) => {
                     info!(resource = self.resource, version = reached, why, "relisting");
-                    return Ended::Expired;
+                    return ended;
                 }
             }
         }
     }
 
-    async fn watch(&self, mut version: Version) -> End {
+    async fn watch(&mut self, mut version: Version) -> End {
         let params = WatchParams::default().timeout(WATCH_SECONDS);
-        let stream = match self.api.watch(&params, &version.to_string()).await {
+        let api = self.api.clone();
+        let stream = match api.watch(&params, &version.to_string()).await {
             Ok(stream) => stream,
-            Err(error) => return end(of_kube(&error), version),
+            Err(error) => return end(&error, version),
         };
         let mut stream = std::pin::pin!(stream);
         while let Some(event) = stream.next().await {
-            match event.map_err(|error| of_kube(&error)).and_then(|event| self.take(event)) {
-                Ok(reached) => version = version.max(reached),
-                Err(failure) => return end(failure, version),
+            let reached = match event {
+                Ok(event) => self.take(event, version),
+                Err(error) => Err(end(&error, version)),
+            };
+            match reached {
+                Ok(reached) => version = reached,
+                Err(end) => return end,
             }
         }
         End::Closed(version)
     }
 
-    /// Applies one event. Returns its version.
-    fn take(&self, event: WatchEvent<Readable<K>>) -> Result<Version, Failure> {
-        match event {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                let version = version_of(&object)?;
-                match self.read(object) {
-                    Some(object) => self.cache.apply(object, version),
-                    None => self.cache.advance(version),
-                }
-                Ok(version)
-            }
-            WatchEvent::Deleted(object) => {
-                let version = version_of(&object)?;
-                match self.read(object) {
-                    Some(object) => self.cache.remove(object, version),
-                    None => self.cache.advance(version),
-                }
-                Ok(version)
-            }
+    /// Applies one event of a watch that has reached this version. Returns the version that it has reached then.
+    fn take(&mut self, event: WatchEvent<Readable<K>>, reached: Version) -> Result<Version, End> {
+        let (is_deleted, object) = match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => (false, object),
+            WatchEvent::Deleted(object) => (true, object),
             WatchEvent::Bookmark(bookmark) => {
-                let version = number(&bookmark.metadata.resource_version)?;
-                self.cache.advance(version);
-                Ok(version)
+                let version = number(&bookmark.metadata.resource_version);
+                return Ok(version.map_or(reached, |version| version.max(reached)));
             }
-            WatchEvent::Error(status) => Err(Failure::from_status(&status)),
+            WatchEvent::Error(status) => return Err(refused(&status, reached)),
+        };
+        let (Some(version), object) = self.read(object) else { return Ok(reached) };
+        if version < reached {
+            let why = format!("an event of version {version} follows one of version {reached}");
+            return Err(End::Relist(reached, Ended::Refused, why));
         }
+        self.shown = version;
+        match object {
+            Some(object) if is_deleted => self.cache.remove(object, version),
+            Some(object) => self.cache.apply(object, version),
+            None => self.cache.advance(version),
+        }
+        Ok(version)
     }
 
-    /// The object, unless it cannot be read. Then its cached state stays, and the next LIST leaves it out.
-    fn read(&self, object: Readable<K>) -> Option<K> {
-        match object.read() {
-            Ok(object) => Some(object),
+    /// The version and the object, as far as they can be read. If the object cannot be read, its cached state stays, and the
+    /// next LIST leaves it out. An object without a version cannot be read.
+    fn read(&self, object: Readable<K>) -> (Option<Version>, Option<K>) {
+        let number = object.meta().resource_version.as_deref().and_then(number);
+        let (metadata, why) = match object.read() {
+            Ok(object) if number.is_some() => return (number, Some(object)),
+            Ok(object) => (object.meta().clone(), "its resourceVersion is missing, or no number".to_owned()),
             Err(unreadable) => {
                 let Unreadable { metadata, why } = *unreadable;
-                let [namespace, name] = [metadata.namespace, metadata.name].map(Option::unwrap_or_default);
-                let name = format!("{namespace}/{name}");
-                warn!(resource = self.resource, name, why, "ignoring an object that cannot be read");
-                None
+                (metadata, why)
             }
-        }
+        };
+        let [namespace, name] = [metadata.namespace, metadata.name].map(Option::unwrap_or_default);
+        let name = format!("{namespace}/{name}");
+        warn!(resource = self.resource, name, why, "ignoring an object that cannot be read");
+        (number, None)
     }
 
-    async fn back_off(&mut self, failures: u32) {
-        let doubled =
-            2_u32.checked_pow(failures.saturating_sub(1)).and_then(|times| BACKOFF.checked_mul(times));
-        let delay = doubled.unwrap_or(BACKOFF_MAX).min(BACKOFF_MAX);
-        sleep(self.jitter.spread(delay, 1.0)).await;
-    }
-}
-
-/// A 410 requires a relist; after any other failure the watch resumes.
-fn end(failure: Failure, version: Version) -> End {
-    match failure {
-        Failure::Expired(why) => End::Relist(version, why),
-        other => End::Broken(version, other.to_string()),
+    /// The delay after the last failure.
+    fn delay(&mut self) -> Duration {
+        delay(&mut self.jitter, self.failures)
     }
 }
 
-fn version_of<K: Resource>(object: &K) -> Result<Version, Failure> {
-    number(object.meta().resource_version.as_deref().unwrap_or_default())
-        .map_err(|failure| Failure::Ambiguous(format!("{}: {failure}", object.name_any())))
+/// The delay after this number of failures.
+fn delay(jitter: &mut Jitter, failures: u32) -> Duration {
+    let doubled = 2_u32.checked_pow(failures.saturating_sub(1)).and_then(|times| BACKOFF.checked_mul(times));
+    let delay = doubled.unwrap_or(BACKOFF_MAX).min(BACKOFF_MAX);
+    jitter.spread(delay, 1.0)
 }
 
-fn number(version: &str) -> Result<Version, Failure> {
-    version.parse().map_err(|_| Failure::Ambiguous(format!("resourceVersion {version:?} is not a number")))
+/// The end of a watch that has reached this version by an error.
+fn end(error: &kube::Error, version: Version) -> End {
+    match error {
+        kube::Error::Api(status) => refused(status, version),
+        error => match of_kube(error) {
+            Failure::Expired(why) => End::Relist(version, Ended::Stuck, why),
+            other => End::Broken(version, other.to_string()),
+        },
+    }
+}
+
+/// The end of a watch by a response of the API server. A version that it refuses requires a relist; after any other failure
+/// the watch resumes.
+fn refused(status: &Status, version: Version) -> End {
+    let why = Failure::from_status(status).to_string();
+    if refuses_version(status) {
+        End::Relist(version, Ended::Refused, why)
+    } else {
+        End::Broken(version, why)
+    }
+}
+
+fn number(version: &str) -> Option<Version> {
+    version.parse().ok()
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ impl<T: Cached, I: Index<T>> Store<T, I> {
         self.len() == 0
     }
 
-    /// The latest version that the store shows, including bookmarks.
+    /// The version of the last list or event. It never goes back.
     #[must_use]
     pub fn latest_version(&self) -> Version {
         self.read().latest

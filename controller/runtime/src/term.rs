@@ -2,6 +2,9 @@
 //!
 //! A term starts with new lists, so that no decision is older than the last write of the previous leader (SY-10). No
 //! state of a term survives it.
+//!
+//! A term also ends if etcd was restored. Its caches, own writes, and memory belong to the former history, and the next term
+//! begins without them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -100,8 +103,26 @@ impl Progress {
 /// The time for requests that are in flight at the end of a term. It is less than the grace period of the pod.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Runs a term until `stop`. No request is in flight after it returns.
+/// The delay before the term that follows one with another history. A server that goes back again and again is not listed
+/// in a tight loop.
+const HISTORY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs a term until `stop`, and another one whenever etcd was restored. No request is in flight after it returns.
 pub async fn run(process: &Process, stop: &CancellationToken) {
+    loop {
+        let term = stop.child_token();
+        run_one(process, &term).await;
+        if stop.is_cancelled() {
+            return;
+        }
+        warn!("etcd was restored: beginning a new term with empty caches");
+        process.tracer.iter().for_each(|tracer| tracer.gap("etcd was restored"));
+        let _ = timeout(HISTORY_PAUSE, stop.cancelled()).await;
+    }
+}
+
+/// Runs a term until `stop`, which the term itself cancels if etcd was restored.
+async fn run_one(process: &Process, stop: &CancellationToken) {
     let wiring = wiring(process);
     wiring.connect();
     let (relist_jobs, relist_pods) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -111,7 +132,8 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
         // Jobs come first: a pod whose Job is not in the cache would look like an orphan.
         process.progress.set_waits_for(Some("the cache of Jobs is not filled yet"));
         let jobs: Api<Readable<DynamicObject>> = scoped_jobs(process);
-        let jobs = Reflector::new(jobs, Arc::clone(&wiring.jobs), Arc::clone(&relist_jobs), "jobs");
+        let (cache, relist) = (Arc::clone(&wiring.jobs), Arc::clone(&relist_jobs));
+        let jobs = Reflector::new(jobs, cache, relist, "jobs", stop.clone());
         process.progress.add_cache(jobs.staleness());
         reflectors.spawn(jobs.run(end.clone()));
         wiring.jobs.synced().await;
@@ -121,7 +143,8 @@ pub async fn run(process: &Process, stop: &CancellationToken) {
                 Some(namespace) => Api::namespaced(process.clients.watch.clone(), namespace),
                 None => Api::all(process.clients.watch.clone()),
             };
-            let pods = Reflector::new(pods, Arc::clone(&wiring.pods), Arc::clone(&relist_pods), "pods");
+            let (cache, relist) = (Arc::clone(&wiring.pods), Arc::clone(&relist_pods));
+            let pods = Reflector::new(pods, cache, relist, "pods", stop.clone());
             process.progress.add_cache(pods.staleness());
             reflectors.spawn(pods.run(end.clone()));
             wiring.pods.synced().await;
@@ -224,3 +247,6 @@ async fn work(
         workers.shutdown().await;
     }
 }
+
+#[cfg(test)]
+mod tests;

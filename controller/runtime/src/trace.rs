@@ -144,6 +144,12 @@ impl Tracer {
         self.watched(kind, event.object.get());
     }
 
+    /// Marks that writes may be missing here, for this reason.
+    pub fn gap(&self, reason: &str) {
+        let kind = MarkKind::Gap { resource: None, reason: reason.to_owned(), gone: Vec::new() };
+        self.lock().write(&Body::Mark(&Mark { at: Some(now()), kind }));
+    }
+
     /// Ends the trace.
     pub fn end(&self) {
         self.lock().write(&Body::Mark(&Mark { at: Some(now()), kind: MarkKind::End }));

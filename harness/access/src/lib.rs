@@ -6,6 +6,7 @@
 //! | the first questions to an API server, which may be overloaded | [`patiently`] |
 //! | limits on events of watches and other responses | [`EventLimit`] |
 //! | objects of which a single one may be unreadable | [`Readable`] |
+//! | versions that the API server refuses | [`refuses_version`] |
 //! | texts of errors | [`with_causes`] |
 //!
 //! # Guarantees
@@ -23,6 +24,7 @@ mod kubeconfig;
 mod objects;
 mod patience;
 mod proxy;
+mod refusal;
 
 pub use error::with_causes;
 pub use events::{
@@ -32,3 +34,4 @@ pub use events::{
 pub use kubeconfig::{config, shown_address};
 pub use objects::{Readable, Unreadable};
 pub use patience::{PATIENCE, RESPONSE_TIME, Unanswered, patiently};
+pub use refusal::refuses_version;

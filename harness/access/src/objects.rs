@@ -1,5 +1,5 @@
 //! Objects of which a single one may be unreadable. The others are read all the same: whoever may change one object of a
-//! cluster must not stop the controllers of all.
+//! cluster must not stop the controllers of all. An API server that sends `null` instead of an object must not, either.
 
 use std::any::type_name;
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ pub struct Readable<K>(Result<K, Box<Unreadable>>);
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{why}")]
 pub struct Unreadable {
-    /// Its name, namespace and version.
+    /// Its name, namespace, UID and version, as far as they are texts.
     pub metadata: ObjectMeta,
     /// The reason.
     pub why: String,
@@ -37,19 +37,21 @@ impl<K> Readable<K> {
     }
 }
 
-/// The part of an object that identifies it.
-#[derive(Deserialize)]
-struct Outline {
-    #[serde(default)]
-    metadata: Names,
-}
+/// The members of a JSON object.
+type Members = BTreeMap<String, Box<RawValue>>;
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Names {
-    name: Option<String>,
-    namespace: Option<String>,
-    resource_version: Option<String>,
+/// The metadata that identify an object. Without such metadata they are empty.
+fn identity(object: &str) -> ObjectMeta {
+    let members = |text: &str| serde_json::from_str::<Members>(text).unwrap_or_default();
+    let metadata = members(object).get("metadata").map(|it| members(it.get())).unwrap_or_default();
+    let text = |name: &str| metadata.get(name).and_then(|text| serde_json::from_str(text.get()).ok());
+    ObjectMeta {
+        name: text("name"),
+        namespace: text("namespace"),
+        uid: text("uid"),
+        resource_version: text("resourceVersion"),
+        ..ObjectMeta::default()
+    }
 }
 
 impl<'de, K: DeserializeOwned> Deserialize<'de> for Readable<K> {
@@ -63,25 +65,18 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Readable<K> {
             let rest = without_managed_fields(raw.get()).ok_or(why)?;
             serde_json::from_str(&rest)
         });
-        let object = match object {
-            Ok(object) => Ok(object),
-            Err(why) => {
-                let Names { name, namespace, resource_version } =
-                    serde_json::from_str::<Outline>(raw.get()).map_err(D::Error::custom)?.metadata;
-                let metadata = ObjectMeta { name, namespace, resource_version, ..ObjectMeta::default() };
-                Err(Box::new(Unreadable { metadata, why: why.to_string() }))
-            }
-        };
-        Ok(Readable(object))
+        Ok(Readable(
+            object
+                .map_err(|why| Box::new(Unreadable { metadata: identity(raw.get()), why: why.to_string() })),
+        ))
     }
 }
 
 /// An object without `metadata.managedFields`; none if it has no such fields. Whoever may change an object chooses their times and
 /// their depth, so that they may keep it from being read, and nobody here reads them.
 fn without_managed_fields(object: &str) -> Option<String> {
-    let mut members: BTreeMap<Cow<'_, str>, Box<RawValue>> = serde_json::from_str(object).ok()?;
-    let mut metadata: BTreeMap<Cow<'_, str>, Box<RawValue>> =
-        serde_json::from_str(members.get("metadata")?.get()).ok()?;
+    let mut members: Members = serde_json::from_str(object).ok()?;
+    let mut metadata: Members = serde_json::from_str(members.get("metadata")?.get()).ok()?;
     metadata.remove("managedFields")?;
     members.insert("metadata".into(), value::to_raw_value(&metadata).ok()?);
     serde_json::to_string(&members).ok()
@@ -159,7 +154,24 @@ mod tests {
         let item = list.items.into_iter().next().unwrap();
         assert_eq!((item.name_any().as_str(), item.resource_version().as_deref()), ("p", Some("7")));
         assert!(item.read().unwrap_err().why.contains("datetime"));
-        assert!(serde_json::from_str::<Readable<Pod>>(r#"{"metadata":7}"#).is_err());
+    }
+
+    #[test]
+    fn an_item_that_is_no_object_or_has_no_metadata_leaves_the_others_readable() {
+        for item in ["null", "7", "\"x\"", "[[]]", r#"{"metadata":7}"#, r#"{"metadata":{"name":[]}}"#] {
+            let text =
+                format!(r#"{{"metadata":{{"resourceVersion":"9"}},"items":[{item},{}]}}"#, pod("", "{}"));
+            let list: kube::core::ObjectList<Readable<Pod>> = serde_json::from_str(&text).unwrap();
+            let [bad, good]: [Readable<Pod>; 2] = list.items.try_into().unwrap();
+            assert_eq!((bad.name_any().as_str(), bad.resource_version()), ("", None), "{item}");
+            assert!(bad.read().is_err(), "{item}");
+            assert_eq!(good.read().unwrap().name_any(), "p", "{item}");
+        }
+        let text = r#"{"metadata":{"name":"p","uid":"u","resourceVersion":7}}"#;
+        let Unreadable { metadata, .. } =
+            *serde_json::from_str::<Readable<Pod>>(text).unwrap().read().unwrap_err();
+        let ObjectMeta { name, uid, resource_version, .. } = metadata;
+        assert_eq!((name.as_deref(), uid.as_deref(), resource_version), (Some("p"), Some("u"), None));
     }
 
     /// Kubernetes writes the type of an event first; others may not.

@@ -8,8 +8,8 @@ use http_body_util::channel::{Channel, Sender};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Client;
 use kube::client::Body;
+use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -89,7 +89,11 @@ enum Answer {
     Late(Duration, Vec<Value>),
     /// This page for ever.
     Endless,
+    /// A LIST with these items, and its version.
+    Items(Value, Version),
     Failure(u16),
+    /// 504, because the server does not have this version yet.
+    Ahead,
 }
 
 #[derive(Clone)]
@@ -118,10 +122,12 @@ impl Server {
         let (code, text) = match answer {
             Some(Answer::Page(items, version, next)) => (200, page(&items, version, next).to_string()),
             Some(Answer::Endless) => (200, page(&[("a", 1)], 10, Some("more")).to_string()),
-            Some(Answer::Failure(code)) => (
-                code,
-                json!({"kind": "Status", "status": "Failure", "code": code, "message": "m"}).to_string(),
+            Some(Answer::Items(items, version)) => (
+                200,
+                json!({"metadata": {"resourceVersion": version.to_string()}, "items": items}).to_string(),
             ),
+            Some(Answer::Failure(code)) => (code, status(code, "m", &[]).to_string()),
+            Some(Answer::Ahead) => (504, status(504, "Timeout", &["ResourceVersionTooLarge"]).to_string()),
             Some(Answer::Closing(events)) => (200, lines(&events)),
             Some(Answer::Late(after, events)) => {
                 sleep(after).await;
@@ -145,6 +151,11 @@ impl Server {
         }
         Response::new(body.boxed())
     }
+}
+
+fn status(code: u16, message: &str, causes: &[&str]) -> Value {
+    let causes: Vec<Value> = causes.iter().map(|reason| json!({"reason": reason, "message": "m"})).collect();
+    json!({"kind": "Status", "status": "Failure", "code": code, "message": message, "details": {"causes": causes}})
 }
 
 fn object(name: &str, version: Version) -> Value {
@@ -179,8 +190,26 @@ struct Running {
     server: Server,
     relist: Arc<Notify>,
     staleness: Arc<Staleness>,
+    another_history: CancellationToken,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
+}
+
+impl Running {
+    fn log(&self) -> Vec<String> {
+        self.cache.log.lock().unwrap().clone()
+    }
+
+    /// Waits until the server has answered this number of requests.
+    async fn until_request(&self, number: usize) -> Vec<String> {
+        let reached = async {
+            while self.server.queries.lock().unwrap().len() < number {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(Duration::from_secs(600), reached).await.unwrap();
+        self.server.queries.lock().unwrap().clone()
+    }
 }
 
 fn start(script: Vec<Answer>) -> Running {
@@ -195,10 +224,12 @@ fn start(script: Vec<Answer>) -> Running {
     let (cache, relist, stop) =
         (Arc::new(Names::default()), Arc::new(Notify::new()), CancellationToken::new());
     let api: Api<Readable<ConfigMap>> = Api::all(Client::new(service, "default"));
-    let reflector = Reflector::new(api, Arc::clone(&cache), Arc::clone(&relist), "configmaps");
+    let another_history = CancellationToken::new();
+    let reflector =
+        Reflector::new(api, Arc::clone(&cache), Arc::clone(&relist), "configmaps", another_history.clone());
     let staleness = reflector.staleness();
     let task = tokio::spawn(reflector.run(stop.clone()));
-    Running { cache, server, relist, staleness, stop, task }
+    Running { cache, server, relist, staleness, another_history, stop, task }
 }
 
 #[tokio::test(start_paused = true)]
@@ -206,20 +237,25 @@ async fn all_pages_are_listed_then_events_and_bookmarks_are_followed() {
     let running = start(vec![
         Answer::Page(vec![("a", 3), ("ignored", 4)], 10, Some("more")),
         Answer::Page(vec![("b", 5)], 10, None),
-        Answer::Open(vec![
+        Answer::Closing(vec![
             event("ADDED", "c", 11),
             event("MODIFIED", "a", 12),
             event("DELETED", "b", 13),
             event("BOOKMARK", "", 40),
         ]),
+        Answer::Open(vec![event("ADDED", "d", 41)]),
     ]);
-    running.cache.until_version(40).await;
-    assert_eq!(running.cache.entries(), [("a".to_owned(), 12), ("c".to_owned(), 11)]);
+    running.cache.until_version(41).await;
+    let entries = [("a", 12), ("c", 11), ("d", 41)].map(|(name, version)| (name.to_owned(), version));
+    assert_eq!(running.cache.entries(), entries);
     let queries = running.server.queries.lock().unwrap().clone();
     assert_eq!(queries[0], "limit=500");
     assert_eq!(queries[1], "limit=500&continue=more");
     assert!(queries[2].contains("watch=true") && queries[2].contains("resourceVersion=10"), "{}", queries[2]);
     assert!(queries[2].contains("allowWatchBookmarks=true"), "{}", queries[2]);
+    assert!(queries[3].contains("resourceVersion=40"), "{}", queries[3]);
+    // SY-03: a bookmark does not make the cache newer.
+    assert_eq!(running.log(), ["replace 10", "apply 11", "apply 12", "remove 13", "apply 41"]);
     running.stop.cancel();
     running.task.await.unwrap();
 }
@@ -238,6 +274,31 @@ async fn an_object_that_cannot_be_read_is_ignored() {
     running.cache.until_version(13).await;
     assert_eq!(running.cache.entries(), [("a".to_owned(), 3), ("b".to_owned(), 13)]);
     assert_eq!(*running.cache.log.lock().unwrap(), ["replace 10", "advance 11", "advance 12", "apply 13"]);
+}
+
+/// An API server is not trusted.
+#[tokio::test(start_paused = true)]
+async fn an_item_without_a_version_and_one_that_is_no_object_are_ignored() {
+    let nameless = json!({"metadata": {"resourceVersion": "3"}, "data": 7});
+    let unversioned = || json!({"metadata": {"name": "x"}});
+    let odd = json!({"metadata": {"name": "y", "resourceVersion": "new"}});
+    let items =
+        json!([null, 1, "s", [], {}, {"metadata": null}, unversioned(), odd, nameless, object("a", 4)]);
+    let running = start(vec![
+        Answer::Items(items, 10),
+        Answer::Open(vec![
+            json!({"type": "ADDED", "object": null}),
+            json!({"type": "MODIFIED", "object": 7}),
+            json!({"type": "ADDED", "object": unversioned()}),
+            json!({"type": "DELETED", "object": odd}),
+            json!({"type": "BOOKMARK", "object": {"kind": "x", "apiVersion": "v1", "metadata": {"resourceVersion": "new"}}}),
+            event("ADDED", "b", 13),
+        ]),
+    ]);
+    running.cache.until_version(13).await;
+    assert_eq!(running.cache.entries(), [("a".to_owned(), 4), ("b".to_owned(), 13)]);
+    assert_eq!(running.log(), ["replace 10", "apply 13"]);
+    assert_eq!(running.server.queries.lock().unwrap().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -272,6 +333,98 @@ async fn an_expired_version_causes_a_relist() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_version_that_the_server_does_not_have_yet_causes_a_relist() {
+    let running = start(vec![
+        Answer::Page(vec![("a", 1)], 10, None),
+        Answer::Closing(vec![event("BOOKMARK", "", 5_000_000)]),
+        Answer::Ahead,
+        Answer::Page(vec![("b", 11)], 12, None),
+    ]);
+    running.cache.until_version(12).await;
+    let queries = running.until_request(5).await;
+    assert!(queries[2].contains("resourceVersion=5000000"), "{queries:?}");
+    assert_eq!(queries[3], "limit=500");
+    assert!(queries[4].contains("resourceVersion=12"), "{queries:?}");
+    assert!(!running.another_history.is_cancelled());
+}
+
+/// A bookmark from the future does not make the cache newer, whether the version is refused or contradicted.
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_from_the_future_does_not_outlast_a_list() {
+    let bookmark = || event("BOOKMARK", "", 5_000_000);
+    for watch in [
+        vec![Answer::Closing(vec![bookmark()]), Answer::Failure(410)],
+        vec![Answer::Open(vec![bookmark(), event("ADDED", "b", 11)])],
+    ] {
+        let listed = Answer::Page(vec![("a", 1), ("b", 11)], 12, None);
+        let begin = [Answer::Page(vec![("a", 1)], 10, None)];
+        let running = start(begin.into_iter().chain(watch).chain([listed]).collect());
+        running.cache.until_version(12).await;
+        assert_eq!(running.log(), ["replace 10", "replace 12"]);
+        assert!(!running.another_history.is_cancelled());
+    }
+}
+
+/// etcd was restored: the server refuses the version, and has an older one. The cache does not follow it.
+#[tokio::test(start_paused = true)]
+async fn an_older_list_after_a_refusal_is_another_history() {
+    let before = || vec![Answer::Page(vec![("a", 1)], 5_000, None)];
+    let old = || Answer::Page(vec![("a", 1)], 200, None);
+    for (answers, refusal) in [
+        (vec![Answer::Open(vec![event("ADDED", "b", 5_001), gone()]), old()], "410 in a watch"),
+        (vec![Answer::Failure(410), Answer::Failure(500), old()], "410, and a LIST that fails"),
+        (vec![Answer::Ahead, old()], "504"),
+        (vec![Answer::Open(vec![event("ADDED", "b", 201)]), old()], "an event of an older version"),
+    ] {
+        let running = start(before().into_iter().chain(answers).collect());
+        timeout(Duration::from_secs(60), running.another_history.cancelled()).await.expect(refusal);
+        timeout(Duration::from_secs(1), running.task).await.expect(refusal).unwrap();
+        assert!(*running.cache.version.lock().unwrap() >= 5_000, "{refusal}");
+        assert_eq!(running.cache.log.lock().unwrap()[0], "replace 5000");
+    }
+}
+
+/// Without a refusal, an older LIST shows only that the server lags. The cache does not move backwards.
+#[tokio::test(start_paused = true)]
+async fn an_older_list_without_a_refusal_is_ignored() {
+    let running = start(vec![
+        Answer::Page(vec![("a", 1)], 5_000, None),
+        Answer::Open(vec![]),
+        Answer::Page(vec![], 4_990, None),
+        Answer::Closing(vec![event("ADDED", "b", 5_001)]),
+        Answer::Open(vec![]),
+        Answer::Page(vec![("c", 5_005)], 5_006, None),
+    ]);
+    running.until_request(2).await;
+    running.relist.notify_one();
+    running.cache.until_version(5_001).await;
+    let queries = running.until_request(5).await;
+    assert_eq!(queries[2], "limit=500");
+    assert!(queries[3].contains("resourceVersion=5000"), "{queries:?}");
+    assert_eq!(running.log(), ["replace 5000", "apply 5001"]);
+    // The next LIST is not at once, but it comes.
+    running.relist.notify_one();
+    running.cache.until_version(5_006).await;
+    assert!(!running.another_history.is_cancelled());
+}
+
+/// A LIST that is older again and again makes the cache stale, as one that fails.
+#[tokio::test(start_paused = true)]
+async fn lists_that_stay_older_make_the_cache_stale() {
+    let lagging = || [Answer::Open(vec![]), Answer::Page(vec![], 4_990, None)];
+    let begin = [Answer::Page(vec![("a", 1)], 5_000, None)];
+    let running = start(begin.into_iter().chain((0..40).flat_map(|_| lagging())).collect());
+    for _ in 0..300 {
+        running.relist.notify_one();
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert!(running.staleness.is_stale() && !running.another_history.is_cancelled());
+    assert_eq!(running.log(), ["replace 5000"]);
+    let asked = running.server.queries.lock().unwrap().len();
+    assert!((10..40).contains(&asked), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn versions_that_expire_at_once_are_listed_again_with_growing_delays() {
     let expired = || Answer::Failure(410);
     let listed = |version| Answer::Page(vec![], version, None);
@@ -284,8 +437,9 @@ async fn versions_that_expire_at_once_are_listed_again_with_growing_delays() {
     assert!((110.0..221.0).contains(&waited), "{waited}");
 
     // A single event in between makes no difference.
-    let news = || Answer::Open(vec![event("ADDED", "a", 50), gone()]);
-    let script = (1..=8).flat_map(|version| [listed(version), news()]).chain([listed(99)]).collect();
+    let news = |version| Answer::Open(vec![event("ADDED", "a", version), gone()]);
+    let script =
+        (1..=8).flat_map(|tens| [listed(10 * tens), news(10 * tens + 5)]).chain([listed(99)]).collect();
     let start_at = Instant::now();
     let running = start(script);
     running.cache.until_version(99).await;
