@@ -1,10 +1,11 @@
 //! The progress of one watch of a recording.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
-use crate::watch::WatchTarget;
+use crate::change::number_of;
+use crate::watch::{WatchTarget, WholeList, text};
 use crate::watches::{WAIT, place_name};
 
 /// The progress of one watch.
@@ -14,6 +15,8 @@ pub(crate) struct FollowedWatch {
     pub version: u64,
     /// The versions of the existing objects, by UID.
     pub known: BTreeMap<String, u64>,
+    /// The UIDs of the objects that were deleted since the end of the recording began; none before.
+    pub deleted: Option<BTreeSet<String>>,
     pub is_lost: bool,
     pub state: WatchState,
 }
@@ -37,6 +40,43 @@ impl FollowedWatch {
             self.target.resource.name(),
             place_name(self.target.namespace.as_deref())
         )
+    }
+
+    /// Notes the version of an object that exists.
+    pub(crate) fn saw(&mut self, uid: &str, version: u64) {
+        let known = self.known.entry(uid.to_owned()).or_insert(version);
+        *known = version.max(*known);
+    }
+
+    /// Notes that an object was deleted.
+    pub(crate) fn saw_end(&mut self, uid: &str) {
+        self.known.remove(uid);
+        if let Some(deleted) = &mut self.deleted {
+            deleted.insert(uid.to_owned());
+        }
+    }
+
+    /// Compares the objects with a list whose version the watch has reached. Returns the reason if it has lost changes.
+    ///
+    /// The watch may have shown later changes than the list.
+    pub(crate) fn lost_changes(&self, list: &WholeList) -> Option<String> {
+        let WholeList { listed, unread } = list;
+        let mut lost = 0;
+        let mut there: BTreeSet<&str> = unread.iter().map(|it| it.uid.as_str()).collect();
+        for object in &listed.objects {
+            let (uid, version) = (text(object, "uid"), number_of(text(object, "resourceVersion")));
+            there.insert(uid);
+            let is_shown = match self.known.get(uid) {
+                Some(known) => *known >= version,
+                None => self.deleted.as_ref().is_some_and(|deleted| deleted.contains(uid)),
+            };
+            lost += usize::from(!is_shown);
+        }
+        let until = number_of(&listed.version);
+        let is_lost = |(uid, version): &(&String, &u64)| **version <= until && !there.contains(uid.as_str());
+        lost += self.known.iter().filter(is_lost).count();
+        let objects = if lost == 1 { "1 object".to_owned() } else { format!("{lost} objects") };
+        (lost > 0).then(|| format!("at the end {} has not shown the last change of {objects}", self.name()))
     }
 
     pub(crate) fn opened(&mut self) {
@@ -68,7 +108,7 @@ mod tests {
     async fn a_watch_that_is_cut_whenever_it_opens_is_interrupted_all_the_time() {
         let target = WatchTarget { namespace: None, resource: Resource::Pods };
         let (known, state) = (BTreeMap::new(), WatchState::Interrupted(Instant::now()));
-        let mut followed = FollowedWatch { target, version: 0, known, is_lost: true, state };
+        let mut followed = FollowedWatch { target, version: 0, known, deleted: None, is_lost: true, state };
         let begun = Instant::now();
         for _ in 0..5 {
             tokio::time::advance(Duration::from_secs(3)).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use jobcheck_access::{Readable, is_too_long, patiently, with_causes};
+use jobcheck_access::{Readable, is_too_long, patiently, refuses_version, with_causes};
 use jobcheck_traces::{Resource, WatchKind};
 use kube::Client;
 use kube::api::WatchEvent;
@@ -32,10 +32,6 @@ const PAGE_TIME: Duration = Duration::from_secs(90);
 const PAGE: u32 = 500;
 /// The maximum number of pages. More objects than that do not fit into etcd.
 const MAX_PAGES: u32 = 10_000;
-/// `410 Gone`: the requested version was compacted.
-const GONE: u16 = 410;
-/// The message of an API server whose etcd has no such version yet, because etcd was restored or replaced.
-const AHEAD: &str = "Too large resource version";
 
 /// The objects of a watch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +49,22 @@ pub struct Listed {
     pub version: String,
     /// The objects, each with its `kind` and `apiVersion`.
     pub objects: Vec<Value>,
+}
+
+/// A list with the items that cannot be read.
+#[derive(Debug)]
+pub(crate) struct WholeList {
+    pub listed: Listed,
+    pub unread: Vec<Unread>,
+}
+
+/// An item of a list that cannot be read.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    /// Its UID. Empty if it is not known.
+    pub uid: String,
+    /// The reason.
+    pub why: String,
 }
 
 /// An update from a watch.
@@ -92,12 +104,21 @@ enum End {
     Closed,
 }
 
-/// Lists the objects.
+/// Lists the objects that can be read.
 ///
 /// # Errors
 ///
 /// The API server does not respond, or refuses the request.
 pub async fn list(client: &Client, target: &WatchTarget) -> Result<Listed, String> {
+    whole_list(client, target).await.map(|list| list.listed)
+}
+
+/// Lists the objects.
+///
+/// # Errors
+///
+/// The API server does not respond, or refuses the request.
+pub(crate) async fn whole_list(client: &Client, target: &WatchTarget) -> Result<WholeList, String> {
     let first = answered(client, page(target, None)?).await?;
     rest(client, target, first).await
 }
@@ -107,7 +128,7 @@ pub async fn list(client: &Client, target: &WatchTarget) -> Result<Listed, Strin
 /// # Errors
 ///
 /// The API server does not respond, or refuses the request.
-pub(crate) async fn first_list(client: &Client, target: &WatchTarget) -> Result<Listed, String> {
+pub(crate) async fn first_list(client: &Client, target: &WatchTarget) -> Result<WholeList, String> {
     let request = page(target, None)?;
     let first = patiently(|| client.request(request.clone()), |_| {}).await;
     rest(client, target, first.map_err(|error| error.to_string())?).await
@@ -136,33 +157,57 @@ async fn answered(client: &Client, request: http::Request<Vec<u8>>) -> Result<Pa
 }
 
 /// The objects of all pages. The pages of a list have one version.
-async fn rest(client: &Client, target: &WatchTarget, mut list: Page) -> Result<Listed, String> {
-    let mut objects = Vec::new();
+async fn rest(client: &Client, target: &WatchTarget, mut list: Page) -> Result<WholeList, String> {
+    let (mut objects, mut unread) = (Vec::new(), Vec::new());
     for _ in 0..MAX_PAGES {
         for object in list.items.take().into_iter().flatten() {
-            let object: Value = object.read().map_err(|why| format!("an object cannot be parsed: {why}"))?;
-            if !object.is_object() {
-                return Err("an item of the list is no object".to_owned());
+            match readable(object) {
+                Ok(object) => objects.push(object),
+                Err(why) => unread.push(why),
             }
-            objects.push(object);
         }
         let of_list = |field: &str| list.metadata[field].as_str().unwrap_or_default().to_owned();
         let token = of_list("continue");
         if token.is_empty() {
-            return Ok(listed(of_list("resourceVersion"), objects, target));
+            named(&mut objects, target);
+            let listed = Listed { version: of_list("resourceVersion"), objects };
+            return Ok(WholeList { listed, unread });
         }
         list = answered(client, page(target, Some(&token))?).await?;
     }
     Err(format!("the list has more than {MAX_PAGES} pages"))
 }
 
-fn listed(version: String, mut objects: Vec<Value>, target: &WatchTarget) -> Listed {
+/// Sets the `kind` and the `apiVersion`, which the items of a list do not have.
+fn named(objects: &mut [Value], target: &WatchTarget) {
     let (_, kind, api_version) = names(target.resource);
-    for object in &mut objects {
+    for object in objects {
         object["kind"] = kind.into();
         object["apiVersion"] = api_version.into();
     }
-    Listed { version, objects }
+}
+
+/// An object with a UID and a version, without which its changes cannot be put in order.
+fn readable(object: Readable<Value>) -> Result<Value, Unread> {
+    let object = object.read().map_err(|unreadable| Unread {
+        uid: unreadable.metadata.uid.clone().unwrap_or_default(),
+        why: unreadable.why,
+    })?;
+    let uid = text(&object, "uid");
+    let why = if !object.is_object() {
+        "it is no object"
+    } else if !is_version(text(&object, "resourceVersion")) {
+        "its resourceVersion is missing, or no number"
+    } else if uid.is_empty() {
+        "its UID is missing"
+    } else {
+        return Ok(object);
+    };
+    Err(Unread { uid: uid.to_owned(), why: why.to_owned() })
+}
+
+fn is_version(text: &str) -> bool {
+    text.parse::<u64>().is_ok()
 }
 
 /// Follows all changes after this version, until `out` returns false. A broken watch continues at its last version,
@@ -277,6 +322,7 @@ async fn show_until_it_ends(
             Ok(Some(WatchEvent::Added(object))) => (WatchKind::Added, object),
             Ok(Some(WatchEvent::Modified(object))) => (WatchKind::Modified, object),
             Ok(Some(WatchEvent::Deleted(object))) => (WatchKind::Deleted, object),
+            Ok(Some(WatchEvent::Bookmark(mark))) if !is_version(&mark.metadata.resource_version) => continue,
             Ok(Some(WatchEvent::Bookmark(mark))) => {
                 version.clone_from(&mark.metadata.resource_version);
                 if out(WatchUpdate::Reached(mark.metadata.resource_version)) {
@@ -288,9 +334,9 @@ async fn show_until_it_ends(
             Ok(None) => return End::Cut(None),
             Err(error) => return refused(&error),
         };
-        let object = match object.read() {
+        let object = match readable(object) {
             Ok(object) => object,
-            Err(why) => return End::Missed(format!("an event cannot be parsed: {why}")),
+            Err(unread) => return End::Missed(format!("an event cannot be parsed: {}", unread.why)),
         };
         text(&object, "resourceVersion").clone_into(version);
         if !out(WatchUpdate::Event { kind, object }) {
@@ -301,9 +347,7 @@ async fn show_until_it_ends(
 
 fn refused(error: &kube::Error) -> End {
     match error {
-        kube::Error::Api(status) if status.code == GONE || status.message.contains(AHEAD) => {
-            End::Missed(message(status))
-        }
+        kube::Error::Api(status) if refuses_version(status) => End::Missed(message(status)),
         // A retry would receive the same event again.
         error if is_too_long(error) => End::Missed(with_causes(error)),
         kube::Error::SerdeError(error) => End::Missed(format!("an event cannot be parsed: {error}")),
@@ -348,17 +392,32 @@ mod tests {
 
     /// An API server is not trusted.
     #[tokio::test]
-    async fn an_item_of_a_list_that_is_no_object_is_an_error() {
+    async fn an_item_of_a_list_that_cannot_be_read_leaves_the_others() {
         let nobody = service_fn(|_: http::Request<kube::client::Body>| async {
             Ok::<_, Infallible>(http::Response::new(kube::client::Body::empty()))
         });
         let client = Client::new(nobody, "default");
         let target = WatchTarget { namespace: None, resource: Resource::Jobs };
-        for item in ["1", "\"x\"", "[[]]", "null"] {
-            let text = format!(r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{item}]}}"#);
+        for (item, uid) in [
+            ("1", ""),
+            ("\"x\"", ""),
+            ("[[]]", ""),
+            ("null", ""),
+            (r#"{"metadata":null}"#, ""),
+            (r#"{"metadata":{"resourceVersion":"7"}}"#, ""),
+            (r#"{"metadata":{"uid":"u"}}"#, "u"),
+            (r#"{"metadata":{"uid":"u","resourceVersion":"new"}}"#, "u"),
+        ] {
+            let good = r#"{"metadata":{"uid":"good","resourceVersion":"4"}}"#;
+            let text = format!(r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{item},{good}]}}"#);
             let page: Page = serde_json::from_str(&text).unwrap();
-            let why = rest(&client, &target, page).await.unwrap_err();
-            assert!(why.contains("object"), "{item}: {why}");
+            let WholeList { listed, unread } = rest(&client, &target, page).await.unwrap();
+            assert_eq!(
+                (listed.objects.len(), listed.objects[0]["kind"].as_str()),
+                (1, Some("Job")),
+                "{item}"
+            );
+            assert_eq!(unread.iter().map(|it| it.uid.as_str()).collect::<Vec<_>>(), [uid], "{item}");
         }
     }
 }

@@ -3,8 +3,9 @@
 //! Each namespace has a watch of its Jobs and a watch of its pods, and one may be ahead of the other. A trace in
 //! which a Job counts a pod before the pod has terminated would show a mistake that no controller made. So changes
 //! wait until all watches have reached their version, or for [`WAIT`]. At the end the objects are listed, each watch is
-//! opened again to show all changes up to that list, and only these are written. While a watch is interrupted, changes beyond it wait for [`LONGEST_HOLD`]. Then
-//! they are written behind the mark of a gap.
+//! opened again to show all changes up to that list, and only these are written. If the list shows a change that no watch
+//! has shown, it is a gap. While a watch is interrupted, changes beyond it wait for [`LONGEST_HOLD`]. Then they are
+//! written behind the mark of a gap.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,7 +25,7 @@ use crate::followed::{FollowedWatch, WatchState};
 use crate::reorder::ReorderBuffer;
 use crate::selection::{Labels, Selection};
 use crate::trace::Trace;
-use crate::watch::{self, Listed, WatchTarget, WatchUpdate, text};
+use crate::watch::{self, Listed, WatchTarget, WatchUpdate, WholeList, text};
 use crate::{Notice, permission};
 
 /// The maximum time that a change waits for the other watches.
@@ -142,7 +143,7 @@ pub async fn watches(
     // The watches end with the recording.
     let mut watches = JoinSet::new();
     for place in what.places() {
-        let mut there = Vec::new();
+        let (mut there, mut unread) = (Vec::new(), Vec::new());
         // Pods are listed first, so that a Job that was not started yet has no missing pods.
         for resource in [Resource::Pods, Resource::Jobs] {
             let target = WatchTarget { namespace: place.clone(), resource };
@@ -154,18 +155,24 @@ pub async fn watches(
                 }
                 listed = watch::first_list(client, &target) => listed.map_err(AccessError::Server)?,
             };
+            let WholeList { listed, unread: skipped } = listed;
             let (number, version) = (recording.followed.len(), listed.version.clone());
+            unread.extend(skipped.into_iter().next().map(|it| (number, it.why)));
             there.extend(recording.follow(target.clone(), listed));
             let out = sender.clone();
             let out = move |shown| out.send((number, shown)).is_ok();
             watches.spawn(watch::follow(client.clone(), target, version, out));
         }
         recording.begin(there);
+        unread.into_iter().for_each(|(number, why)| recording.begin_with_gap(number, &why));
     }
     recording.until(stop).await?;
     watches.shutdown().await;
     recording.end().await
 }
+
+/// A gap at the end: a resource, or all, and the reason.
+type EndGap = (Option<Resource>, String);
 
 /// An entry that waits to be written.
 enum Entry {
@@ -207,7 +214,7 @@ impl Recording<'_> {
         let there: Vec<Change> = objects.map(|it| Change::new(resource, WatchKind::Added, &it)).collect();
         let known = there.iter().map(|it| (it.uid().to_owned(), it.version)).collect();
         let state = WatchState::Interrupted(Instant::now());
-        self.followed.push(FollowedWatch { target, version, known, is_lost: false, state });
+        self.followed.push(FollowedWatch { target, version, known, deleted: None, is_lost: false, state });
         there
     }
 
@@ -217,6 +224,17 @@ impl Recording<'_> {
             // Nothing was written yet, so that no object is late.
             self.buffer.push(change.version, Entry::WatchUpdate(Box::new(change)));
         }
+    }
+
+    /// Records that the first list had an object that cannot be read. The objects of all lists are before the gap.
+    fn begin_with_gap(&mut self, number: usize, why: &str) {
+        let followed = &self.followed[number];
+        let (resource, name) = (followed.target.resource, followed.name());
+        let reason = format!("{name} began with an object that cannot be read: {why}");
+        (self.notify)(Notice::Note(format!("a gap: {reason}")));
+        let until = self.followed.iter().map(|it| it.version).max().unwrap_or(0);
+        let gap = Gap { number, resource, reason, vanished: Vec::new(), until: Some(until) };
+        self.buffer.push(until, Entry::Gap(gap));
     }
 
     async fn until(&mut self, stop: &CancellationToken) -> Result<(), Error> {
@@ -291,7 +309,7 @@ impl Recording<'_> {
         for object in listed.objects {
             let (uid, version) = (text(&object, "uid"), number_of(text(&object, "resourceVersion")));
             if known.get(uid) == Some(&version) {
-                self.followed[number].known.insert(uid.to_owned(), version);
+                self.followed[number].saw(uid, version);
             } else {
                 // The list does not show whether the object is new, or when it changed.
                 self.shown(number, WatchKind::Modified, object)?;
@@ -306,9 +324,9 @@ impl Recording<'_> {
         let change = Change::new(followed.target.resource, kind, &object);
         let version = change.version;
         if kind == WatchKind::Deleted {
-            followed.known.remove(change.uid());
+            followed.saw_end(change.uid());
         } else {
-            followed.known.insert(change.uid().to_owned(), version);
+            followed.saw(change.uid(), version);
         }
         followed.version = followed.version.max(version);
         let in_time = self.buffer.push(version, Entry::WatchUpdate(Box::new(change)));
@@ -401,43 +419,51 @@ impl Recording<'_> {
     /// Waits until the watches have reached the final list, and writes the changes up to it.
     async fn end(mut self) -> Result<(), Error> {
         let end = Instant::now() + PATIENCE;
-        let (last, incomplete) = match self.complete_version(end).await {
-            Ok(version) => (version, None),
-            Err(why) => (self.followed.iter().map(|it| it.version).min().unwrap_or(0), Some(why)),
+        let (last, gaps) = match self.complete_version(end).await {
+            Ok((version, lost)) => (version, lost),
+            Err(why) => (self.followed.iter().map(|it| it.version).min().unwrap_or(0), vec![(None, why)]),
         };
         while let Some(waiting) = self.buffer.up_to(last) {
             self.write(waiting)?;
         }
-        if let Some(why) = incomplete {
+        for (resource, why) in gaps {
             (self.notify)(Notice::Note(format!("a gap: {why}")));
-            self.trace.gap(None, why)?;
+            self.trace.gap(resource, why)?;
         }
         self.trace.flush()
     }
 
-    /// Returns the version up to which the recording is complete, or the reason why it is unknown.
-    async fn complete_version(&mut self, end: Instant) -> Result<u64, String> {
+    /// Returns the version up to which the recording is complete, and the gaps in it; or the reason why it is unknown.
+    async fn complete_version(&mut self, end: Instant) -> Result<(u64, Vec<EndGap>), String> {
         self.take_all()?;
-        let mut wanted = Vec::new();
+        self.followed.iter_mut().for_each(|it| it.deleted = Some(BTreeSet::new()));
+        let mut lists = Vec::new();
         for followed in &self.followed {
-            let listed = timeout_at(end, watch::list(self.client, &followed.target)).await;
-            let listed = listed.unwrap_or_else(|_| Err("it does not respond".to_owned()));
-            let listed =
-                listed.map_err(|why| format!("at the end the API server could not be asked: {why}"))?;
-            let version = number_of(&listed.version);
-            if version < followed.version {
-                return Err(format!(
-                    "at the end {} is ahead of the API server: etcd was replaced",
-                    followed.name()
-                ));
-            }
-            wanted.push(version);
+            lists.push(self.final_list(followed, end).await?);
         }
+        let wanted: Vec<u64> = lists.iter().map(|list| number_of(&list.listed.version)).collect();
         let each = wanted.iter().enumerate();
         let shown = join_all(each.map(|(number, until)| self.catch_up(number, *until, end))).await;
         self.take_all()?;
         shown.into_iter().collect::<Result<(), _>>()?;
-        Ok(wanted.iter().copied().min().unwrap_or(0))
+        let lost = self.followed.iter().zip(&lists).filter_map(|(followed, list)| {
+            Some((Some(followed.target.resource), followed.lost_changes(list)?))
+        });
+        Ok((wanted.iter().copied().min().unwrap_or(0), lost.collect()))
+    }
+
+    /// Lists the objects of a watch at the end.
+    async fn final_list(&self, followed: &FollowedWatch, end: Instant) -> Result<WholeList, String> {
+        let list = timeout_at(end, watch::whole_list(self.client, &followed.target)).await;
+        let list = list.unwrap_or_else(|_| Err("it does not respond".to_owned()));
+        let list = list.map_err(|why| format!("at the end the API server could not be asked: {why}"))?;
+        if number_of(&list.listed.version) < followed.version {
+            return Err(format!(
+                "at the end {} is ahead of the API server: etcd was replaced",
+                followed.name()
+            ));
+        }
+        Ok(list)
     }
 
     /// Opens a watch again, which puts into the inbox what is missing.
