@@ -67,7 +67,7 @@ impl Status for Shown {
         let help = "Lines of the audit log that are no audit events.";
         text += &metric("jobcheck_watch_unreadable_lines_total", "counter", help, unreadable);
         if let Some(load) = self.load.get() {
-            let help = "Requests of API servers that were refused, and may have been sent again.";
+            let help = "Requests to the webhook that were refused.";
             text += &metric("jobcheck_watch_refused_requests_total", "counter", help, load.refused());
             let help = "Size of the events that wait for older ones, in bytes.";
             text += &metric("jobcheck_watch_waiting_bytes", "gauge", help, load.waiting() as u64);
@@ -190,7 +190,8 @@ impl Watching {
         if lines.is_empty() {
             return Ok(());
         }
-        self.out.write(&lines).map_err(|error| Error::Sink(format!("cannot write the output: {error}")))
+        self.out.write(&lines).map_err(|error| Error::Sink(format!("cannot write the output: {error}")))?;
+        self.service.keep_reported().map_err(|error| Error::Sink(error.to_string()))
     }
 
     fn counts(&self, news: &News) -> bool {

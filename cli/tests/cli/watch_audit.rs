@@ -1,5 +1,6 @@
 //! `jobcheck watch-audit`: verdicts, metrics, rotations, restarts, and errors.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -150,6 +151,51 @@ fn a_rotation_a_restart_and_a_hangup_lose_no_verdict() {
     assert_eq!(watching.end(), 1);
     assert_eq!(verdicts(&news(&fs::read_to_string(folder.path("old.jsonl")).unwrap())), ["conforms"]);
     assert_eq!(verdicts(&news(&fs::read_to_string(&out).unwrap())), ["violates"]);
+}
+
+/// The deletion of the Job of these events, long after its end.
+fn late_deletion(events: &[String]) -> String {
+    let parsed = |line: &String| serde_json::from_str::<Value>(line).unwrap();
+    let mut event = events.iter().rev().map(parsed).find(|it| it["responseObject"]["kind"] == "Job").unwrap();
+    event["auditID"] = "late".into();
+    event["verb"] = "delete".into();
+    event["user"]["username"] = "admin".into();
+    for time in ["requestReceivedTimestamp", "stageTimestamp"] {
+        event[time] = "2026-12-31T00:00:00.000000Z".into();
+    }
+    event["responseObject"]["metadata"]["deletionTimestamp"] = "2026-12-31T00:00:00Z".into();
+    event.as_object_mut().unwrap().remove("requestObject");
+    event["objectRef"].as_object_mut().unwrap().remove("subresource");
+    event.to_string()
+}
+
+#[test]
+fn a_restart_repeats_neither_a_verdict_nor_a_finding() {
+    let folder = Folder::new();
+    let (log, out, wrong) = (folder.path("audit.log"), folder.path("out.jsonl"), wrong());
+    let violation = "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"}";
+    append(&log, &wrong[..wrong.len() - 1]);
+    let watching = Watching::begin(&folder);
+    watching.until("/metrics", violation);
+    assert_eq!(watching.end(), 1);
+    append(&log, &wrong[wrong.len() - 1..]);
+    let watching = Watching::begin(&folder);
+    watching.until("/metrics", "jobcheck_watch_verdicts_total{verdict=\"violates\"} 1");
+    assert_eq!(watching.end(), 1);
+    let before = news(&fs::read_to_string(&out).unwrap());
+    let found: Vec<_> = before.iter().filter(|it| it["finding"].is_object()).collect();
+    let places: HashSet<_> = found
+        .iter()
+        .map(|it| (it["finding"]["requirement"].to_string(), it["finding"]["line"].as_u64()))
+        .collect();
+    assert_eq!((verdicts(&before), found.len()), (vec!["violates"], places.len()), "{before:?}");
+
+    append(&log, &[late_deletion(&wrong)]);
+    let watching = Watching::begin(&folder);
+    watching.until("/metrics", "jobcheck_watch_late_records_total 1");
+    watching.until("/metrics", "jobcheck_watch_living_jobs 0");
+    assert_eq!(watching.end(), 0);
+    assert_eq!(news(&fs::read_to_string(&out).unwrap()), before);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The living Jobs: which of them a record belongs to, and what is known of each.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use jobcheck_spec::Uid;
-use jobcheck_traces::{Body, Request, Resource, Verb};
-use rustc_hash::{FxHashMap, FxHashSet};
+use jobcheck_traces::{Answer, Body, Request, Resource, Subresource, Verb};
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
+
+use crate::concluded::Concluded;
+use crate::owners::{Controller, controller_of, items_of, known_as, list_of, uid_of};
 
 /// A Job whose records are kept.
 #[derive(Debug, Default)]
@@ -20,6 +22,8 @@ pub(crate) struct Job {
     pub(crate) last: i64,
     /// The time at which it is judged again, unless it ends before.
     pub(crate) due: i64,
+    /// True if its creation was recorded.
+    pub(crate) is_whole: bool,
     /// True if it is finished or gone.
     pub(crate) is_over: bool,
     /// `ttlSecondsAfterFinished`, after which the TTL controller deletes it.
@@ -30,6 +34,19 @@ pub(crate) struct Job {
     pods: Vec<(String, String)>,
 }
 
+/// The Jobs to which a record belongs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// Their UIDs.
+    pub(crate) jobs: Vec<String>,
+    /// The Job to which the pod belongs from this record on.
+    pub(crate) new_owner: Option<String>,
+    /// True if the request makes that Job the controller of a pod that existed before.
+    pub(crate) adopts: bool,
+    /// True if the pod has no controller, so that a Job may adopt it.
+    pub(crate) is_ownerless: bool,
+}
+
 /// The living Jobs by UID, and their pods.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
@@ -38,8 +55,11 @@ pub(crate) struct Jobs {
     names: FxHashMap<String, String>,
     /// The Job of each pod, by UID and by name.
     pods: FxHashMap<String, String>,
-    concluded: Concluded,
+    pub(crate) concluded: Concluded,
 }
+
+/// The most bytes of records of a Job that are copied for the next Job with its name.
+const MOST_INHERITED: u64 = 16 << 20;
 
 impl Jobs {
     /// Returns true if a Job was judged for the last time. Its late records have nobody who judges them.
@@ -47,11 +67,11 @@ impl Jobs {
         self.concluded.has(uid)
     }
 
-    /// The UID of the Job to which a request belongs; `None` if it belongs to none that is known.
-    pub(crate) fn of(&mut self, request: &Request<'_>) -> Option<String> {
+    /// The Jobs to which a request for one object belongs; none if no known Job is concerned.
+    pub(crate) fn of(&mut self, request: &Request<'_>) -> Claim {
         match request.resource {
-            Resource::Jobs => self.job_of(request),
-            Resource::Pods => self.job_of_pod(request),
+            Resource::Jobs => Claim { jobs: self.job_of(request).into_iter().collect(), ..Claim::default() },
+            Resource::Pods => self.claim_of_pod(request),
         }
     }
 
@@ -60,23 +80,86 @@ impl Jobs {
         request.uid.map(known_as).or_else(|| self.names.get(&name).cloned())
     }
 
-    fn job_of_pod(&mut self, request: &Request<'_>) -> Option<String> {
-        let name = full_name(request.namespace, request.name);
-        let known = request.uid.and_then(|uid| self.pods.get(uid)).or_else(|| self.pods.get(&name));
-        if let Some(job) = known {
-            return Some(job.clone());
+    /// A pod that changes its controller belongs to both: the one that is known, and the one that the record names.
+    fn claim_of_pod(&mut self, request: &Request<'_>) -> Claim {
+        let is_stored = is_stored(request);
+        let shown = request.response.filter(|_| is_stored).and_then(|object| controller_of(object.text()));
+        let sent = request.request.and_then(|object| controller_of(object.text())).and_then(Controller::job);
+        let is_ownerless = is_stored && request.answer == Answer::Whole && shown == Some(Controller::Nobody);
+        let known = self.job_of_known_pod(request);
+        let is_change = matches!(request.verb, Verb::Update | Verb::Patch);
+        let is_of_object = is_change && request.subresource == Subresource::None;
+        let adopts = is_stored && is_of_object && sent.is_some();
+        let named = shown.and_then(Controller::job).or(sent);
+        let other = named.filter(|job| known.as_ref() != Some(job));
+        // A creation may be stored although the response is an error.
+        let new_owner = other.clone().filter(|_| is_stored || request.verb == Verb::Create);
+        if let Some(job) = &new_owner {
+            self.note_pod(job, request);
         }
-        let bodies = [request.response, request.request];
-        let owner = bodies.into_iter().flatten().find_map(|object| owner_of(object.text()))?;
-        if let Some(job) = self.all.get_mut(&owner) {
-            let uid = request.uid.unwrap_or_default().to_owned();
-            self.pods.insert(name.clone(), owner.clone());
-            if !uid.is_empty() {
-                self.pods.insert(uid.clone(), owner.clone());
-            }
+        Claim { jobs: known.into_iter().chain(other).collect(), new_owner, adopts, is_ownerless }
+    }
+
+    fn job_of_known_pod(&self, request: &Request<'_>) -> Option<String> {
+        let by_name = || {
+            let name = Some(request.name).filter(|name| !name.is_empty())?;
+            self.pods.get(&full_name(request.namespace, name))
+        };
+        request.uid.and_then(|uid| self.pods.get(uid)).or_else(by_name).cloned()
+    }
+
+    /// Notes that a pod belongs to a Job. The name of a pod may not be known.
+    fn note_pod(&mut self, owner: &str, request: &Request<'_>) {
+        let Some(job) = self.all.get_mut(owner) else { return };
+        let uid = request.uid.unwrap_or_default().to_owned();
+        let name = match request.name {
+            "" => String::new(),
+            name => full_name(request.namespace, name),
+        };
+        let keys = [&uid, &name].into_iter().filter(|key| !key.is_empty());
+        self.pods.extend(keys.map(|key| (key.clone(), owner.to_owned())));
+        if !(uid.is_empty() && name.is_empty()) {
             job.pods.push((uid, name));
         }
-        Some(owner)
+    }
+
+    /// The Jobs that the deletion of a collection concerns, each with its own part of the response. Without a list in the
+    /// response, these are all Jobs of the namespace.
+    pub(crate) fn of_collection(&self, request: &Request<'_>) -> BTreeMap<String, Option<String>> {
+        let Some(items) = request.response.and_then(|list| items_of(list.text())) else {
+            let is_there =
+                |job: &Job| job.name.split_once('/').is_some_and(|(space, _)| space == request.namespace);
+            let there = self.all.iter().filter(|(_, job)| is_there(job));
+            return there.map(|(uid, _)| (uid.clone(), None)).collect();
+        };
+        let mut parts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for item in items {
+            let job = self.job_of_item(item, request.resource);
+            if let Some(job) = job.filter(|job| self.all.contains_key(job) || self.is_concluded(job)) {
+                parts.entry(job).or_default().push(item);
+            }
+        }
+        parts.into_iter().map(|(job, items)| (job, Some(list_of(&items)))).collect()
+    }
+
+    fn job_of_item(&self, item: &str, resource: Resource) -> Option<String> {
+        let uid = uid_of(item)?;
+        match resource {
+            Resource::Jobs => Some(known_as(&uid)),
+            Resource::Pods => {
+                let known = self.pods.get(&uid).cloned();
+                known.or_else(|| controller_of(item).and_then(Controller::job))
+            }
+        }
+    }
+
+    /// The living Job that had the name of a new one before, unless its records are large.
+    pub(crate) fn former(&self, uid: &str, request: &Request<'_>) -> Option<String> {
+        if self.all.contains_key(uid) || !creates_a_job(request) {
+            return None;
+        }
+        let former = self.names.get(&full_name(request.namespace, request.name))?;
+        self.all.get(former).filter(|job| job.bytes <= MOST_INHERITED).map(|_| former.clone())
     }
 
     /// Notes a record of this Job, of this size. Returns the Job.
@@ -86,15 +169,11 @@ impl Jobs {
         job.is_new = true;
         job.last = job.last.max(request.interval.done);
         if request.resource == Resource::Jobs {
-            if job.name.is_empty() {
+            if job.name.is_empty() && !request.name.is_empty() {
                 job.name = full_name(request.namespace, request.name);
                 self.names.insert(job.name.clone(), uid.to_owned());
             }
-            let removes = request.verb == Verb::Delete && request.is_accepted();
-            job.is_over |= removes;
-            if let Some(object) = request.response.filter(|_| request.is_accepted()) {
-                job.learn_from(object.text());
-            }
+            job.note_write(request);
         }
         job
     }
@@ -103,9 +182,11 @@ impl Jobs {
     pub(crate) fn forget(&mut self, uid: &str) -> Option<Job> {
         let job = self.all.remove(uid)?;
         self.concluded.add(uid);
-        for (pod, name) in &job.pods {
-            self.pods.remove(pod);
-            self.pods.remove(name);
+        for key in job.pods.iter().flat_map(|(pod, name)| [pod, name]) {
+            // Another Job may have adopted the pod, or have a pod with this name.
+            if self.pods.get(key).is_some_and(|owner| owner == uid) {
+                self.pods.remove(key);
+            }
         }
         if self.names.get(&job.name).is_some_and(|latest| latest == uid) {
             self.names.remove(&job.name);
@@ -113,13 +194,16 @@ impl Jobs {
         Some(job)
     }
 
-    /// Learns a Job again from the records in its file.
+    /// Learns a Job again from the records in its file. They may include those of the Job that had its name before.
     pub(crate) fn learn(&mut self, uid: &str, body: &Body<'_>) {
-        if let Body::Request(request) = body {
-            self.note(uid, request, 0);
-            if request.resource == Resource::Pods {
-                self.job_of_pod(request);
-            }
+        let Body::Request(request) = body else { return };
+        let is_of_pod = request.resource == Resource::Pods;
+        if !is_of_pod && is_of_another(uid, request) {
+            return;
+        }
+        self.note(uid, request, 0);
+        if is_of_pod && request.verb != Verb::DeleteCollection {
+            self.claim_of_pod(request);
         }
     }
 }
@@ -128,38 +212,18 @@ fn full_name(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }
 
-/// The owners of an object. Most pods of a cluster have other owners than Jobs, so that little is read.
-#[derive(Deserialize)]
-struct Owned {
-    metadata: OwnedMetadata,
+/// Returns true if the server has done what a request asks for.
+fn is_stored(request: &Request<'_>) -> bool {
+    request.is_accepted() && !request.dry_run
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct OwnedMetadata {
-    #[serde(default)]
-    owner_references: Vec<OwnerReference>,
+fn creates_a_job(request: &Request<'_>) -> bool {
+    request.resource == Resource::Jobs && request.verb == Verb::Create && is_stored(request)
 }
 
-#[derive(Deserialize)]
-struct OwnerReference {
-    kind: String,
-    uid: String,
-    #[serde(default)]
-    controller: bool,
-}
-
-/// The UID of the Job that controls an object.
-fn owner_of(object: &str) -> Option<String> {
-    let owned: Owned = serde_json::from_str(object).ok()?;
-    let is_job = |owner: &OwnerReference| owner.controller && owner.kind == "Job";
-    owned.metadata.owner_references.into_iter().find(is_job).map(|owner| known_as(&owner.uid))
-}
-
-/// The UID under which the judge reports a Job. A UID that is no UUID has a digest in its place, which can be the name of a
-/// file, too.
-fn known_as(uid: &str) -> String {
-    Uid::parse(uid).to_string()
+/// Returns true if a request shows the UID of another Job.
+pub(crate) fn is_of_another(job: &str, request: &Request<'_>) -> bool {
+    request.uid.is_some_and(|uid| known_as(uid) != job)
 }
 
 /// The parts of a Job that decide how long its records are kept.
@@ -191,6 +255,20 @@ struct SeenCondition {
 }
 
 impl Job {
+    /// Notes what a request for the Job, or for a collection with it, has done.
+    fn note_write(&mut self, request: &Request<'_>) {
+        if creates_a_job(request) {
+            // Earlier records are those of another Job that had the name.
+            (self.is_whole, self.is_over) = (true, false);
+        }
+        let removes = matches!(request.verb, Verb::Delete | Verb::DeleteCollection);
+        self.is_over |= removes && is_stored(request);
+        let object = request.response.filter(|_| is_stored(request));
+        if let Some(object) = object.filter(|_| request.verb != Verb::DeleteCollection) {
+            self.learn_from(object.text());
+        }
+    }
+
     /// Learns from an object that the server has returned. Other objects than Jobs, such as a Status, show nothing.
     fn learn_from(&mut self, object: &str) {
         let Ok(seen) = serde_json::from_str::<Seen>(object) else { return };
@@ -200,35 +278,95 @@ impl Job {
     }
 }
 
-/// The UIDs of Jobs that were judged for the last time, of which late records may come.
-#[derive(Debug, Default)]
-struct Concluded {
-    all: FxHashSet<u128>,
-    order: VecDeque<u128>,
-}
-
-/// The number of UIDs that are remembered.
-const REMEMBERED: usize = 200_000;
-
 /// The longest time in seconds for which a Job is kept because of its TTL.
 const LONGEST_TTL: i64 = 7 * 86_400;
 
-fn number(uid: &str) -> Option<u128> {
-    u128::from_str_radix(&uid.replace('-', ""), 16).ok()
-}
+#[cfg(test)]
+mod tests {
+    use jobcheck_traces::{Input, Reader};
+    use serde_json::{Value, json};
 
-impl Concluded {
-    fn add(&mut self, uid: &str) {
-        let Some(number) = number(uid).filter(|number| self.all.insert(*number)) else { return };
-        self.order.push_back(number);
-        if self.order.len() > REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.all.remove(&oldest);
+    use super::*;
+
+    const A: &str = "a0000000-0000-4000-8000-000000000001";
+    const B: &str = "b0000000-0000-4000-8000-000000000002";
+    const POD: &str = "c0000000-0000-4000-8000-000000000003";
+
+    fn event(verb: &str, resource: &str, code: u16, request: &Value, response: &Value) -> Value {
+        let group = if resource == "jobs" { "batch" } else { "" };
+        let name = &response["metadata"]["name"];
+        json!({
+            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "auditID": "x",
+            "stage": "ResponseComplete", "verb": verb, "user": {"username": "u"},
+            "objectRef": {"resource": resource, "apiGroup": group, "namespace": "ns", "name": name},
+            "responseStatus": {"code": code}, "requestObject": request, "responseObject": response,
+            "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z",
+            "stageTimestamp": "2026-01-01T00:00:00.000000Z",
+        })
+    }
+
+    fn job(uid: &str) -> Value {
+        let metadata = json!({"namespace": "ns", "name": &uid[..1], "uid": uid, "resourceVersion": "7"});
+        json!({"kind": "Job", "apiVersion": "batch/v1", "metadata": metadata})
+    }
+
+    fn pod(owner: Option<&str>) -> Value {
+        let owner =
+            owner.map(|uid| json!({"kind": "Job", "apiVersion": "batch/v1", "uid": uid, "controller": true}));
+        let owners: Vec<Value> = owner.into_iter().collect();
+        let metadata = json!({
+            "namespace": "ns", "name": "pod", "uid": POD, "resourceVersion": "8", "ownerReferences": owners,
+        });
+        json!({"kind": "Pod", "apiVersion": "v1", "metadata": metadata})
+    }
+
+    /// Notes an event, and returns the Jobs to which it belongs.
+    fn noted(jobs: &mut Jobs, event: &Value) -> Claim {
+        let mut reader = Reader::open(&[Input::Bytes("x".to_owned(), event.to_string().into_bytes())]);
+        let record = reader.next().unwrap().unwrap();
+        let Body::Request(request) = &record.body else { panic!("no request: {event}") };
+        let claim = jobs.of(request);
+        for uid in &claim.jobs {
+            jobs.note(uid, request, 1);
+        }
+        claim
+    }
+
+    fn with_both() -> Jobs {
+        let mut jobs = Jobs::default();
+        for uid in [A, B] {
+            noted(&mut jobs, &event("create", "jobs", 201, &json!({}), &job(uid)));
+        }
+        jobs
+    }
+
+    #[test]
+    fn a_refused_creation_without_a_name_belongs_to_the_owner_in_the_request() {
+        let mut jobs = with_both();
+        for uid in [A, B] {
+            let mut sent = pod(Some(uid));
+            sent["metadata"] =
+                json!({"generateName": "p-", "ownerReferences": sent["metadata"]["ownerReferences"]});
+            let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "code": 403});
+            let claim = noted(&mut jobs, &event("create", "pods", 403, &sent, &status));
+            assert_eq!(claim.jobs, [uid], "{claim:?}");
         }
     }
 
-    fn has(&self, uid: &str) -> bool {
-        number(uid).is_some_and(|number| self.all.contains(&number))
+    #[test]
+    fn a_pod_that_changes_its_controller_belongs_to_both() {
+        let mut jobs = with_both();
+        let none = json!({});
+        noted(&mut jobs, &event("create", "pods", 201, &none, &pod(Some(A))));
+        let released = noted(&mut jobs, &event("patch", "pods", 200, &none, &pod(None)));
+        assert!(released.jobs == [A] && released.is_ownerless && !released.adopts, "{released:?}");
+        let adopted = noted(&mut jobs, &event("patch", "pods", 200, &pod(Some(B)), &pod(Some(B))));
+        assert_eq!(adopted.jobs, [A, B]);
+        assert!(adopted.new_owner.as_deref() == Some(B) && adopted.adopts, "{adopted:?}");
+        let later = noted(&mut jobs, &event("patch", "pods", 200, &none, &pod(Some(B))));
+        assert!(later.jobs == [B] && later.new_owner.is_none(), "{later:?}");
+        // The pods of another Job stay known.
+        jobs.forget(A);
+        assert_eq!(noted(&mut jobs, &event("patch", "pods", 200, &none, &pod(Some(B)))).new_owner, None);
     }
 }

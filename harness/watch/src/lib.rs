@@ -20,7 +20,9 @@
 //! | --- | --- |
 //! | [`Service`], [`Settings`] | the records of a cluster, and what is known of its living Jobs |
 //! | [`News`] | findings and verdicts, as they come |
-//! | `jobs`, `spool`, `metrics` | which Job a record belongs to, its file, and the numbers |
+//! | `jobs`, `owners` | which Jobs a record belongs to |
+//! | `spool`, `held`, `concluded` | the files of Jobs, pods that a Job may adopt, and the Jobs that were judged |
+//! | `metrics` | the numbers |
 //!
 //! # Guarantees
 //!
@@ -28,16 +30,22 @@
 //!   of a Job ([`Settings::most_bytes`]) and by the evidence that is kept ([`Settings::kept`]).
 //! - A Job of which records may be missing is inconclusive, never a violation for that reason. A restart marks a gap,
 //!   unless the source continues exactly where it was.
+//! - A Job whose creation was not recorded never conforms.
+//! - A Job gets one last verdict, also across restarts. A finding is returned once if the caller has acknowledged it
+//!   ([`Service::keep_reported`]). A crash may repeat either.
 //!
 //! # Caveats
 //!
 //! A Job is judged by its own records. Facts that only the records of other Jobs show are not known, such as that its
 //! controller was not idle. `docs/guide/watch-audit.md` lists the consequences.
 
+mod concluded;
 mod error;
+mod held;
 mod jobs;
 mod metrics;
 mod news;
+mod owners;
 mod service;
 mod spool;
 

@@ -1,14 +1,17 @@
 //! The service: records go to the files of their Jobs, and Jobs are judged when they are due.
 
+mod intake;
+mod last;
+
 use std::path::{Path, PathBuf};
 
 use jobcheck_judge::replay::{Grouping, Judging, group, judge};
 use jobcheck_judge::report::JobReport;
-use jobcheck_judge::validate::Outcome;
 use jobcheck_record::{Position, Sink};
 use jobcheck_traces::{Body, Input, Mark, MarkKind, Reader};
 
 use crate::error::Error;
+use crate::held::Held;
 use crate::jobs::{Job, Jobs};
 use crate::metrics::Metrics;
 use crate::news::News;
@@ -56,6 +59,8 @@ pub struct Service {
     settings: Settings,
     jobs: Jobs,
     spool: Spool,
+    /// Pods that a Job may adopt.
+    held: Held,
     metrics: Metrics,
     /// Jobs that a limit has excluded since the last look.
     given_up: Vec<News>,
@@ -63,6 +68,8 @@ pub struct Service {
     newest: i64,
     /// The place that was stored last.
     stored: Option<Position>,
+    /// Findings that were returned, and may not be reported yet: the Job, the requirement, and the line.
+    returned: Vec<(String, String, u64)>,
 }
 
 impl Service {
@@ -73,21 +80,16 @@ impl Service {
     /// The folder cannot be used.
     pub fn open(settings: Settings) -> Result<Service, Error> {
         let spool = Spool::open(&settings.folder)?;
+        let held = Held::open(&settings.folder)?;
         let mut jobs = Jobs::default();
+        spool.concluded()?.iter().for_each(|uid| jobs.concluded.add(uid));
         for uid in spool.jobs()? {
-            let size = spool.repair(&uid)?;
-            let mut reader = Reader::open(&[Input::Path(spool.file(&uid))]);
-            while let Ok(Some(record)) = reader.next() {
-                jobs.learn(&uid, &record.body);
-            }
-            match jobs.all.get_mut(&uid) {
-                Some(job) => job.bytes = size,
-                None => drop(spool.close(&uid, false)?),
-            }
+            learn_again(&mut jobs, &spool, &uid)?;
         }
         let metrics = Metrics::new();
         let newest = jobs.all.values().map(|job| job.last).max().unwrap_or(0);
-        Ok(Service { settings, jobs, spool, metrics, given_up: Vec::new(), newest, stored: None })
+        let (given_up, stored, returned) = (Vec::new(), None, Vec::new());
+        Ok(Service { settings, jobs, spool, held, metrics, given_up, newest, stored, returned })
     }
 
     /// The number of Jobs whose records are kept.
@@ -129,7 +131,7 @@ impl Service {
         Ok(news)
     }
 
-    /// Judges every Job for the last time, such as at the end of a log.
+    /// Judges every Job for the last time, such as at the end of a log. Another log may show the same Jobs again.
     ///
     /// # Errors
     ///
@@ -139,7 +141,23 @@ impl Service {
         for uid in self.jobs.all.keys().cloned().collect::<Vec<_>>() {
             self.judge(&uid, true, self.newest, &mut news)?;
         }
+        self.spool.forget_concluded()?;
         Ok(news)
+    }
+
+    /// Keeps the findings that were returned so far, so that a restart does not report them again. The caller has reported
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be used.
+    pub fn keep_reported(&mut self) -> Result<(), Error> {
+        for (uid, requirement, line) in std::mem::take(&mut self.returned) {
+            if self.jobs.all.contains_key(&uid) {
+                self.spool.note_reported(&uid, &requirement, line)?;
+            }
+        }
+        Ok(())
     }
 
     fn judge(&mut self, uid: &str, is_last: bool, now: i64, news: &mut Vec<News>) -> Result<(), Error> {
@@ -149,102 +167,61 @@ impl Service {
         (job.is_new, job.due) = (false, now + self.settings.every * SECOND);
         let of_it = report.jobs.into_iter().find(|it| it.uid == uid);
         if let Some(report) = &of_it {
-            report_new(report, job, uid, &self.metrics, news);
+            self.returned.extend(report_new(report, job, &self.metrics, news));
         }
-        if is_last { self.conclude_job(uid, of_it, news) } else { Ok(()) }
+        if is_last { self.conclude_job(uid, of_it, now, news) } else { Ok(()) }
     }
 
-    fn conclude_job(
-        &mut self,
-        uid: &str,
-        report: Option<JobReport>,
-        news: &mut Vec<News>,
-    ) -> Result<(), Error> {
-        let Some(job) = self.jobs.forget(uid) else { return Ok(()) };
-        // Pods without any record of their Job, and Jobs of other managers, have nothing to judge.
-        let verdict = report.as_ref().map_or(Outcome::Inconclusive, |report| report.verdict);
-        let trace = self.spool.close(uid, verdict == Outcome::Violates)?;
-        if trace.is_some() {
-            self.spool.keep_at_most(self.settings.kept)?;
-        }
-        self.metrics.judged(verdict);
-        let (judged_writes, doubts) =
-            report.map_or((0, Vec::new()), |report| (report.judged_writes, report.doubts));
-        news.push(News::Verdict {
-            job: job.name,
-            uid: uid.to_owned(),
-            verdict,
-            judged_writes,
-            doubts,
-            trace,
-        });
-        Ok(())
-    }
-
-    /// Forgets a Job that exceeds a limit. Its verdict is inconclusive.
-    fn give_up(&mut self, uid: &str, why: String) -> Result<(), Error> {
-        let Some(job) = self.jobs.forget(uid) else { return Ok(()) };
-        self.spool.close(uid, false)?;
-        self.metrics.given_up.inc();
-        self.metrics.judged(Outcome::Inconclusive);
-        let (verdict, judged_writes, doubts, trace) = (Outcome::Inconclusive, 0, vec![why], None);
-        let (job, uid) = (job.name, uid.to_owned());
-        self.given_up.push(News::Verdict { job, uid, verdict, judged_writes, doubts, trace });
-        Ok(())
-    }
-
-    fn take(&mut self, body: &Body<'_>) -> Result<(), Error> {
-        let Body::Request(request) = body else { return Ok(()) };
-        self.metrics.records.inc();
-        let Some(uid) = self.jobs.of(request) else {
-            self.metrics.unclaimed.inc();
-            return Ok(());
-        };
-        self.newest = self.newest.max(request.interval.done);
-        if self.jobs.is_concluded(&uid) {
-            self.metrics.late.inc();
-            return Ok(());
-        }
-        let bytes = self.spool.append(&uid, body)?;
-        let job = self.jobs.note(&uid, request, bytes);
-        if job.due == 0 {
-            job.due = request.interval.done + self.settings.every * SECOND;
-        }
-        if job.bytes > self.settings.most_bytes {
-            let why = format!("its records have more than {} bytes", self.settings.most_bytes);
-            self.give_up(&uid, why)?;
-        }
-        if self.jobs.all.len() > self.settings.most_jobs {
-            let oldest = self.jobs.all.iter().min_by_key(|(_, job)| job.last).map(|(uid, _)| uid.clone());
-            let why = format!("more than {} Jobs lived at the same time", self.settings.most_jobs);
-            oldest.map_or(Ok(()), |uid| self.give_up(&uid, why))?;
-        }
-        Ok(())
-    }
-
-    fn mark_gap(&mut self, reason: String) -> Result<(), Error> {
+    fn mark_gap(&mut self, reason: &str) -> Result<(), Error> {
         self.metrics.gaps.inc();
-        let mark = Mark { at: None, kind: MarkKind::Gap { resource: None, reason, gone: Vec::new() } };
         let jobs = &mut self.jobs.all;
         jobs.iter_mut().try_for_each(|(uid, job)| {
-            job.bytes += self.spool.append(uid, &Body::Mark(&mark))?;
+            job.bytes += gap_of(&self.spool, uid, reason.to_owned())?;
             job.is_new = true;
             Ok(())
         })
     }
 }
 
-/// Reports the violations that were not reported before.
-fn report_new(report: &JobReport, job: &mut Job, uid: &str, metrics: &Metrics, news: &mut Vec<News>) {
+/// Learns a Job again from its file. Its verdict was not reported, even if a crash came just before that.
+fn learn_again(jobs: &mut Jobs, spool: &Spool, uid: &str) -> Result<(), Error> {
+    let size = spool.repair(uid)?;
+    jobs.concluded.remove(uid);
+    let mut reader = Reader::open(&[Input::Path(spool.file(uid))]);
+    while let Ok(Some(record)) = reader.next() {
+        jobs.learn(uid, &record.body);
+    }
+    let Some(job) = jobs.all.get_mut(uid) else { return spool.close(uid, false).map(drop) };
+    job.bytes = size;
+    job.reported = spool.reported(uid)?.into_iter().collect();
+    Ok(())
+}
+
+/// Marks a gap in the records of one Job. Returns the size of the mark.
+fn gap_of(spool: &Spool, uid: &str, reason: String) -> Result<u64, Error> {
+    let kind = MarkKind::Gap { resource: None, reason, gone: Vec::new() };
+    spool.append(uid, &Body::Mark(&Mark { at: None, kind }))
+}
+
+/// Adds the violations that were not reported before to the news. Returns the Job, the requirement, and the line of each.
+fn report_new(
+    report: &JobReport,
+    job: &mut Job,
+    metrics: &Metrics,
+    news: &mut Vec<News>,
+) -> Vec<(String, String, u64)> {
+    let mut new = Vec::new();
     for finding in &report.violations {
         let id = finding.requirement.map_or("", |id| id.0.id());
         let line = finding.place.line.unwrap_or(0);
         if job.reported.insert((id.to_owned(), line)) {
             metrics.violated(id, finding.known.map(|known| known.0.id()));
-            let (job, uid) = (report.job.clone(), uid.to_owned());
+            let (job, uid) = (report.job.clone(), report.uid.clone());
+            new.push((uid.clone(), id.to_owned(), line));
             news.push(News::Finding { job, uid, finding: Box::new(finding.clone()) });
         }
     }
+    new
 }
 
 fn stored(error: Error) -> jobcheck_record::Error {
@@ -257,7 +234,7 @@ impl Sink for Service {
     }
 
     fn gap(&mut self, reason: String) -> Result<(), jobcheck_record::Error> {
-        self.mark_gap(reason).map_err(stored)
+        self.mark_gap(&reason).map_err(stored)
     }
 
     fn read_up_to(&mut self, position: &Position) -> Result<(), jobcheck_record::Error> {

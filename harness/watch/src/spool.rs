@@ -3,7 +3,10 @@
 //! | path | content |
 //! | --- | --- |
 //! | `jobs/UID.jsonl` | the records of a living Job, as a native trace |
+//! | `jobs/UID.reported` | its findings that were reported: requirement and line |
 //! | `violations/UID.jsonl` | the records of a Job that violates a requirement |
+//! | `pods/UID.jsonl` | the last record of a pod without a controller ([`crate::held`]) |
+//! | `concluded`, `concluded.old` | the UIDs of Jobs that were judged for the last time |
 //! | `position` | the place up to which the source was read |
 //! | `lock` | held by the process that uses the folder |
 
@@ -13,7 +16,11 @@ use std::path::{Path, PathBuf};
 
 use jobcheck_traces::{Body, Header, Writer, files};
 
+use crate::concluded::REMEMBERED;
 use crate::error::Error;
+
+/// The size of `concluded` at which it becomes `concluded.old`. Both together have as many UIDs as are remembered.
+const MOST_CONCLUDED: u64 = REMEMBERED as u64 / 2 * 37;
 
 pub(crate) struct Spool {
     folder: PathBuf,
@@ -25,7 +32,7 @@ impl Spool {
     /// Opens the folder, and makes it if it does not exist.
     pub(crate) fn open(folder: &Path) -> Result<Spool, Error> {
         fs::create_dir_all(folder).map_err(Error::of(folder))?;
-        for path in ["jobs", "violations"].map(|name| folder.join(name)) {
+        for path in ["jobs", "violations", "pods"].map(|name| folder.join(name)) {
             fs::create_dir_all(&path).map_err(Error::of(&path))?;
             // A folder behind a link belongs to somebody else, and old files in a folder are removed.
             if !fs::symlink_metadata(&path).map_err(Error::of(&path))?.is_dir() {
@@ -52,11 +59,52 @@ impl Spool {
 
     /// Removes what a crash has left of a last line.
     pub(crate) fn repair(&self, uid: &str) -> Result<u64, Error> {
-        let path = self.file(uid);
-        let bytes = fs::read(&path).map_err(Error::of(&path))?;
-        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place as u64 + 1);
-        let file = File::options().write(true).open(&path).map_err(Error::of(&path))?;
-        file.set_len(end).map(|()| end).map_err(Error::of(path))
+        cut_last_line(self.file(uid))
+    }
+
+    /// The findings of a living Job that were reported.
+    pub(crate) fn reported(&self, uid: &str) -> Result<Vec<(String, u64)>, Error> {
+        let finding = |line: &str| {
+            let (requirement, line) = line.split_once(' ')?;
+            Some((requirement.to_owned(), line.parse().ok()?))
+        };
+        Ok(read_if_there(&self.reports(uid))?.lines().filter_map(finding).collect())
+    }
+
+    /// Notes that a finding was reported.
+    pub(crate) fn note_reported(&self, uid: &str, requirement: &str, line: u64) -> Result<(), Error> {
+        append_to(&self.reports(uid), format!("{requirement} {line}\n").as_bytes())
+    }
+
+    fn reports(&self, uid: &str) -> PathBuf {
+        self.file(uid).with_extension("reported")
+    }
+
+    /// The UIDs of Jobs that were judged for the last time, the oldest first.
+    pub(crate) fn concluded(&self) -> Result<Vec<String>, Error> {
+        let [old, new] = self.conclusions();
+        if new.exists() {
+            cut_last_line(new.clone())?;
+        }
+        let text = read_if_there(&old)? + &read_if_there(&new)?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// Notes that a Job was judged for the last time.
+    pub(crate) fn note_concluded(&self, uid: &str) -> Result<(), Error> {
+        let [old, new] = self.conclusions();
+        append_to(&new, format!("{uid}\n").as_bytes())?;
+        let size = fs::metadata(&new).map_err(Error::of(&new))?.len();
+        if size < MOST_CONCLUDED { Ok(()) } else { fs::rename(&new, &old).map_err(Error::of(new)) }
+    }
+
+    /// Forgets the Jobs that were judged for the last time.
+    pub(crate) fn forget_concluded(&self) -> Result<(), Error> {
+        self.conclusions().iter().try_for_each(|path| remove_if_there(path))
+    }
+
+    fn conclusions(&self) -> [PathBuf; 2] {
+        ["concluded.old", "concluded"].map(|name| self.folder.join(name))
     }
 
     /// The file of a living Job.
@@ -75,15 +123,14 @@ impl Spool {
         } else {
             let mut writer = Writer::new(&mut lines, &Header::new()).map_err(failed())?;
             writer.write(body).map_err(failed())?;
-            files::create_new(&path).map_err(failed())?;
         }
-        let mut file = File::options().append(true).open(&path).map_err(failed())?;
-        file.write_all(&lines).map_err(failed())?;
+        append_to(&path, &lines)?;
         Ok(lines.len() as u64)
     }
 
     /// Removes the file of a Job, or keeps it as evidence. Returns where it is kept.
     pub(crate) fn close(&self, uid: &str, keep: bool) -> Result<Option<PathBuf>, Error> {
+        remove_if_there(&self.reports(uid))?;
         let path = self.file(uid);
         if !keep {
             return fs::remove_file(&path).map(|()| None).map_err(Error::of(path));
@@ -122,6 +169,40 @@ impl Spool {
     }
 }
 
+/// Appends to a file. Its owner alone can read it.
+fn append_to(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = || Error::of(path);
+    if !path.exists() {
+        files::create_new(path).map_err(failed())?;
+    }
+    let mut file = File::options().append(true).open(path).map_err(failed())?;
+    file.write_all(bytes).map_err(failed())
+}
+
+/// Removes what a crash has left of a last line. Returns the size of the file.
+fn cut_last_line(path: PathBuf) -> Result<u64, Error> {
+    let bytes = fs::read(&path).map_err(Error::of(&path))?;
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place as u64 + 1);
+    let file = File::options().write(true).open(&path).map_err(Error::of(&path))?;
+    file.set_len(end).map(|()| end).map_err(Error::of(path))
+}
+
+/// The text of a file; empty if the file does not exist.
+fn read_if_there(path: &Path) -> Result<String, Error> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Error::of(path)(error)),
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::of(path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// A UID is part of a path, and comes from others.
 fn plain(uid: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-';
@@ -140,5 +221,48 @@ mod tests {
         assert!(error.contains("violations") && error.contains("not a directory"), "{error}");
         fs::remove_file(folder.path().join("violations")).unwrap();
         assert!(Spool::open(folder.path()).is_ok());
+    }
+
+    #[test]
+    fn the_jobs_that_were_judged_are_known_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(folder.path()).unwrap();
+        assert!(spool.concluded().unwrap().is_empty());
+        spool.note_concluded("a").unwrap();
+        fs::write(folder.path().join("concluded.old"), "z\n").unwrap();
+        // A crash has left a part of a line.
+        append_to(&folder.path().join("concluded"), b"part").unwrap();
+        assert_eq!(spool.concluded().unwrap(), ["z", "a"]);
+        spool.note_concluded("b").unwrap();
+        assert_eq!(spool.concluded().unwrap(), ["z", "a", "b"]);
+        spool.forget_concluded().unwrap();
+        assert!(spool.concluded().unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_list_of_judged_jobs_does_not_grow_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(folder.path()).unwrap();
+        let line = "a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f\n";
+        let many = line.repeat(usize::try_from(MOST_CONCLUDED).unwrap() / line.len() - 1);
+        fs::write(folder.path().join("concluded"), many).unwrap();
+        fs::write(folder.path().join("concluded.old"), "z\n").unwrap();
+        spool.note_concluded(line.trim_end()).unwrap();
+        assert_eq!(spool.concluded().unwrap().len(), REMEMBERED / 2);
+        assert!(!folder.path().join("concluded").exists());
+    }
+
+    #[test]
+    fn reported_findings_live_as_long_as_their_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(folder.path()).unwrap();
+        let kind = jobcheck_traces::MarkKind::Gap { resource: None, reason: String::new(), gone: Vec::new() };
+        spool.append("a", &Body::Mark(&jobcheck_traces::Mark { at: None, kind })).unwrap();
+        spool.note_reported("a", "FT-03", 7).unwrap();
+        spool.note_reported("a", "FT-04", 9).unwrap();
+        assert_eq!(spool.jobs().unwrap(), ["a"]);
+        assert_eq!(spool.reported("a").unwrap(), [("FT-03".to_owned(), 7), ("FT-04".to_owned(), 9)]);
+        spool.close("a", false).unwrap();
+        assert_eq!(folder.path().join("jobs").read_dir().unwrap().count(), 0);
     }
 }

@@ -27,6 +27,7 @@ pub struct Load {
     most_waiting: usize,
     waiting: AtomicUsize,
     refused: AtomicU64,
+    lost: AtomicU64,
     is_full: AtomicBool,
     is_ending: AtomicBool,
 }
@@ -46,6 +47,7 @@ impl Load {
             most_waiting: share(8).min(MAX_WAITING),
             waiting: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
         }
@@ -62,10 +64,15 @@ impl Load {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// The number of requests whose events were refused. An API server may have sent them again.
+    /// The number of requests that were refused, for whatever reason.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// The number of requests of API servers whose events were refused. They may have been sent again.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// The size in bytes of the events that wait for older ones.
@@ -87,9 +94,18 @@ impl Load {
     }
 
     pub(super) fn refuse(&self) {
+        self.count(&self.refused);
+    }
+
+    /// Counts a request whose events are lost, unless it comes again.
+    pub(super) fn lose(&self) {
+        self.count(&self.lost);
+    }
+
+    fn count(&self, counter: &AtomicU64) {
         // A request that is refused at the end of a recording is not part of it.
         if !self.is_ending() {
-            self.refused.fetch_add(1, Ordering::Relaxed);
+            counter.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -138,9 +154,11 @@ mod tests {
     #[test]
     fn what_is_refused_at_the_end_does_not_count() {
         let load = Load::of(None);
-        load.refuse();
-        load.end();
-        load.refuse();
-        assert_eq!(load.refused(), 1);
+        for _ in 0..2 {
+            load.refuse();
+            load.lose();
+            load.end();
+        }
+        assert_eq!((load.refused(), load.lost()), (1, 1));
     }
 }

@@ -165,7 +165,7 @@ struct Recording<'a, S> {
     /// True if events are written before their time.
     is_hurried: bool,
     load: Arc<Load>,
-    /// The refused requests for which there is a gap, and the time of the last one.
+    /// The number of lost requests for which there is a gap, and the time of the last one.
     refused: (u64, Option<Instant>),
     trace: &'a mut S,
     notify: &'a mut dyn FnMut(Notice<'_>),
@@ -252,7 +252,7 @@ impl<S: Sink> Recording<'_, S> {
 
     /// Marks a gap for the requests that were refused since the last one. Their sender may not repeat them.
     fn mark_refused(&mut self) -> Result<(), Error> {
-        let refused = self.load.refused();
+        let refused = self.load.lost();
         let new = refused - self.refused.0;
         if new > 0 {
             self.refused = (refused, Some(Instant::now()));
@@ -333,7 +333,10 @@ impl Receiver {
     async fn answer(self, request: HttpRequest<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
         let answered = match self.deliver(request).await {
             Ok(()) => response(StatusCode::OK, ""),
-            Err((code, why)) => response(code, &why),
+            Err((code, why)) => {
+                self.load.refuse();
+                response(code, &why)
+            }
         };
         Ok(answered)
     }
@@ -341,7 +344,7 @@ impl Receiver {
     async fn deliver(&self, request: HttpRequest<Incoming>) -> Result<(), Refusal> {
         check(&request, self.token.as_ref())?;
         let received = self.receive(request.into_body()).await;
-        let (body, _place) = received.inspect_err(|_| self.load.refuse())?;
+        let (body, _place) = received.inspect_err(|_| self.load.lose())?;
         let (sent, result_of_recording) = oneshot::channel();
         self.sender.send((body, sent)).await.map_err(|_| ended())?;
         match result_of_recording.await {

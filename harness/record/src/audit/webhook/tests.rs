@@ -350,6 +350,20 @@ async fn a_request_that_is_refused_because_of_the_memory_may_come_again_and_is_a
 }
 
 #[tokio::test]
+async fn each_refused_request_counts_and_those_of_strangers_are_no_gaps() {
+    let running = Running::begin(None).await;
+    let own = running.address.to_string();
+    for (line, host, code) in
+        [("GET /", &*own, "405"), ("POST /", "evil.example", "403"), ("POST /", &own, "400")]
+    {
+        assert_eq!(sent(running.address, line, host, JSON).await, code, "{line} {host}");
+    }
+    assert_eq!(running.load.refused(), 3);
+    let (_, gaps) = running.end().await;
+    assert!(gaps.len() == 1 && gaps[0].contains("cannot be parsed"), "{gaps:?}");
+}
+
+#[tokio::test]
 async fn a_body_that_is_larger_than_its_place_is_a_gap() {
     let running = Running::begin(Some(64 << 20)).await;
     let mut stream = TcpStream::connect(running.address).await.unwrap();
