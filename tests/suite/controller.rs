@@ -1,69 +1,15 @@
-//! Explores the shipped controllers in the scopes of the reference algorithm: sizes and verdicts.
+//! Explores the shipped controllers with defects, and without reductions. The tests of the command line explore all scopes
+//! (`cli/tests/cli/checkout.rs`).
 
 mod defects;
-mod sizes;
 
 use std::collections::BTreeSet;
 
 use jobcheck_adapter::of_the_controller;
-use jobcheck_explorer::check::{Bounds, Exploration, explore, graph, symmetry_is_sound};
-use jobcheck_explorer::counterexample::Counterexample;
-use jobcheck_explorer::narrative::{cause, lines};
+use jobcheck_explorer::check::{Bounds, explore, graph};
 use jobcheck_explorer::process::steps::ProcessStep;
-use jobcheck_explorer::properties::PROPERTIES;
-use jobcheck_explorer::scope::Scope;
-use jobcheck_explorer::scopes::progress::progress;
-use jobcheck_explorer::scopes::reference::{one_fault, recreation, rollouts, ttl};
+use jobcheck_explorer::scopes::reference::one_fault;
 use jobcheck_explorer::step::Step;
-
-use self::sizes::{PROGRESS, SIZES};
-
-/// The reductions that `jobcheck check` uses.
-fn explored(scope: &Scope) -> Exploration {
-    let symmetry = symmetry_is_sound(scope);
-    explore(scope, &Bounds { partial_order: true, symmetry, ..Bounds::none(2) })
-}
-
-fn story(scope: &Scope, found: &Counterexample) -> String {
-    lines(scope, &found.path).iter().map(|line| format!("{} {}\n", line.who, line.what)).collect()
-}
-
-/// All properties hold: every write is admitted, and the server refuses none. Some state satisfies the
-/// premise of every property about controllers.
-#[test]
-fn the_shipped_controllers_satisfy_every_property_and_the_sizes_are_pinned() {
-    let (mut sizes, mut reached) = (Vec::new(), vec![false; PROPERTIES.len()]);
-    let scopes = [one_fault(), ttl(), recreation(), rollouts()].concat();
-    for scope in scopes.into_iter().map(of_the_controller) {
-        let it = explored(&scope);
-        if let Some(found) = it.found() {
-            panic!("{}: {}, {:?}:\n{}", scope.name, found.why, cause(&scope, found), story(&scope, found));
-        }
-        assert!(it.holds(), "{}: {:?}", scope.name, it.outcome);
-        sizes.push((scope.name, it.states, it.depth));
-        reached.iter_mut().zip(&it.reached).for_each(|(all, here)| *all |= here);
-    }
-    assert_eq!(sizes, SIZES);
-    let concerned = PROPERTIES.iter().zip(reached).filter(|(property, _)| property.needs_processes);
-    let empty: Vec<_> =
-        concerned.filter(|(_, reached)| !reached).map(|(property, _)| property.name).collect();
-    assert!(empty.is_empty(), "{empty:?}");
-}
-
-/// Every Job finishes, and its controller becomes idle.
-#[test]
-fn every_job_of_the_shipped_controllers_finishes() {
-    let mut sizes = Vec::new();
-    for scope in progress().into_iter().map(of_the_controller) {
-        let it = explore(&scope, &Bounds::none(2));
-        if let Some(found) = it.found() {
-            panic!("{}: {}, {:?}:\n{}", scope.name, found.why, found.cycle_start, story(&scope, found));
-        }
-        assert!(it.holds(), "{}: {:?}", scope.name, it.outcome);
-        sizes.push((scope.name, it.states, it.quiescent_states.unwrap()));
-    }
-    assert_eq!(sizes, PROGRESS);
-}
 
 /// If the lists are too short for all pods, a plan chooses the first ones by UID. Every order is explored.
 #[test]

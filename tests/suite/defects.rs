@@ -34,6 +34,7 @@ fn tests_of(row: &str) -> Vec<&str> {
 fn sources() -> String {
     let folders = [
         "tests/suite",
+        "cli/tests/cli",
         "model/spec/src/apiserver/spec",
         "model/spec/src/apiserver/status",
         "model/spec/src/apiserver/update",

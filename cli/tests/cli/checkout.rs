@@ -1,10 +1,13 @@
-//! The whole of `jobcheck verify`, outside a checkout.
+//! The whole of `jobcheck verify`, outside a checkout. It explores all default scopes of specification and controllers, so that
+//! no other test does.
 //!
 //! It is in a file of its own because tests begin in the order of their names. This one computes for minutes, and those after it
 //! mostly wait for control planes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::browser::Browser;
 use crate::pages::is_plain;
@@ -30,11 +33,12 @@ fn nothing_is_missing_outside_a_checkout() {
     }
     let report = folder.path("target/jobcheck");
     assert!(report.join("verify.json").is_file());
-    for file in ["specification.json", "shipped-controllers.json", "mirror-protocol.json"] {
-        assert!(report.join(file).is_file(), "{file}");
-    }
-    let part = fs::read_to_string(report.join("shipped-controllers.json")).unwrap();
-    schema::check(&serde_json::from_str(&part).unwrap());
+    let explored = ["specification.json", "shipped-controllers.json", "mirror-protocol.json"].map(|file| {
+        let part = fs::read_to_string(report.join(file)).unwrap();
+        serde_json::from_str::<Value>(&part).unwrap()
+    });
+    schema::check(&explored[1]);
+    has_its_sizes(&explored);
     let page = fs::read_to_string(report.join("index.html")).unwrap();
     for part in [
         "<title>every part holds</title>",
@@ -46,6 +50,28 @@ fn nothing_is_missing_outside_a_checkout() {
     if let Some(mut browser) = Browser::start("nothing_is_missing_outside_a_checkout") {
         is_plain(&mut browser, &report.join("index.html"));
     }
+}
+
+/// Compares the sizes of all scopes with the file `sizes.tsv`. A change of these numbers is a change of the specification, of
+/// a process, of the environment, or of a bound. Explain it in the commit. `JOBCHECK_BLESS=1` accepts it.
+fn has_its_sizes(explored: &[Value]) {
+    let scopes = explored.iter().flat_map(|part| part["scopes"].as_array().unwrap());
+    let cell = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".to_owned(),
+        other => other.to_string(),
+    };
+    let columns = ["subject", "scope", "states", "depth", "rests"];
+    let row = |scope: &Value| columns.map(|column| cell(&scope[column])).join("\t");
+    let rows = [columns.join("\t")].into_iter().chain(scopes.map(row));
+    let found: String = rows.map(|row| row + "\n").collect();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/sizes.tsv");
+    if std::env::var_os("JOBCHECK_BLESS").is_some() {
+        fs::write(&file, &found).unwrap();
+    }
+    let pinned = fs::read_to_string(&file).unwrap();
+    let differs: Vec<_> = found.lines().filter(|row| !pinned.lines().any(|it| it == *row)).collect();
+    assert!(differs.is_empty() && found.len() == pinned.len(), "{differs:#?}");
 }
 
 /// The rows of the table without their times.

@@ -5,7 +5,7 @@ use jobcheck_explorer::scopes::initial;
 use jobcheck_explorer::step::Step;
 use jobcheck_spec::Req;
 
-use crate::check::{MISSING_GUARDS, SIZES, scope};
+use crate::check::{MISSING_GUARDS, scope, whole};
 
 /// The contents of an exploration, without bytes and parts.
 fn contents(it: &Exploration) -> String {
@@ -61,8 +61,8 @@ fn walking(walks: u64, seed: u64) -> Walking {
 
 #[test]
 fn walks_with_the_same_seed_are_equal_and_stay_in_the_scope() {
-    for (name, _, _) in SIZES {
-        let scope = scope(name);
+    for scope in whole() {
+        let name = scope.name;
         let [one, same, other] =
             [(3, 7), (3, 7), (3, 8)].map(|(walks, seed)| walk(&scope, &walking(walks, seed)));
         assert_eq!((&one.last, one.steps), (&same.last, same.steps), "{name}");

@@ -10,9 +10,9 @@ use jobcheck_explorer::scope::Scope;
 use crate::check::scope;
 
 /// The number of states that are visited, so that the memory is full.
-const REACHED: usize = 2_000;
+const REACHED: usize = 800;
 /// The number of these states that are compared.
-const COMPARED: usize = 100;
+const COMPARED: usize = 40;
 
 /// Compares states all over a scope with the model without memory: their steps, the states after them, and
 /// their broken properties.

@@ -51,7 +51,7 @@ fn the_reduction_keeps_every_content_of_etcd() {
     let (mut full, mut reduced) = (0, 0);
     for scope in one_fault() {
         let size = explore(&scope, &Bounds { partial_order: true, ..Bounds::none(2) }).states;
-        if size > 8_000 {
+        if size > 3_000 {
             continue;
         }
         let (all, unreduced) = visible_states(&scope, false);
