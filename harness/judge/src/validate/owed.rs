@@ -7,7 +7,7 @@ use jobcheck_spec::{Broken, Operand, Req};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::actor::ActorId;
+use super::actor::{ActorId, Role};
 use super::event::Event;
 use super::idle::IdleRequests;
 use super::mirror::Work;
@@ -75,6 +75,17 @@ pub struct End {
 }
 
 impl End {
+    /// Notes the time of a request.
+    pub(super) fn note(&mut self, event: &Event, role: Role) {
+        let Some(when) = event.when else { return };
+        self.last = self.last.max(Some(when.done));
+        match role {
+            Role::JobController => self.job_controller = Some(when.done),
+            Role::TtlController => self.ttl_controller = Some(when.done),
+            Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Manager | Role::Other => {}
+        }
+    }
+
     /// The work of a manager that is recognised by its writes.
     #[must_use]
     pub fn work_of(&self, manager: Option<ActorId>) -> Option<&Work> {

@@ -237,7 +237,7 @@ impl Judge {
         self.settings.has_actors = has_actors(event.form);
         self.totals.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
-        self.note_time(event, role);
+        self.end.note(event, role);
         self.latest = self.latest.max(event.version.unwrap_or(0));
         if event.arrival.interrupted_after.is_some() {
             self.gap(INTERRUPTED, event.order);
@@ -259,16 +259,6 @@ impl Judge {
         }
         if let Some(binding) = self.early_bindings.of(event) {
             self.bound(&binding);
-        }
-    }
-
-    fn note_time(&mut self, event: &Event, role: Role) {
-        let Some(when) = event.when else { return };
-        self.end.last = self.end.last.max(Some(when.done));
-        match role {
-            Role::JobController => self.end.job_controller = Some(when.done),
-            Role::TtlController => self.end.ttl_controller = Some(when.done),
-            Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Manager | Role::Other => {}
         }
     }
 
