@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use jobcheck_traces::{Body, Header, Writer, files};
@@ -12,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 use crate::owners::known_as;
+use crate::spool::remove_if_there;
 
 /// The most pods whose records are kept.
 const MOST: usize = 10_000;
@@ -87,11 +87,7 @@ impl Held {
     fn remove(&mut self, pod: &str) -> Result<(), Error> {
         let Some(turn) = self.turns.remove(pod) else { return Ok(()) };
         self.order.remove(&turn);
-        let path = self.file(pod);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::of(path)(error)),
-            _ => Ok(()),
-        }
+        remove_if_there(&self.file(pod))
     }
 
     fn file(&self, pod: &str) -> PathBuf {

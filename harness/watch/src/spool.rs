@@ -196,7 +196,8 @@ fn read_if_there(path: &Path) -> Result<String, Error> {
     }
 }
 
-fn remove_if_there(path: &Path) -> Result<(), Error> {
+/// Removes a file, if it exists.
+pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::of(path)(error)),
         _ => Ok(()),
