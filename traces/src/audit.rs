@@ -114,8 +114,12 @@ struct Eviction<'a> {
 
 impl<'a> Event<'a> {
     fn is_eviction(&self) -> bool {
-        let target = self.object_ref.as_ref();
-        target.and_then(|it| it.subresource.as_ref()).is_some_and(|it| it.as_str() == "eviction")
+        self.subresource() == "eviction"
+    }
+
+    /// The subresource; empty for the object itself.
+    fn subresource(&self) -> &str {
+        self.object_ref.as_ref().map_or("", |it| plain(it.subresource.as_ref()))
     }
 
     /// Reads an event, in the fast way if it is possible.
@@ -247,17 +251,15 @@ fn is_truncated(event: &Event<'_>) -> bool {
 /// Returns true if a request has created its object. Server-side apply, which names its field manager, creates an object that
 /// does not exist.
 fn creates(event: &Event<'_>, verb: Verb, resource: Resource, code: u16) -> bool {
-    let subresource = event.object_ref.as_ref().map_or("", |it| plain(it.subresource.as_ref()));
     let is_apply = resource == Resource::Jobs || plain(event.request_uri.as_ref()).contains("fieldManager=");
-    verb == Verb::Patch && code == 201 && subresource.is_empty() && is_apply
+    verb == Verb::Patch && code == 201 && event.subresource().is_empty() && is_apply
 }
 
 /// Returns true if a request has a body that became the object of the response. If one of them is missing, it was omitted.
 fn stores_a_body(event: &Event<'_>, verb: Verb, code: u16) -> bool {
-    let subresource = event.object_ref.as_ref().map_or("", |it| plain(it.subresource.as_ref()));
     matches!(verb, Verb::Create | Verb::Update | Verb::Patch)
         && matches!(code, 200 | 201)
-        && matches!(subresource, "" | "status")
+        && matches!(event.subresource(), "" | "status")
 }
 
 /// The level of an event; `None` for level `None`, which records nothing.
