@@ -9,7 +9,7 @@
 //! their pods, some by a failure, and the TTL controller deletes finished Jobs. Meanwhile watches are cut, and the history
 //! is compacted so that they expire (410). The token and the certificate are renewed, the Lease is stolen, and the clock of the
 //! API server jumps.
-//! `record` writes into `replay`, so that the judge sees all.
+//! `record` writes into `replay`, so that the judge sees all. Ctrl-C ends the run with a verdict on its Jobs so far.
 //!
 //! The run fails
 //!

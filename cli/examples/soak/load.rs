@@ -35,6 +35,11 @@ impl Load {
         self.created - self.living as u64
     }
 
+    /// The Jobs that are created are all.
+    pub fn create_no_more(&mut self) {
+        self.jobs = self.created;
+    }
+
     pub fn is_done(&self) -> bool {
         self.created == self.jobs && self.living == 0
     }

@@ -5,6 +5,7 @@ mod load;
 mod samples;
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -100,10 +101,11 @@ fn kubeconfig(
     Ok(file)
 }
 
-/// The program, with its own allocator. The API server of the run may have another, with which it is faster.
+/// The program, with its own allocator. The API server of the run may have another, with which it is faster. Ctrl-C reaches
+/// the run alone, which ends its processes in their order.
 fn own(program: &Path) -> Command {
     let mut command = Command::new(program);
-    command.env_remove("LD_PRELOAD");
+    command.env_remove("LD_PRELOAD").process_group(0);
     command
 }
 
@@ -193,7 +195,7 @@ impl Drop for Processes {
     }
 }
 
-/// Makes all Jobs, and waits until each has finished and is gone.
+/// Makes all Jobs, and waits until each has finished and is gone. Ctrl-C ends the creation of Jobs.
 async fn run(
     soak: &Soak,
     server: &SharedServer,
@@ -204,6 +206,8 @@ async fn run(
     let mut samples = Samples::new(processes.ids(), soak.jobs);
     let every = (soak.jobs / SAMPLES).max(1);
     let mut last = (0, Instant::now());
+    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    let mut is_last = false;
     while !load.is_done() {
         load.step()?;
         disturbances.step(load.gone())?;
@@ -218,7 +222,16 @@ async fn run(
             anyhow::bail!("{name} has ended after {} Jobs", load.gone());
         }
         ensure!(last.1.elapsed() < PATIENCE, "no Job has finished for {PATIENCE:?}: {}", load.stuck());
-        tokio::time::sleep(TICK).await;
+        tokio::select! {
+            () = tokio::time::sleep(TICK) => {}
+            // A long run that is ended early has a verdict on its Jobs so far.
+            _ = &mut interrupted, if !is_last => {
+                is_last = true;
+                load.create_no_more();
+            }
+        }
     }
+    samples.ends_after(load.gone());
+    samples.write(&soak.report)?;
     Ok(samples)
 }

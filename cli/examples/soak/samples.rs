@@ -39,6 +39,11 @@ impl Samples {
         Samples { processes, jobs, begun: Instant::now(), at: Vec::new(), disturbed: String::new() }
     }
 
+    /// The run has ended after this number of Jobs.
+    pub fn ends_after(&mut self, jobs: u64) {
+        self.jobs = jobs;
+    }
+
     /// The number of Jobs at which the next sample is due.
     pub fn next(&self, every: u64) -> u64 {
         every * (self.at.len() as u64 + 1)
