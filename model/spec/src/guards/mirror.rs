@@ -18,8 +18,8 @@
 use std::collections::BTreeSet;
 
 use crate::catalogue::Req;
-use crate::guards::counting::has_true;
-use crate::guards::mirror_counts::judge_mirrored_counts;
+use crate::guards::counting::{added, has_true};
+use crate::guards::mirror_counts::{judge_mirrored_counts, recorded};
 use crate::guards::mirror_times::judge_mirrored_times;
 use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
 use crate::job::{
@@ -27,6 +27,7 @@ use crate::job::{
 };
 use crate::requirement::{Findings, Operand};
 use crate::time::Time;
+use crate::uid::Uid;
 
 /// The past of a Job, as far as its writes have shown it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Past {
     pub parallelism: u32,
     /// The types of conditions that no Job controller sets, and that the manager has set.
     pub own_types: BTreeSet<Text>,
+    /// The UIDs that the manager has recorded, counted, and taken from the lists again.
+    pub counted: BTreeSet<Uid>,
     /// The number of idle writes in a row: those that changed nothing or times alone.
     pub idle: u32,
 }
@@ -70,6 +73,9 @@ impl Past {
             if let ConditionKind::Other(name) = &condition.kind {
                 self.own_types.insert(name.clone());
             }
+        }
+        for (was, is) in recorded(old).into_iter().zip(recorded(new)) {
+            self.counted.extend(added(is, was));
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::guards::mirror::MirrorWrite;
 use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, JobSpec, JobStatus};
 use crate::requirement::{Findings, Operand};
+use crate::uid::Uid;
 
 /// Judges the counters and indexes of a status write.
 pub fn judge_mirrored_counts(write: &MirrorWrite<'_>, findings: &mut Findings, advice: &mut Findings) {
@@ -15,6 +16,7 @@ pub fn judge_mirrored_counts(write: &MirrorWrite<'_>, findings: &mut Findings, a
         judge_indexes(spec, old, new, findings, advice);
     }
     judge_counters(spec, old, new, findings);
+    judge_recorded_again(write, findings);
     judge_end(old, new, findings, advice);
     judge_active(write, advice);
 }
@@ -109,9 +111,8 @@ fn judge_indexes(
 /// MR-03: a UID that leaves the lists raises its counter in the same write, and no counter falls. A
 /// scale-down of an elastic Indexed Job removes its completed indexes beyond the new `completions`.
 fn judge_counters(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
-    let left = |before: &[crate::Uid], after: &[crate::Uid]| {
-        i64::try_from(added(after, before).count()).unwrap_or(i64::MAX)
-    };
+    let left =
+        |before: &[Uid], after: &[Uid]| i64::try_from(added(after, before).count()).unwrap_or(i64::MAX);
     let kept = if spec.is_indexed() {
         i64::from(old.completed(spec.completion_count()).len()).min(i64::from(old.succeeded))
     } else {
@@ -139,6 +140,25 @@ fn judge_counters(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &m
             _ => format!("{} or more, because {gone} recorded UIDs leave the list", before + gone),
         });
         findings.require(Req::MR03, after >= before.saturating_add(gone), what, expected, after);
+    }
+}
+
+/// The recorded UIDs of a status, by their list.
+#[must_use]
+pub fn recorded(status: &JobStatus) -> [&[Uid]; 2] {
+    [status.uncounted_succeeded(), status.uncounted_failed()]
+}
+
+/// MR-03: a UID that was counted, and has left the lists, is not recorded again. It would be counted twice.
+fn judge_recorded_again(write: &MirrorWrite<'_>, findings: &mut Findings) {
+    if write.past.counted.is_empty() {
+        return;
+    }
+    for (was, is) in recorded(&write.job.status).into_iter().zip(recorded(write.new)) {
+        let again = added(was, is).find(|uid| write.past.counted.contains(uid));
+        let found = Operand::lazy(|| Operand::from(again.unwrap_or_default()));
+        let (what, expected) = ("UID in uncountedTerminatedPods", "none that was counted before");
+        findings.require(Req::MR03, again.is_none(), what, expected, found);
     }
 }
 

@@ -141,6 +141,27 @@ fn a_counter_rises_with_each_uid_that_leaves_and_never_falls() {
 }
 
 #[test]
+fn a_uid_that_was_counted_is_not_recorded_again() {
+    let lists = |succeeded: &[u128], failed: &[u128]| {
+        let uids = |all: &[u128]| all.iter().map(|uid| Uid(*uid)).collect();
+        Some(Uncounted { succeeded: uids(succeeded), failed: uids(failed) })
+    };
+    let before = JobStatus { uncounted: lists(&[1], &[2]), ..started() };
+    let counted = JobStatus { succeeded: 1, uncounted: lists(&[], &[2]), ..started() };
+    let mut known = past();
+    known.note_status(&before, &counted);
+    let again = |succeeded: &[u128], failed: &[u128]| {
+        let new = JobStatus { uncounted: lists(succeeded, failed), ..counted.clone() };
+        judged(&stored(counted.clone()), &new, &known).0
+    };
+    assert_eq!((again(&[], &[2, 3]), again(&[3], &[2])), (vec![], vec![]));
+    assert_eq!((again(&[1], &[2]), again(&[], &[1, 2])), (vec![Req::MR03], vec![Req::MR03]));
+    // A status that somebody has restored lists it already.
+    let restored = JobStatus { active: 1, ..before.clone() };
+    assert_eq!(judged(&stored(before), &restored, &known).0, []);
+}
+
+#[test]
 fn times_belong_to_this_job() {
     let job = stored(JobStatus::default());
     let start = |time| JobStatus { start_time: Some(Time(time)), ..JobStatus::default() };
