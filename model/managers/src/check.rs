@@ -11,24 +11,23 @@
 //! | weak | the dispatcher's choice, the return of a worker |
 //! | none | other requests, users, evictions, TTLs, faults |
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jobcheck_explorer::engine::{Coverage, Cut, End, Limits, Run, System, explore, leaving, path_to};
-use jobcheck_explorer::liveness::{Builder, Fairness, Label, Property, check as check_liveness};
+use jobcheck_explorer::engine::{Coverage, Cut, End, Limits, Run, System, explore, path_to};
 use jobcheck_spec::catalogue::{CATALOGUE, Req};
 use jobcheck_spec::requirement::Findings;
 
 use crate::executor::Move;
 use crate::obligations::{judge_quiescence, open_obligation};
 use crate::packed::{Packed, Parts, Tables};
+use crate::progress::{Fair, endless};
 use crate::scope::Scope;
 use crate::step::{Call, Step};
 use crate::world::World;
 
 /// The result of exploring a scope.
 #[derive(Clone, Debug)]
-pub struct Exploration {
+pub struct Exploration<S = Step> {
     /// The number of states.
     pub states: usize,
     /// The number of steps taken, plus the initial state.
@@ -41,41 +40,67 @@ pub struct Exploration {
     pub bytes: usize,
     /// The number of distinct parts of which the states consist.
     pub parts: usize,
-    /// For each of [`Step::KINDS`], how often it was taken.
+    /// For each kind of step, how often it was taken.
     pub steps: Vec<Coverage>,
     /// The requirements whose premise was met.
     pub premises: Vec<Req>,
     /// The number of settled states; `None` if progress was not checked.
     pub settled: Option<usize>,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: Outcome<S>,
 }
 
 /// The end of an exploration.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum Outcome<S = Step> {
     /// Every state was visited, and every property holds.
     Holds,
     /// A property is broken.
-    Broken(Counterexample),
+    Broken(Counterexample<S>),
     /// A limit was reached, so that nothing is proved.
     NotFinished(Cut),
 }
 
 /// A behaviour that breaks a property.
 #[derive(Clone, Debug)]
-pub struct Counterexample {
+pub struct Counterexample<S = Step> {
     /// The requirement.
     pub req: Req,
     /// The failure, as a sentence without a full stop.
     pub why: String,
     /// The steps from the initial state. For progress, these are the prefix and then the cycle.
-    pub path: Vec<Step>,
+    pub path: Vec<S>,
     /// The number of steps before the cycle, for progress.
     pub cycle_start: Option<usize>,
 }
 
-impl Exploration {
+impl<S> Exploration<S> {
+    /// The result of a search. `broken` describes the end of a path to a broken property.
+    pub(crate) fn of<T: System<Step = S>>(
+        system: &T,
+        run: &Run<T>,
+        broken: impl FnOnce(usize, Vec<S>) -> Counterexample<S>,
+    ) -> Exploration<S> {
+        Exploration {
+            states: run.store.len(),
+            generated: run.generated,
+            depth: run.depth,
+            layers: run.layers.clone(),
+            bytes: run.store.bytes(),
+            parts: 0,
+            steps: run.coverage.clone(),
+            premises: Vec::new(),
+            settled: None,
+            outcome: match run.end {
+                End::Exhausted => Outcome::Holds,
+                End::Cut(cut) => Outcome::NotFinished(cut),
+                End::Broken { property, state } => {
+                    Outcome::Broken(broken(property, path_to(system, run, state)))
+                }
+            },
+        }
+    }
+
     /// Returns true if every state was visited and every property holds.
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -84,7 +109,7 @@ impl Exploration {
 
     /// The counterexample.
     #[must_use]
-    pub fn found(&self) -> Option<&Counterexample> {
+    pub fn found(&self) -> Option<&Counterexample<S>> {
         match &self.outcome {
             Outcome::Broken(found) => Some(found),
             Outcome::Holds | Outcome::NotFinished(_) => None,
@@ -169,22 +194,8 @@ pub fn explore_scope(scope: &Scope, threads: usize, max_states: Option<usize>) -
 pub fn explore_within(scope: &Scope, limits: &Limits<'_>) -> Exploration {
     let clusters = Clusters::new(scope);
     let run = explore(&clusters, limits);
-    let mut exploration = Exploration {
-        states: run.store.len(),
-        generated: run.generated,
-        depth: run.depth,
-        layers: run.layers.clone(),
-        bytes: run.store.bytes(),
-        parts: clusters.tables.len(),
-        steps: run.coverage.clone(),
-        premises: Vec::new(),
-        settled: None,
-        outcome: match run.end {
-            End::Exhausted => Outcome::Holds,
-            End::Cut(cut) => Outcome::NotFinished(cut),
-            End::Broken { state, .. } => Outcome::Broken(broken(scope, path_to(&clusters, &run, state))),
-        },
-    };
+    let mut exploration = Exploration::of(&clusters, &run, |_, path| broken(scope, path));
+    exploration.parts = clusters.tables.len();
     if exploration.holds() && scope.progress {
         check_progress(scope, &clusters, &run, &mut exploration);
     }
@@ -239,52 +250,39 @@ fn action(step: &Step, world: &World, scope: &Scope) -> Action {
     }
 }
 
+fn fairness(action: Action) -> Fair {
+    match action {
+        Action::Unfair => Fair::Never,
+        Action::Request(_) | Action::Execute(..) => Fair::Strongly,
+        Action::Assign | Action::Reconnect(_) => Fair::Weakly,
+    }
+}
+
 fn check_progress<'a>(
     scope: &Scope,
     clusters: &Clusters<'a>,
     run: &Run<Clusters<'a>>,
     exploration: &mut Exploration,
 ) {
-    let mut labels: BTreeMap<Action, Label> = BTreeMap::new();
-    let mut settled = Vec::new();
-    let mut builder = Builder::new();
-    builder.initial(0);
     let parts = &mut Parts::new();
-    for (number, state) in run.store.states() {
+    let mut settled = Vec::new();
+    for (_, state) in run.store.states() {
         let world = &clusters.tables.unpack(parts, state);
         settled.push(open_obligation(world, scope).is_none());
         clusters.note(&judge_quiescence(world, scope));
-        let edges = leaving(clusters, run, parts, number).into_iter().map(|(step, to)| {
-            let fresh = Label::try_from(labels.len()).unwrap_or(Label::MAX);
-            (*labels.entry(action(&step, world, scope)).or_insert(fresh), to)
-        });
-        builder.node(edges.collect::<Vec<_>>());
     }
-    let Ok(graph) = builder.finish() else {
-        exploration.outcome = Outcome::NotFinished(Cut::States);
-        return;
-    };
     exploration.settled = Some(settled.iter().filter(|settled| **settled).count());
-    let fairness: Vec<Fairness> = labels
-        .iter()
-        .filter_map(|(action, label)| match action {
-            Action::Unfair => None,
-            Action::Request(_) | Action::Execute(..) => Some(Fairness::Strong(vec![*label])),
-            Action::Assign | Action::Reconnect(_) => Some(Fairness::Weak(vec![*label])),
-        })
-        .collect();
-    let goal = |node: u32| settled[node as usize];
-    let Err(lasso) = check_liveness(&graph, &fairness, &Property::AlwaysEventually(&goal)) else { return };
-    let world = clusters.tables.unpack(parts, run.store.state(lasso.cycle_start()));
-    let (req, why) = open_obligation(&world, scope).expect("no state of the cycle is settled");
-    let mut step = |from: u32, to: u32, label: Label| {
-        let world = clusters.tables.unpack(parts, run.store.state(from));
-        let mut all = leaving(clusters, run, parts, from).into_iter();
-        let found = all.find(|(step, next)| *next == to && labels[&action(step, &world, scope)] == label);
-        found.expect("each edge of the graph is a step").0
+    let actions = |parts: &mut Parts, state: &Packed, steps: &mut dyn Iterator<Item = &Step>| {
+        let world = clusters.tables.unpack(parts, state);
+        steps.map(|step| action(step, &world, scope)).collect()
     };
-    let edges = lasso.prefix.iter().chain(&lasso.cycle);
-    let path = edges.map(|edge| step(edge.from, edge.to, edge.label)).collect();
-    let cycle_start = Some(lasso.prefix.len());
-    exploration.outcome = Outcome::Broken(Counterexample { req, why, path, cycle_start });
+    let endless = match endless(clusters, run, parts, &settled, actions, fairness) {
+        Ok(None) => return,
+        Ok(Some(endless)) => endless,
+        Err(cut) => return exploration.outcome = Outcome::NotFinished(cut),
+    };
+    let world = clusters.tables.unpack(parts, run.store.state(endless.node));
+    let (req, why) = open_obligation(&world, scope).expect("no state of the cycle is settled");
+    let cycle_start = Some(endless.cycle_start);
+    exploration.outcome = Outcome::Broken(Counterexample { req, why, path: endless.path, cycle_start });
 }

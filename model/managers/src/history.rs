@@ -85,6 +85,7 @@ impl History {
             never_ran: self.never_ran,
             parallelism: u32::from(scope.size.1),
             own_types: BTreeSet::new(),
+            counted: BTreeSet::new(),
             idle: u32::from(self.idle),
         }
     }

@@ -22,9 +22,13 @@
 //! | [`subject`], [`mutants`] | mutations from it, and what each breaks |
 //! | [`executor`], [`flat`] | the status of a copy, and how it changes |
 //! | [`world`], [`history`], [`packed`], [`step`], [`transition`] | states and steps |
-//! | [`scope`], [`check`], [`obligations`], [`narrative`] | bounds, exploration, progress, counterexamples as text |
+//! | [`contract`] | every write that the contract admits |
+//! | [`aggregate`] | a sum of several copies, and its exploration |
+//! | [`scope`], [`check`], [`progress`], [`obligations`], [`narrative`] | bounds, exploration, progress, counterexamples as text |
 
+pub mod aggregate;
 pub mod check;
+pub mod contract;
 pub mod executor;
 pub mod flat;
 pub mod history;
@@ -32,6 +36,7 @@ pub mod mutants;
 pub mod narrative;
 pub mod obligations;
 pub mod packed;
+pub mod progress;
 pub mod protocol;
 pub mod scope;
 pub mod step;

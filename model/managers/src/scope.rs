@@ -135,6 +135,12 @@ const NOTHING: Budget = Budget {
     conditions: 0,
 };
 
+/// One worker, one pod at a time, and nothing that happens to them.
+#[must_use]
+pub fn plain() -> Scope {
+    SMALL
+}
+
 /// The default scopes. Each has one kind of trouble, and is explored in seconds.
 #[must_use]
 pub fn all() -> Vec<Scope> {
@@ -243,6 +249,26 @@ pub fn large() -> Vec<Scope> {
             workers: 2,
             most: Budget { suspends: 3, evictions: 1, crashes: 1, ..NOTHING },
             ..SMALL
+        },
+    ]
+}
+
+/// The scopes of the loosest manager ([`crate::contract`]).
+#[must_use]
+pub fn of_the_contract() -> Vec<Scope> {
+    let plain = Scope { workers: 0, pods: 1, ..SMALL };
+    vec![
+        Scope {
+            name: "managers/contract",
+            about: "every status that the contract admits, and a change of suspend",
+            most: Budget { suspends: 1, ..NOTHING },
+            ..plain.clone()
+        },
+        Scope {
+            name: "managers/contract-recreation",
+            about: "every status that the contract admits, for two Jobs of one name",
+            most: Budget { recreations: 1, ..NOTHING },
+            ..plain
         },
     ]
 }

@@ -1,0 +1,202 @@
+//! Aggregators: managers whose Job sums up several copies, its members (MR-30 to MR-33).
+//!
+//! [`protocol`] is the smallest protocol of an aggregator, a pure function. [`explore_aggregate`] explores it: members run on two
+//! clusters, somebody deletes them, caches lag, and the manager crashes. The guards of the contract and the rules of the
+//! API server judge each write. The counters are compared with what the members have really counted.
+//! [`defects`] has mutations of the protocol, and each breaks a requirement.
+//!
+//! # Progress
+//!
+//! From every reachable state the Job ends, and no member keeps the finalizer. Requests with up-to-date caches and due
+//! writes of executors are strongly fair.
+
+pub mod defects;
+pub mod protocol;
+pub mod world;
+
+use jobcheck_explorer::engine::{Limits as SearchLimits, System, explore};
+use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::catalogue::Req;
+
+use self::defects::Defect;
+use self::world::{Call, State, Step};
+use crate::check::{Counterexample, Exploration, Outcome};
+use crate::executor::Move;
+use crate::progress::{Fair, endless};
+
+/// The number of faults that may happen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// Deletions of members by somebody else than the manager.
+    pub deletions: u8,
+    /// Crashes of the manager.
+    pub crashes: u8,
+}
+
+/// A bounded configuration.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The name in reports.
+    pub name: &'static str,
+    /// `completions` and `parallelism` of the Job.
+    pub completions: u8,
+    /// The largest number of pods of all members.
+    pub pods: u8,
+    /// The faults.
+    pub most: Limits,
+    /// True if the members are of a Kubernetes without interim conditions and `terminating`.
+    pub older: bool,
+    /// The mutation of the protocol.
+    pub defect: Option<Defect>,
+    /// The rules of the API server of the manager cluster.
+    pub rules: RuleSet,
+    /// The requirements that are checked; all of them if it is `None`.
+    pub asked: Option<Vec<Req>>,
+}
+
+impl Scope {
+    /// Returns true if a finding of this requirement counts.
+    #[must_use]
+    pub fn asks(&self, req: Req) -> bool {
+        self.asked.as_ref().is_none_or(|asked| asked.contains(&req))
+    }
+
+    /// The scope with a defect.
+    #[must_use]
+    pub fn with(self, defect: Defect) -> Scope {
+        Scope { defect: Some(defect), ..self }
+    }
+}
+
+const PLAIN: Scope = Scope {
+    name: "aggregate/plain",
+    completions: 2,
+    pods: 2,
+    most: Limits { deletions: 0, crashes: 0 },
+    older: false,
+    defect: None,
+    rules: RuleSet::V1_36,
+    asked: None,
+};
+
+/// The default scopes: two members at a time, or one member and one kind of trouble.
+#[must_use]
+pub fn scopes() -> Vec<Scope> {
+    let one = Scope { completions: 1, ..PLAIN };
+    vec![
+        PLAIN,
+        Scope { name: "aggregate/crash", most: Limits { crashes: 1, deletions: 0 }, ..one.clone() },
+        Scope { name: "aggregate/deletion", most: Limits { deletions: 1, crashes: 0 }, ..one.clone() },
+        Scope { name: "aggregate/older", most: Limits { deletions: 1, crashes: 0 }, older: true, ..one },
+    ]
+}
+
+/// Larger scopes, which take minutes: two members at a time, with trouble.
+#[must_use]
+pub fn large() -> Vec<Scope> {
+    vec![
+        Scope { name: "aggregate/large-crash", most: Limits { crashes: 1, deletions: 0 }, ..PLAIN },
+        Scope {
+            name: "aggregate/large-deletion",
+            most: Limits { deletions: 1, crashes: 0 },
+            pods: 3,
+            ..PLAIN
+        },
+    ]
+}
+
+/// The scope with this name.
+#[must_use]
+pub fn named(name: &str) -> Option<Scope> {
+    scopes().into_iter().chain(large()).find(|scope| scope.name == name)
+}
+
+impl System for Scope {
+    type State = State;
+    type Step = Step;
+    type Scratch = ();
+
+    const KINDS: usize = Step::KINDS.len();
+
+    fn scratch(&self) {}
+
+    fn initial(&self, (): &mut ()) -> Vec<State> {
+        vec![State::initial(self)]
+    }
+
+    fn steps(&self, (): &mut (), state: &State, steps: &mut Vec<Step>) {
+        if state.broken.is_none() {
+            state.enabled(self, steps);
+        }
+    }
+
+    fn apply(&self, (): &mut (), state: &State, step: &Step) -> State {
+        state.after(*step, self).0
+    }
+
+    fn look(&self, (): &mut (), state: &State, _: &[Step]) -> Option<usize> {
+        state.broken.map(|req| req as usize)
+    }
+
+    fn kind(&self, step: &Step) -> usize {
+        step.kind()
+    }
+}
+
+/// Explores a scope, with progress.
+#[must_use]
+pub fn explore_aggregate(scope: &Scope, limits: &SearchLimits<'_>) -> Exploration<Step> {
+    let run = explore(scope, limits);
+    let mut exploration = Exploration::of(scope, &run, |_, path| broken(scope, path));
+    if !exploration.holds() {
+        return exploration;
+    }
+    let settled: Vec<bool> = run.store.states().map(|(_, it)| it.open_obligation().is_none()).collect();
+    exploration.settled = Some(settled.iter().filter(|settled| **settled).count());
+    let actions = |(): &mut (), state: &State, steps: &mut dyn Iterator<Item = &Step>| {
+        let due = state.due(scope);
+        steps.map(|step| action(step, state, &due, scope)).collect()
+    };
+    let fair = |action: Action| if action == Action::Unfair { Fair::Never } else { Fair::Strongly };
+    match endless(scope, &run, &mut (), &settled, actions, fair) {
+        Ok(None) => {}
+        Ok(Some(found)) => {
+            let (req, why) = run.store.state(found.node).open_obligation().expect("the cycle is not settled");
+            let (path, cycle_start) = (found.path, Some(found.cycle_start));
+            exploration.outcome =
+                Outcome::Broken(Counterexample { req, why: why.to_owned(), path, cycle_start });
+        }
+        Err(cut) => exploration.outcome = Outcome::NotFinished(cut),
+    }
+    exploration
+}
+
+/// Steps that share one fairness assumption.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Action {
+    Unfair,
+    Request(Call),
+    Execute(usize, Move),
+}
+
+fn action(step: &Step, state: &State, due: &[Call], scope: &Scope) -> Action {
+    match step {
+        Step::Request(_, call) if due.contains(call) => Action::Request(*call),
+        Step::Execute(cluster, it) => {
+            let member = state.members[*cluster];
+            let is_due = member.is_some_and(|member| it.is_due(&state.task(&member, scope), &member.shown()));
+            if is_due { Action::Execute(*cluster, *it) } else { Action::Unfair }
+        }
+        Step::Request(..) | Step::Delete(_) | Step::Crash => Action::Unfair,
+    }
+}
+
+/// The counterexample at the end of a path, which is taken again.
+fn broken(scope: &Scope, path: Vec<Step>) -> Counterexample<Step> {
+    let (last, before) = path.split_last().expect("the first state is not broken");
+    let state = before.iter().fold(State::initial(scope), |state, step| state.after(*step, scope).0);
+    let (state, findings) = state.after(*last, scope);
+    let req = state.broken.expect("the search ended because a requirement is broken");
+    let why = findings.broken.iter().find(|it| it.req == req).map_or_else(String::new, ToString::to_string);
+    Counterexample { req, why, path, cycle_start: None }
+}
