@@ -12,7 +12,8 @@ pub struct Wrapping {
     end: String,
 }
 
-/// The envelopes of `traces/tests/data/envelopes.json`. In `item`, a name with a dollar stands for the line:
+/// The envelopes of `traces/tests/data/envelopes.json`. In `begin` and `end`, `$COUNT` is the number of lines. In
+/// `item`, a name with a dollar stands for the line:
 ///
 /// | name | content |
 /// | --- | --- |
@@ -44,7 +45,8 @@ impl Wrapping {
     #[must_use]
     pub fn around(&self, lines: &[String]) -> String {
         let items: Vec<String> = lines.iter().map(|line| self.one(line)).collect();
-        format!("{}{}{}", self.begin, items.join(&self.between), self.end)
+        let count = |text: &str| text.replace("$COUNT", &items.len().to_string());
+        format!("{}{}{}", count(&self.begin), items.join(&self.between), count(&self.end))
     }
 
     /// Returns `true` if only events of an audit log can be in it.

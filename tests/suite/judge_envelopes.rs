@@ -3,7 +3,8 @@
 use std::fs;
 
 use jobcheck_judge::replay::{Grouping, Judging, group, judge};
-use jobcheck_judge::report::{Exit, ReplayReport};
+use jobcheck_judge::report::{Exit, List, ReplayReport};
+use jobcheck_judge::validate::Outcome;
 use jobcheck_tests::corpus::folder;
 use jobcheck_tests::envelopes::{in_docker_parts, in_parts, wrappings};
 use jobcheck_tests::traces::described;
@@ -227,4 +228,72 @@ fn an_audit_log_of_gke_gets_the_verdict_of_the_recording() {
         compared += 1;
     }
     assert!(compared > 25 && unknown > 0, "{compared} and {unknown}");
+}
+
+/// An export of these lines by a search that has found so many rows.
+fn searched(lines: &[String], total: usize) -> String {
+    let hits = lines.iter().map(|line| json!({ "_source": { "message": line } }));
+    json!({ "took": 1, "hits": { "total": { "value": total, "relation": "eq" }, "hits": Value::from_iter(hits) } })
+        .to_string()
+}
+
+/// An export of these lines by a query in this state.
+fn queried(lines: &[String], status: &str) -> String {
+    let rows = lines.iter().map(|line| json!([{ "field": "@message", "value": line }]));
+    json!({ "results": Value::from_iter(rows), "status": status }).to_string()
+}
+
+#[test]
+fn an_export_that_states_missing_rows_is_inconclusive() {
+    let whole = lines("recordings/nonindexed-success.audit");
+    let expected = verdict(&judged(whole.join("\n")));
+    for complete in [searched(&whole, whole.len()), queried(&whole, "Complete")] {
+        assert_eq!(verdict(&judged(complete)), expected);
+    }
+    let mut withdrawn = 0;
+    for missing in 0..whole.len() {
+        let part: Vec<String> = [&whole[..missing], &whole[missing + 1..]].concat();
+        withdrawn += u64::from(judged(searched(&part, part.len())).exit_code == Exit::Violates);
+        let cases = [
+            (
+                searched(&part, whole.len()),
+                format!("hits.total.value is {}, and the file has {} rows", whole.len(), part.len()),
+            ),
+            (queried(&part, "Timeout"), "status is Timeout".to_owned()),
+        ];
+        for (text, member) in cases {
+            for (strict, list) in [(false, List::All), (true, List::Findings), (false, List::Violations)] {
+                let judging = Judging { strict, list, ..Judging::default() };
+                let input = Input::Bytes("export.json".to_owned(), text.clone().into_bytes());
+                let report = judge(&[vec![input]], &judging, &mut |_, _| {});
+                let trace = &report.traces[0];
+                assert_eq!((report.exit_code, report.verdict), (Exit::Inconclusive, Outcome::Inconclusive));
+                assert!(
+                    trace.doubts.contains(&format!("export.json is incomplete: {member}")),
+                    "{:?}",
+                    trace.doubts
+                );
+                assert!(
+                    report
+                        .jobs
+                        .iter()
+                        .all(|job| job.verdict == Outcome::Inconclusive && job.violations.is_empty())
+                );
+                assert_eq!(report.unlisted.conforming, 0);
+            }
+        }
+    }
+    assert!(withdrawn > 0);
+}
+
+#[test]
+fn an_incomplete_file_concerns_its_own_trace() {
+    let whole = lines("recordings/nonindexed-success.audit");
+    let input = |name: &str, text: String| Input::Bytes(name.to_owned(), text.into_bytes());
+    let other = lines("recordings/completions-zero.audit").join("\n");
+    let part = queried(&whole[..12], "Running");
+    let traces = [vec![input("other", other)], vec![input("export", part)]];
+    let report = judge(&traces, &Judging::default(), &mut |_, _| {});
+    let exits: Vec<Exit> = report.traces.iter().map(|trace| trace.exit_code).collect();
+    assert_eq!(exits, [Exit::Conforms, Exit::Inconclusive]);
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use crate::error::{Defect, Problem};
 use crate::input::Opened;
+use crate::pages::Pages;
 use crate::scan::{Scan, Scanned, word};
 
 /// Limit for a line or a document, in bytes. An API object has at most 1.5 MiB in etcd, and an audit event
@@ -39,6 +40,8 @@ pub(crate) struct Documents {
     lists: Vec<List>,
     /// A list was entered, be it empty.
     pub had_list: bool,
+    /// The objects with lists that were read to their ends.
+    pub pages: Pages,
 }
 
 /// The layout of documents in an input.
@@ -56,11 +59,15 @@ enum Layout {
 struct List {
     /// The number of brackets that are open around it, in the object that holds it.
     depth: usize,
+    /// The text of this object up to the list; empty without an object.
+    page: Vec<u8>,
     /// It belongs to an `EventList`, which states the kind of its items once.
     of_events: bool,
     /// Line of its beginning, then of its last element.
     line: u64,
     /// Number of elements so far.
+    rows: u64,
+    /// Number of elements so far on the line of the last one; 0 if that begins the line.
     count: u64,
     /// The next element needs a comma before it.
     needs_comma: bool,
@@ -79,6 +86,7 @@ impl Documents {
             line_start: 0,
             lists: Vec::new(),
             had_list: false,
+            pages: Pages::default(),
         }
     }
 
@@ -224,7 +232,7 @@ impl Documents {
                 }
                 (b'[', _) if may_enter => {
                     self.count_element();
-                    self.enter(0, false);
+                    self.enter(0, false, Vec::new());
                     self.consume(1);
                 }
                 (b'{', _) => {
@@ -246,35 +254,39 @@ impl Documents {
         let line = self.line;
         if let Some(list) = self.lists.last_mut() {
             list.needs_comma = true;
+            list.rows += 1;
             // Elements on lines of their own need no number.
             list.count = if list.line == line { list.count + 1 } else { 0 };
             list.line = line;
         }
     }
 
-    fn enter(&mut self, depth: usize, of_events: bool) {
+    fn enter(&mut self, depth: usize, of_events: bool, page: Vec<u8>) {
         self.had_list = true;
-        self.lists.push(List { depth, of_events, line: self.line, count: 0, needs_comma: false });
+        let line = self.line;
+        self.lists.push(List { depth, page, of_events, line, rows: 0, count: 0, needs_comma: false });
     }
 
-    /// Skips the end of a list, and the rest of the object that holds it.
+    /// Reads the end of a list, and the rest of the object that holds it, which may show that rows are missing.
     fn leave(&mut self) -> Result<(), Defect> {
         self.consume(1);
-        let Some(list) = self.lists.pop() else { return Ok(()) };
+        let Some(mut list) = self.lists.pop() else { return Ok(()) };
         if list.depth == 0 {
             return Ok(());
         }
+        list.page.push(b']');
         let mut scan = Scan::rest(list.depth);
         loop {
             let buffer = self.fill()?;
             let (length, scanned) = (buffer.len(), scan.feed(buffer));
             match scanned {
                 Scanned::End(end) => {
-                    self.consume(end);
+                    self.keep(&mut list.page, end)?;
+                    self.pages.note(&list.page, list.rows);
                     return Ok(());
                 }
                 _ if length == 0 => return Err(Problem::Cut { at_end: true }.into()),
-                _ => self.consume(length),
+                _ => self.keep(&mut list.page, length)?,
             }
         }
     }
@@ -298,9 +310,10 @@ impl Documents {
                     let is_events =
                         |text: &str| text.contains("\"EventList\"") && text.contains("audit.k8s.io/");
                     let of_events = std::str::from_utf8(bytes).is_ok_and(is_events);
+                    let page = bytes.clone();
                     bytes.clear();
                     self.line = self.breaks + 1;
-                    self.enter(scan.depth(), of_events);
+                    self.enter(scan.depth(), of_events, page);
                     return Ok(false);
                 }
             }

@@ -34,6 +34,8 @@ pub struct FileInfo {
     pub records: u64,
     /// Number of skipped documents so far.
     pub skipped: Skipped,
+    /// At the end: the member by which an export states that rows are missing, such as `status is Running`.
+    pub lack: Option<String>,
 }
 
 /// Number of documents between two records that are read even if the input is to end.
@@ -119,7 +121,7 @@ impl Source {
     fn new(name: String, state: State) -> Source {
         let skipped = Skipped::default();
         Source {
-            info: FileInfo { name, form: None, bytes: 0, lines: 0, records: 0, skipped },
+            info: FileInfo { name, form: None, bytes: 0, lines: 0, records: 0, skipped, lack: None },
             state,
             listed: VecDeque::new(),
             is_listed: false,
@@ -245,6 +247,9 @@ impl Source {
         let found = self.seek(&mut documents);
         self.info.bytes = documents.bytes;
         self.info.lines = documents.lines();
+        if matches!(found, Ok(false)) {
+            self.info.lack = documents.pages.lack();
+        }
         match found {
             Ok(true) => self.state = State::Open(documents),
             Ok(false) if self.is_stopped() => {}

@@ -65,6 +65,8 @@ impl Unwrapping {
                     self.open(text, is_event, documents.line)
                 }
                 Ok(false) => {
+                    let pages = std::mem::take(&mut list.pages);
+                    documents.pages.join(pages);
                     self.lists.pop();
                     Ok(Step::Opened)
                 }

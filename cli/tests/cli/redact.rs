@@ -84,6 +84,18 @@ fn what_replay_cannot_read_is_not_taken_for_redacted() {
     }
 }
 
+/// The records alone do not show that others are missing.
+#[test]
+fn an_incomplete_export_is_not_taken_for_redacted() {
+    let folder = Folder::new();
+    let rows: Vec<Value> =
+        with_secrets("nonindexed-success.audit").iter().map(|event| json!({"message": event})).collect();
+    let file = folder.path("export.json");
+    fs::write(&file, json!({"events": rows, "nextToken": "eyJ"}).to_string()).unwrap();
+    let run = redact(&file);
+    assert!(run.code == 2 && run.err.contains("is incomplete: nextToken is set"), "{run:?}");
+}
+
 /// Nothing of a Secret or a token may stay; a record of a pod may stand beside them.
 #[test]
 fn other_resources_are_left_out() {

@@ -6,6 +6,7 @@ mod errors;
 mod forms;
 mod merging;
 mod native;
+mod pages;
 mod properties;
 mod schema;
 /// The same templates as in the tests of the judge.

@@ -8,7 +8,7 @@ use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::guards::sums::FailsWhen;
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Req, Uid};
-use jobcheck_traces::{Body, Input, Mark, MarkKind, Place, ReadError, Record, Resource};
+use jobcheck_traces::{Body, FileInfo, Input, Mark, MarkKind, Place, ReadError, Record, Resource};
 use rustc_hash::FxHashMap;
 
 use super::assume::{Assumption, Subject, assumed};
@@ -64,7 +64,8 @@ pub struct Judging {
 /// Judges traces. The inputs of each trace are merged.
 ///
 /// An unreadable input ends at the error. Its records before the error are judged. If other inputs continue, a gap is
-/// assumed, so that whatever depends on the missing part is inconclusive.
+/// assumed, so that whatever depends on the missing part is inconclusive. If an export states that rows are missing, its
+/// whole trace is inconclusive.
 ///
 /// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is known.
 pub fn judge(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
@@ -98,9 +99,27 @@ pub fn judge_clusters(clusters: &Clusters, judging: &Judging, progress: ShowProg
     report(judged, judging, true)
 }
 
-fn report(judged: Vec<JudgedTrace>, judging: &Judging, has_workers: bool) -> ReplayReport {
+fn report(mut judged: Vec<JudgedTrace>, judging: &Judging, has_workers: bool) -> ReplayReport {
+    doubt_incomplete(&mut judged, has_workers);
     let Judging { ref only, ref wanted, since, strict, allow_known, list, .. } = *judging;
     build(judged, &Selection { only, wanted, since, strict, allow_known, list, has_workers })
+}
+
+/// Makes traces with an incomplete input inconclusive. The Jobs of a manager depend on the traces of its workers, too.
+fn doubt_incomplete(judged: &mut [JudgedTrace], has_workers: bool) {
+    let reasons: Vec<Vec<String>> = judged.iter().map(|trace| lacks(&trace.read.files)).collect();
+    for (position, trace) in judged.iter_mut().enumerate() {
+        let last = if has_workers && position == 0 { reasons.len() } else { position + 1 };
+        for reason in reasons[position..last].iter().flatten() {
+            trace.summary.lacks_rows(reason);
+        }
+    }
+}
+
+/// The reasons why inputs are incomplete by their own words.
+fn lacks(files: &[FileInfo]) -> Vec<String> {
+    let reason = |file: &FileInfo| Some(format!("{} is incomplete: {}", file.name, file.lack.as_ref()?));
+    files.iter().filter_map(reason).collect()
 }
 
 /// The options for each trace.

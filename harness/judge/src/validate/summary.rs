@@ -45,4 +45,30 @@ impl Summary {
         }
         worst
     }
+
+    /// Makes the trace and all its Jobs inconclusive, because rows may be missing anywhere in an input. They may explain
+    /// each violation and each warning, so that these are withdrawn.
+    pub fn lacks_rows(&mut self, reason: &str) {
+        self.doubts.push(reason.to_owned());
+        self.unlisted.doubt(reason);
+        for job in &mut self.jobs {
+            job.lacks_rows(reason);
+        }
+    }
+}
+
+impl JobVerdict {
+    fn lacks_rows(&mut self, reason: &str) {
+        self.outcome = Outcome::Inconclusive;
+        self.doubts.push(match self.violations.len() {
+            0 => reason.to_owned(),
+            1 => format!("{reason}, which may explain a violation"),
+            lost => format!("{reason}, which may explain {lost} violations"),
+        });
+        // With `--strict`, warnings and reservations would count as violations.
+        self.doubts.extend(self.reservations.drain(..).map(|note| note.text));
+        self.warnings.clear();
+        self.violations.clear();
+        self.contradictions.clear();
+    }
 }

@@ -91,6 +91,15 @@ impl Unlisted {
         }
     }
 
+    /// Makes all Jobs inconclusive, for this reason.
+    pub(super) fn doubt(&mut self, reason: &str) {
+        let jobs = self.jobs();
+        (self.conforming, self.inconclusive) = (0, jobs);
+        if jobs > 0 {
+            self.doubts.insert(reason.to_owned(), jobs);
+        }
+    }
+
     /// Number of Jobs.
     #[must_use]
     pub fn jobs(&self) -> u64 {
