@@ -15,7 +15,7 @@ use crate::replay::FailureRule;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ConformArgs {
-    /// Run these only: scenarios, such as mirror/success, or requirements, such as MR-21.
+    /// Run these only: scenarios, such as mirror/success, or requirements, such as MR-21. The report is partial.
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     /// The promise of the controller.
@@ -234,7 +234,8 @@ judges again. They are written before anything is removed. Ctrl-C ends the run,
 and the scenarios so far are reported.
 
 Exit codes:
-  0  every scenario of core passes, and none of extended fails
+  0  every scenario of core passes, and none of extended fails; or every
+     scenario passes that was chosen
   1  a requirement is broken
   2  wrong usage, or an unreadable file
   3  a scenario of core is skipped or inconclusive, or nothing was run

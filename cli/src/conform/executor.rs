@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use jobcheck_judge::report::Exit;
 use jobcheck_report::folder::TRACES;
 use jobcheck_report::judge::{MANAGER, Unmet, conclude, judged};
+use jobcheck_report::profile::Listed;
 use jobcheck_report::types::{JudgingOptions, Outcome, Stage};
-use jobcheck_report::verify::Listed;
 use jobcheck_report::{ConformanceReport, Folder, Scenario, digest};
 use jobcheck_scenario::read;
 use jobcheck_spec::Req;
@@ -79,13 +79,21 @@ fn scenarios(profile: ProfileName) -> impl Iterator<Item = (&'static Entry, jobc
     })
 }
 
-/// All scenarios, as a report has them. The clusters of a run decide which of them can be run there.
+/// All scenarios, as a report has them. The clusters of a run decide which of them can be run there, and its timing which
+/// premises are met.
 pub fn listed(profile: ProfileName) -> Vec<Listed> {
     let listed = |(entry, scenario): (&Entry, jobcheck_scenario::Scenario)| {
         let id = format!("{}/{}", profile.name(), scenario.name);
-        Listed { id, stage: None, digest: digest::of(entry.text().as_bytes()) }
+        let requirements = ids_of(&scenario);
+        let digest = digest::of(entry.text().as_bytes());
+        Listed { id, stage: None, requirements, digest, meets_premise: false }
     };
     scenarios(profile).map(listed).collect()
+}
+
+/// The ids of the requirements that a scenario is about.
+fn ids_of(scenario: &jobcheck_scenario::Scenario) -> Vec<String> {
+    scenario.requirements.iter().map(|id| id.0.id().to_owned()).collect()
 }
 
 /// The scenarios of the profile that the arguments choose, with a sentence about each.
@@ -111,7 +119,7 @@ fn reported(
     // Scenarios that need a stopped clock, or several servers, cannot be run on a cluster of somebody else.
     let stage = if matches!(run.execution, Execution::NotRun(_)) { Stage::Extended } else { Stage::Core };
     let mut scenario = Scenario::not_run(format!("{}/{name}", profile.name()), stage, &text, reason);
-    scenario.requirements = run.scenario.requirements.iter().map(|id| id.0.id().to_owned()).collect();
+    scenario.requirements = ids_of(&run.scenario);
     let Some(on_cluster) = run.on_cluster() else {
         if matches!(run.execution, Execution::Failed { .. }) {
             scenario.outcome = Outcome::Error;

@@ -20,7 +20,7 @@ use jobcheck_cluster::status::{self, Health};
 use jobcheck_cluster::{Home, audit_log};
 use jobcheck_judge::report::Exit;
 use jobcheck_record::Access;
-use jobcheck_report::verify::ProfileList;
+use jobcheck_report::profile::ProfileList;
 use jobcheck_spec::Req;
 
 pub use self::args::ConformArgs;

@@ -7,8 +7,8 @@ use jobcheck_conform::{Cluster, Error, Profile, Scenario, Settings, not_run};
 use jobcheck_judge::replay::rules;
 use jobcheck_judge::report::Exit;
 use jobcheck_report::judge::MANAGER;
+use jobcheck_report::profile::Listed;
 use jobcheck_report::types::{Cluster as Reported, JudgingOptions, Outcome};
-use jobcheck_report::verify::Listed;
 use jobcheck_report::{ConformanceReport, Scenario as Ran};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -171,9 +171,15 @@ impl Many<'_> {
 
 /// All scenarios, as a report has them.
 pub fn listed(profile: Profile) -> Vec<Listed> {
-    let listed = |scenario| {
+    let listed = |scenario: &Scenario| {
         let reported = not_run(scenario, "");
-        Listed { id: reported.id, stage: Some(reported.stage), digest: reported.digest }
+        Listed {
+            id: reported.id,
+            stage: Some(reported.stage),
+            requirements: reported.requirements,
+            digest: reported.digest,
+            meets_premise: scenario.meets_premise(),
+        }
     };
     profile.scenarios().iter().map(listed).collect()
 }

@@ -117,7 +117,7 @@ Exit codes:
   0  success
   1  failure: a requirement is broken
   2  wrong usage, an unreadable report, or a trace that is not the recorded one
-  3  partial or inconclusive
+  3  partial or inconclusive, or scenarios of the profile are missing
   4  the output cannot be written
   5  internal error: please report it";
 
@@ -130,9 +130,12 @@ options in the report. A pass is confirmed if its traces conform, a failure if
 each violation is found again at its line. What only an expectation of the
 scenario shows is undecided: the judge does not know it.
 
+The report must have the scenarios of its profile, unless some were chosen.
+Each has the text and the requirements of the profile, and traces of its own.
+
 Exit codes:
   0  each outcome is confirmed
-  1  an outcome is not confirmed
+  1  an outcome is not confirmed, or scenarios of the profile are missing
   2  wrong usage, or an unreadable report
   3  nothing was run, or an outcome is undecided
   4  the output cannot be written
@@ -143,6 +146,7 @@ Examples:
   jobcheck report diff main this-change compares two runs
 
 A scenario or a requirement is worse if it fails, or passes no longer.
+Requirements that a scenario of the profile does not have are not counted.
 
 Exit codes:
   0  nothing is worse

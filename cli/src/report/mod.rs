@@ -16,7 +16,7 @@ use crate::conform::profile_list;
 use crate::format::Format;
 use crate::global::Global;
 use crate::output;
-use crate::text::of_path;
+use crate::text::{clean, of_path};
 
 /// Runs the subcommand. Returns the exit code.
 pub fn run(args: &ReportArgs, global: &Global) -> Exit {
@@ -52,11 +52,16 @@ fn show(args: &ShowArgs, global: &Global) -> Result<Exit, String> {
     if let Some(why) = text::stale(&report) {
         output::note(why);
     }
+    let lacks = profile_list(&report.run.profile.name).objection_to_list(&report);
+    if let Some(it) = &lacks {
+        output::error(format!("{}: {}", text::word(it.state), it.reason));
+    }
     if args.github {
         output::print_to_stderr(&annotations(&report));
     }
     let damaged = if differences.is_empty() { Exit::Conforms } else { Exit::Unreadable };
-    let exit = Exit::of_all([report.exit(), damaged]);
+    let lacks = if lacks.is_none() { Exit::Conforms } else { Exit::Inconclusive };
+    let exit = Exit::of_all([report.exit(), damaged, lacks]);
     let form = if args.output == ShowForm::Text { Format::Text } else { Format::Json };
     let rendered = match args.output {
         ShowForm::Text => Ok(text::report(&report, global.verbose)),
@@ -82,7 +87,21 @@ fn verify(args: &VerifyArgs, global: &Global) -> Result<Exit, String> {
 }
 
 fn diff(args: &DiffArgs) -> Result<Exit, String> {
-    let diff = jobcheck_report::diff::diff(&read(&args.before)?, &read(&args.after)?);
+    let (before, after) = (with_own_requirements(&args.before)?, with_own_requirements(&args.after)?);
+    let diff = jobcheck_report::diff::diff(&before, &after);
     let rendered = args.output.render(|| text::diff(&diff), || &diff);
     Ok(output::print_report(rendered, args.output, diff.exit_code))
+}
+
+/// Reads a report, with the requirements that the scenarios of its profile have. Names the scenarios that have others.
+fn with_own_requirements(path: &Path) -> Result<ConformanceReport, String> {
+    let mut report = read(path)?;
+    let wrong = profile_list(&report.run.profile.name).retain_own_requirements(&mut report);
+    if let Some(first) = wrong.first() {
+        let (path, many, first) = (of_path(path), output::count(wrong.len(), "scenario"), clean(first));
+        output::note(format!(
+            "{path}: requirements that the profile does not have are not counted: {many}, such as {first}"
+        ));
+    }
+    Ok(report)
 }

@@ -37,6 +37,9 @@ pub fn report(report: &ConformanceReport, all: bool) -> String {
         let missing = (0..shards.of).filter(|shard| !shards.run.contains(shard)).count();
         line(&mut out, format_args!("shards       {missing} of {} are missing", shards.of));
     }
+    if !run.selection.is_empty() {
+        line(&mut out, format_args!("chosen       {}", short(&run.selection.join(", "))));
+    }
     for scenario in report.scenarios.iter().filter(|it| all || it.outcome != Outcome::Pass) {
         self::scenario(&mut out, scenario);
     }
@@ -83,13 +86,12 @@ fn scenario(out: &mut Text, scenario: &Scenario) {
 /// The outcomes that are not confirmed; `all` adds the others.
 pub fn verification(verification: &Verification, all: bool) -> String {
     let mut out = Text::default();
+    for it in &verification.objections {
+        let (style, word) = (of_state(it.state), word(it.state));
+        line(&mut out, format_args!("{style}{word}{style:#}: {}", clean(&it.reason)));
+    }
     for it in &verification.scenarios {
-        let (style, word) = match it.state {
-            State::Confirmed => (GOOD, "confirmed"),
-            State::NotConfirmed => (BAD, "not confirmed"),
-            State::Undecided => (OPEN, "undecided"),
-            State::NotRun => (DIM, "not run"),
-        };
+        let (style, word) = (of_state(it.state), word(it.state));
         if all || matches!(it.state, State::NotConfirmed | State::Undecided) {
             let id = clean(&it.id);
             line(&mut out, format_args!("{style}{word:<15}{style:#}{BOLD}{id}{BOLD:#}  {}", it.outcome));
@@ -195,6 +197,25 @@ fn of_verdict(verdict: Verdict) -> Style {
         Verdict::Success => GOOD,
         Verdict::Failure => BAD,
         Verdict::Partial | Verdict::Inconclusive => OPEN,
+    }
+}
+
+/// The answer to an outcome as people read it.
+pub fn word(state: State) -> &'static str {
+    match state {
+        State::Confirmed => "confirmed",
+        State::NotConfirmed => "not confirmed",
+        State::Undecided => "undecided",
+        State::NotRun => "not run",
+    }
+}
+
+fn of_state(state: State) -> Style {
+    match state {
+        State::Confirmed => GOOD,
+        State::NotConfirmed => BAD,
+        State::Undecided => OPEN,
+        State::NotRun => DIM,
     }
 }
 

@@ -27,13 +27,20 @@ fn text_of(id: &str) -> String {
     fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// A report in the folder with a scenario for each trace, as a suite writes it. Scenarios of other shards are skipped.
+/// The requirements that a scenario of the profile executor is about.
+fn requirements_of(id: &str) -> Vec<String> {
+    let scenario: Value = serde_saphyr::from_str(&text_of(id)).unwrap();
+    serde_json::from_value(scenario["requirements"].clone()).unwrap()
+}
+
+/// A report in the folder with a scenario for each trace, as a suite writes it if these are chosen. Scenarios of other
+/// shards are skipped.
 fn written(root: &Path, traces: &[(&str, &Path)], shard: Option<(u32, u32)>) -> ConformanceReport {
     let folder = Folder::create(root).unwrap();
     let judging = JudgingOptions { rule_set: "1.36".to_owned(), ..JudgingOptions::default() };
     let scenarios = traces.iter().zip(0..).map(|((id, trace), at)| {
         let mut scenario = Scenario::not_run(*id, Stage::Core, &text_of(id), "in another shard");
-        scenario.requirements = vec!["FT-02".to_owned()];
+        scenario.requirements = requirements_of(id);
         scenario.shard = shard.map(|(_, of)| at % of);
         if shard.is_some_and(|(own, of)| at % of != own) {
             return scenario;
@@ -56,6 +63,7 @@ fn written(root: &Path, traces: &[(&str, &Path)], shard: Option<(u32, u32)>) -> 
         profile: Profile { name: "executor".to_owned(), version: "v1alpha1".to_owned() },
         clusters: vec![Cluster { name: "manager".to_owned(), kubernetes: "v1.36.3".to_owned() }],
         judging: judging.clone(),
+        selection: traces.iter().map(|(id, _)| (*id).to_owned()).collect(),
         shards: shard.map(|(own, of)| Shards { of, run: vec![own] }),
         ..Run::default()
     };
@@ -159,6 +167,73 @@ fn verify_confirms_what_was_recorded_and_nothing_else() {
     assert!(run.out.starts_with("not confirmed  executor/adoption  pass\n  the judge finds "), "{}", run.out);
 }
 
+/// Writes the report anew, as this version of jobcheck does if nothing is chosen.
+fn forge(root: &Path, report: &ConformanceReport) {
+    let run = Run {
+        selection: Vec::new(),
+        jobcheck_version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..report.run.clone()
+    };
+    Folder::at(root).write(&ConformanceReport::new(run, report.scenarios.clone())).unwrap();
+}
+
+#[test]
+fn a_report_that_lacks_scenarios_of_its_profile_is_no_success() {
+    let root = tempfile::tempdir().unwrap();
+    let chosen = written(root.path(), &[("executor/indexed", &recording(CONFORMS))], None);
+    let show = report(&["show"], &[root.path()]);
+    assert!(show.code == 0 && show.out.contains("chosen       executor/indexed\n"), "{show:?}");
+    assert_eq!(report(&["verify"], &[root.path()]).code, 0);
+
+    forge(root.path(), &chosen);
+    let verify = report(&["verify"], &[root.path()]);
+    assert!(verify.code == 1 && verify.out.starts_with("not confirmed: the report lacks "), "{verify:?}");
+    assert!(verify.out.contains(" scenarios of the profile\n"), "{verify:?}");
+    let json = report(&["verify", "-o", "json"], &[root.path()]).json();
+    schema::check(&json);
+    assert_eq!(json["objections"][0]["state"], "notConfirmed");
+    let show = report(&["show"], &[root.path()]);
+    assert!(show.code == 3 && show.err.contains("not confirmed: the report lacks "), "{show:?}");
+
+    // A selection excuses what is missing, but is no success.
+    let mut claimed = serde_json::to_value(&chosen).unwrap();
+    claimed["result"] = "success".into();
+    claimed["core"]["result"] = "success".into();
+    fs::write(root.path().join("report.yaml"), claimed.to_string()).unwrap();
+    let verify = report(&["verify"], &[root.path()]);
+    assert!(verify.code == 2 && verify.err.contains("the result is success, but"), "{verify:?}");
+}
+
+#[test]
+fn requirements_that_the_profile_does_not_have_are_neither_confirmed_nor_counted() {
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let good = recording(CONFORMS);
+    written(old.path(), &[("executor/indexed", &good)], None);
+    let mut exchanged = written(new.path(), &[("executor/indexed", &good)], None);
+    exchanged.scenarios[0].requirements.extend(["FT-01".to_owned(), "MB-12".to_owned()]);
+    Folder::at(new.path()).write(&exchanged).unwrap();
+    let verify = report(&["verify"], &[new.path()]);
+    assert_eq!(verify.code, 1, "{verify:?}");
+    assert!(verify.out.contains("its requirements are not those of the profile"), "{verify:?}");
+    let diff = report(&["diff"], &[old.path(), new.path()]);
+    assert_eq!((diff.code, &*diff.out), (0, "no scenario and no requirement changed\n"));
+    assert!(diff.err.contains("are not counted: 1 scenario, such as executor/indexed"), "{diff:?}");
+}
+
+#[test]
+fn one_trace_does_not_serve_two_scenarios() {
+    let root = tempfile::tempdir().unwrap();
+    let good = recording(CONFORMS);
+    let mut same = written(root.path(), &[("executor/conflicts", &good), ("executor/elastic", &good)], None);
+    let refused = "not confirmed  executor/conflicts  pass\n  its trace is that of executor/elastic, too\n";
+    for _ in ["a copy", "the same file"] {
+        let verify = report(&["verify"], &[root.path()]);
+        assert!(verify.code == 1 && verify.out.starts_with(refused), "{verify:?}");
+        same.scenarios[1].traces = same.scenarios[0].traces.clone();
+        Folder::at(root.path()).write(&same).unwrap();
+    }
+}
+
 #[test]
 fn a_trace_that_was_changed_is_named() {
     let root = tempfile::tempdir().unwrap();
@@ -212,7 +287,7 @@ fn diff_exits_with_1_if_something_got_worse() {
     written(new.path(), &[("executor/conflicts", &violating())], None);
     let run = report(&["diff"], &[old.path(), new.path()]);
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.out.contains("result            success → failure\n"), "{}", run.out);
+    assert!(run.out.contains("result            partial → failure\n"), "{}", run.out);
     assert!(run.out.contains("  worse    executor/conflicts  pass → fail\n"), "{}", run.out);
     let json = report(&["diff", "-o", "json"], &[old.path(), new.path()]).json();
     schema::check(&json);
@@ -226,9 +301,9 @@ fn diff_exits_with_1_if_something_got_worse() {
 #[test]
 fn the_shards_of_a_run_become_one_report_with_their_traces() {
     let root = tempfile::tempdir().unwrap();
-    let good = recording(CONFORMS);
-    let traces =
-        [("executor/conflicts", &*good), ("executor/deadline", &*good), ("executor/elastic", &*good)];
+    let good = [CONFORMS, "nonindexed-success.audit", "indexed-success.audit"].map(recording);
+    let ids = ["executor/conflicts", "executor/deadline", "executor/elastic"];
+    let traces: Vec<(&str, &Path)> = ids.into_iter().zip(good.iter().map(|it| &**it)).collect();
     let folders: Vec<PathBuf> = (0..2).map(|own| root.path().join(format!("shard-{own}"))).collect();
     for (own, folder) in (0..2).zip(&folders) {
         assert_eq!(written(folder, &traces, Some((own, 2))).exit().code(), 3);
@@ -238,8 +313,8 @@ fn the_shards_of_a_run_become_one_report_with_their_traces() {
     let run = into(&half, &[&folders[1]]);
     assert!(run.code == 3 && run.out.contains("shards       1 of 2 are missing"), "{run:?}");
     let run = into(&all, &[&folders[0], &half]);
-    assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.out.contains("core         success, 3 pass"), "{}", run.out);
+    assert!(run.code == 0 && !run.out.contains("shards"), "{run:?}");
+    assert!(run.out.contains("core         partial, 3 pass"), "{}", run.out);
     assert_eq!(report(&["verify"], &[&all]).code, 0);
     let log = fs::read_to_string(all.join("e2e.log")).unwrap();
     assert!(log.contains("log of shard-0\n") && log.contains("log of shard-1\n"), "{log}");

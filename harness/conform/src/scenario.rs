@@ -38,6 +38,16 @@ impl Profile {
     }
 }
 
+/// The scenarios that are only about what nobody may do. The list is no part of a scenario, whose digest is frozen.
+const PROHIBITIONS: [&str; 6] = [
+    "mirror/strangers",
+    "mirror/rest",
+    "aggregate/rest",
+    "field/default",
+    "field/not-added",
+    "field/reserved",
+];
+
 /// A scenario: a Job, and what happens to it.
 #[derive(Debug)]
 pub struct Scenario {
@@ -62,6 +72,13 @@ impl Scenario {
             Step::Hook(name) => Some(*name),
             _ => None,
         })
+    }
+
+    /// Returns true if each pass meets the premise of one of its requirements. A scenario about what nobody may do gives a
+    /// right controller no occasion to break it.
+    #[must_use]
+    pub fn meets_premise(&self) -> bool {
+        !PROHIBITIONS.contains(&self.id)
     }
 
     /// Returns true if members are played, whose statuses are summed up.

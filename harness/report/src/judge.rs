@@ -1,7 +1,7 @@
 //! Judges the traces of a scenario with the options of its report. A suite and `report verify` share [`judged`], so that
 //! the same traces have the same outcome. [`conclude`] adds what only the suite knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jobcheck_judge::replay::{Assumption, Clusters, FailsWhen, Judging, judge, judge_clusters, rules};
 use jobcheck_judge::report::{Exit, Finding, ReplayReport, TraceReport};
@@ -23,6 +23,19 @@ pub struct Judged {
     pub reason: String,
     /// The violations, in the order of the judge.
     pub evidence: Vec<Evidence>,
+    /// The content of the traces.
+    pub shown: Shown,
+}
+
+/// The content of the traces of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// The Jobs of what is under test, each as `NAMESPACE/NAME UID`.
+    pub jobs: BTreeSet<String>,
+    /// The requirements whose premise a Job met.
+    pub met: BTreeSet<String>,
+    /// The requirements that such traces can decide, but whose premise no Job met.
+    pub unmet: BTreeSet<String>,
 }
 
 /// A step or an expectation of a scenario that was not met.
@@ -138,7 +151,12 @@ fn outcome(report: &ReplayReport, traces: &[TraceReport], files: &BTreeMap<Strin
         Exit::Unreadable | Exit::Environment | Exit::Internal => (Outcome::Error, errors(report, files)),
     };
     let evidence = if outcome == Outcome::Fail { findings.collect() } else { Vec::new() };
-    Judged { outcome, reason, evidence }
+    let shown = Shown {
+        jobs: jobs().map(|job| format!("{} {}", job.job, job.uid)).collect(),
+        met: report.requirements.judged.keys().map(ToString::to_string).collect(),
+        unmet: report.requirements.premise_never_met.iter().map(ToString::to_string).collect(),
+    };
+    Judged { outcome, reason, evidence, shown }
 }
 
 fn evidence(finding: &Finding, files: &BTreeMap<String, &str>) -> Evidence {
@@ -219,7 +237,7 @@ mod tests {
         };
         let of = |outcome, ids: &[&str], unmet: Option<Option<&str>>| {
             let evidence = ids.iter().map(|id| found(id)).collect();
-            let judged = Judged { outcome, reason: String::new(), evidence };
+            let judged = Judged { outcome, reason: String::new(), evidence, shown: Shown::default() };
             let unmet =
                 unmet.map(|broken| Unmet { why: "late".to_owned(), broken: broken.map(str::to_owned) });
             let mut scenario = Scenario::not_run("a", Stage::Core, "", "");

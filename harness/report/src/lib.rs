@@ -12,6 +12,7 @@
 //! | [`folder`] | the folder of a report: its files, and the digests of its traces |
 //! | [`digest`] | SHA-256 of texts and files |
 //! | `cases` | the scenarios as cases of JUnit |
+//! | [`profile`] | the scenarios of a profile, and the objections to a report that has others |
 //! | [`judge`], [`verify`](mod@verify) | judges the traces of a scenario, and holds the outcomes against them |
 //! | [`diff`](mod@diff), [`merge`](mod@merge) | what changed between two reports; one report of several shards |
 //! | [`github`] | a step summary, and annotations |
@@ -30,6 +31,7 @@ pub mod judge;
 pub mod junit;
 pub mod merge;
 pub mod page;
+pub mod profile;
 pub mod read;
 pub mod result;
 pub mod text;

@@ -152,6 +152,7 @@ fn circumstances(report: &ConformanceReport) -> Vec<(&'static str, String)> {
     vec![
         ("the profile", format!("{} {}", run.profile.name, run.profile.version)),
         ("the seed", run.seed.to_string()),
+        ("the selection", run.selection.join(" ")),
         ("the number of shards", shards.to_string()),
         ("the implementation", format!("{} {}", it.project, it.version)),
         ("spec.managedBy", it.managed_by.clone().unwrap_or_else(|| "unset".to_owned())),
@@ -239,6 +240,8 @@ mod tests {
         assert_eq!(text, format!("{start}the profile is   and  v2"));
         let text = problem(&|it| it.run.jobcheck_version = "9".to_owned());
         assert_eq!(text, format!("{start}the version of jobcheck is  and 9"));
+        let text = problem(&|it| it.run.selection = vec!["mirror/s1".to_owned()]);
+        assert_eq!(text, format!("{start}the selection is  and mirror/s1"));
         let text = problem(&|it| it.scenarios.truncate(5));
         assert_eq!(text, format!("{start}the number of scenarios is 6 and 5"));
         let text = problem(&|it| it.scenarios[3].digest = crate::digest::of(b"x"));

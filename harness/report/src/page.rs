@@ -54,6 +54,7 @@ fn facts(report: &ConformanceReport) -> String {
         ("rules", run.judging.rule_set.clone()),
         ("seed", run.seed.to_string()),
         ("begin and end", format!("{} – {}", run.start_time, run.end_time)),
+        ("selection", run.selection.join(", ")),
         ("shards", shards.unwrap_or_default()),
         ("made by", format!("jobcheck {}", run.jobcheck_version)),
     ];

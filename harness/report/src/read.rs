@@ -256,6 +256,9 @@ mod tests {
         report.result = crate::types::Verdict::Success;
         let text = "the report contradicts itself: the result is success, but the outcomes of its scenarios make it partial";
         assert_eq!(rejected(&report), text);
+        let mut report = self::report(&[(Stage::Core, Outcome::Pass)]);
+        report.run.selection = vec!["mirror/s0".to_owned()];
+        assert_eq!(rejected(&report), text);
         let mut report = sample();
         report.core.failed_tests.clear();
         assert_eq!(

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | a scenario of core or extended failed | failure, whatever the others are |
 //! | no core scenario was run to an end, or one of core is an error or inconclusive | inconclusive |
-//! | a core scenario was skipped or disabled, or a shard is missing | partial |
+//! | a core scenario was skipped or disabled, a shard is missing, or scenarios were chosen | partial |
 //! | otherwise | success |
 //!
 //! The first rule that applies decides. Apart from failures, extended has a result of its own. No provisional scenario
@@ -20,7 +20,7 @@ impl ConformanceReport {
     /// A report with what follows from the outcomes.
     #[must_use]
     pub fn new(run: Run, scenarios: Vec<Scenario>) -> ConformanceReport {
-        let section = |stage| section(stage, &scenarios);
+        let section = |stage| section(stage, &run, &scenarios);
         ConformanceReport {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
@@ -33,11 +33,13 @@ impl ConformanceReport {
         }
     }
 
-    /// The exit code: 0 for success, 1 for failure, 3 for the others.
+    /// The exit code: 0 for success, and if everything passed that the user chose; 1 for failure; 3 for the others.
     #[must_use]
     pub fn exit(&self) -> Exit {
+        let passed = || self.scenarios.iter().all(|scenario| scenario.outcome == Outcome::Pass);
         match self.result {
             Verdict::Success => Exit::Conforms,
+            Verdict::Partial if !self.run.selection.is_empty() && passed() => Exit::Conforms,
             Verdict::Failure => Exit::Violates,
             Verdict::Partial | Verdict::Inconclusive => Exit::Inconclusive,
         }
@@ -51,16 +53,16 @@ impl ConformanceReport {
 
 fn result(run: &Run, scenarios: &[Scenario]) -> Verdict {
     let is_complete = run.shards.as_ref().is_none_or(|shards| shards.are_complete());
-    let core = stage_result(Stage::Core, scenarios).unwrap_or(Verdict::Inconclusive);
+    let core = stage_result(Stage::Core, run, scenarios).unwrap_or(Verdict::Inconclusive);
     match core {
-        _ if stage_result(Stage::Extended, scenarios) == Some(Verdict::Failure) => Verdict::Failure,
+        _ if stage_result(Stage::Extended, run, scenarios) == Some(Verdict::Failure) => Verdict::Failure,
         Verdict::Success if !is_complete => Verdict::Partial,
         core => core,
     }
 }
 
 /// The result of a stage. `None` if it has no scenario, or if nothing of it counts.
-fn stage_result(stage: Stage, scenarios: &[Scenario]) -> Option<Verdict> {
+fn stage_result(stage: Stage, run: &Run, scenarios: &[Scenario]) -> Option<Verdict> {
     let outcomes: Vec<Outcome> =
         scenarios.iter().filter(|it| it.stage == stage).map(|it| it.outcome).collect();
     let has = |wanted: &[Outcome]| outcomes.iter().any(|outcome| wanted.contains(outcome));
@@ -74,18 +76,20 @@ fn stage_result(stage: Stage, scenarios: &[Scenario]) -> Option<Verdict> {
         Stage::Core if !was_run => Some(Verdict::Inconclusive),
         Stage::Extended if !was_run => None,
         _ if has(&[Outcome::Skip, Outcome::Disabled]) => Some(Verdict::Partial),
+        // The others of the stage were left out.
+        _ if !run.selection.is_empty() => Some(Verdict::Partial),
         _ => Some(Verdict::Success),
     }
 }
 
-fn section(stage: Stage, scenarios: &[Scenario]) -> Section {
+fn section(stage: Stage, run: &Run, scenarios: &[Scenario]) -> Section {
     let of_stage: Vec<&Scenario> = scenarios.iter().filter(|it| it.stage == stage).collect();
     let ids = |wanted: &[Outcome]| {
         let wanted = of_stage.iter().filter(|it| wanted.contains(&it.outcome));
         wanted.map(|it| it.id.clone()).collect()
     };
     Section {
-        result: stage_result(stage, scenarios),
+        result: stage_result(stage, run, scenarios),
         statistics: statistics(of_stage.iter().map(|it| it.outcome)),
         failed_tests: ids(&[Outcome::Fail]),
         skipped_tests: ids(&[Outcome::Skip, Outcome::Disabled]),
@@ -226,6 +230,23 @@ pub(crate) mod tests {
         assert_eq!(ConformanceReport::new(run(&[1]), scenarios()).result, Verdict::Partial);
         let failed = vec![scenario("a", Core, Fail)];
         assert_eq!(ConformanceReport::new(run(&[1]), failed).result, Verdict::Failure);
+    }
+
+    #[test]
+    fn chosen_scenarios_are_partial_at_best() {
+        let of = |scenarios| {
+            let run = Run { selection: vec!["a".to_owned()], ..Run::default() };
+            let report = ConformanceReport::new(run, scenarios);
+            (report.result, report.core.result, report.extended.result, report.exit().code())
+        };
+        let partial = Some(Verdict::Partial);
+        let passed = || vec![scenario("a", Core, Pass), scenario("b", Extended, Pass)];
+        assert_eq!(of(passed()), (Verdict::Partial, partial, partial, 0));
+        let skipped = vec![scenario("a", Core, Pass), scenario("b", Extended, Skip)];
+        assert_eq!(of(skipped), (Verdict::Partial, partial, None, 3));
+        let failed = vec![scenario("a", Core, Pass), scenario("b", Extended, Fail)];
+        assert_eq!(of(failed), (Verdict::Failure, partial, Some(Verdict::Failure), 1));
+        assert_eq!(of(vec![scenario("b", Extended, Pass)]), (Verdict::Inconclusive, None, partial, 3));
     }
 
     #[test]

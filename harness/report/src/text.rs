@@ -19,8 +19,16 @@ use std::path::Path;
 const COLOURS: [&str; 10] = ["0", "1", "2", "4", "31", "32", "33", "34", "35", "36"];
 
 /// Returns whether a character is invisible, ends a line, changes the direction of text, or controls a terminal.
+///
+/// Spaces other than the usual one count as invisible. Private use has no agreed picture, so that it counts, too.
 fn is_unsafe(c: char) -> bool {
-    c.is_control()
+    c.is_control() || (c.is_whitespace() && c != ' ') || is_invisible(c) || is_private(c)
+}
+
+/// Returns whether a character is a format control (the category Cf), a selector of variants, a filler, or no character.
+fn is_invisible(c: char) -> bool {
+    let is_no_character = u32::from(c) & 0xfffe == 0xfffe;
+    is_no_character
         || matches!(
             c,
             '\u{ad}'
@@ -29,23 +37,35 @@ fn is_unsafe(c: char) -> bool {
                 | '\u{61c}'
                 | '\u{6dd}'
                 | '\u{70f}'
+                | '\u{890}'..='\u{891}'
+                | '\u{8e2}'
                 | '\u{115f}'..='\u{1160}'
                 | '\u{17b4}'..='\u{17b5}'
                 | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
+                | '\u{202a}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
                 | '\u{3164}'
                 | '\u{fdd0}'..='\u{fdef}'
                 | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
                 | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{fffe}'..='\u{ffff}'
+                | '\u{fff0}'..='\u{fffc}'
+                | '\u{110bd}'
+                | '\u{110cd}'
+                | '\u{13430}'..='\u{1345f}'
+                | '\u{16fe4}'
                 | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d159}'
                 | '\u{1d173}'..='\u{1d17a}'
                 | '\u{e0000}'..='\u{e0fff}'
         )
+}
+
+/// Returns whether a character is for private use: in the basic plane, or in planes 15 and 16.
+fn is_private(c: char) -> bool {
+    matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
 /// A value of a trace, a scenario, a file name or an answer, in one line: every unsafe character is escaped.
@@ -215,6 +235,32 @@ mod tests {
         assert!(shown.starts_with("a\\u{1b}[2J\\u{9b}8m\\r\\n\\u{7f}\\u{202e}"), "{shown}");
         assert_eq!(clean("\u{1b}[1m"), "\\u{1b}[1m");
         assert_eq!(clean("Größe 寸 👩"), "Größe 寸 👩");
+    }
+
+    #[test]
+    fn what_has_no_picture_is_escaped() {
+        let ranges = [
+            ('\u{a0}', '\u{a0}'),
+            ('\u{2000}', '\u{200a}'),
+            ('\u{202f}', '\u{202f}'),
+            ('\u{205f}', '\u{205f}'),
+            ('\u{2800}', '\u{2800}'),
+            ('\u{3000}', '\u{3000}'),
+            ('\u{e000}', '\u{f8ff}'),
+            ('\u{fffc}', '\u{fffc}'),
+            ('\u{13430}', '\u{1345f}'),
+            ('\u{16fe4}', '\u{16fe4}'),
+            ('\u{1d159}', '\u{1d159}'),
+            ('\u{1fffe}', '\u{1ffff}'),
+            ('\u{f0000}', '\u{10ffff}'),
+        ];
+        for c in ranges.into_iter().flat_map(|(first, last)| first..=last) {
+            let escaped = format!("a\\u{{{:x}}}b", u32::from(c));
+            assert_eq!(clean(&format!("a{c}b")), escaped);
+            assert_eq!(safe(&format!("a{c}b")), escaped);
+        }
+        let visible = "a b …–→ ä é 寸 ا ⠁ 𓀀 𝅘 \u{fffd}";
+        assert_eq!(clean(visible), visible);
     }
 
     #[test]

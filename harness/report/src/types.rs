@@ -30,7 +30,7 @@ pub struct ConformanceReport {
     pub extended: Section,
     /// New scenarios, which count for nothing yet.
     pub provisional: Section,
-    /// Every scenario of the profile, run or not.
+    /// Every scenario of the profile, run or not; only the chosen ones if there is a selection.
     pub scenarios: Vec<Scenario>,
 }
 
@@ -54,6 +54,9 @@ pub struct Run {
     pub start_time: String,
     /// The end of the run, RFC 3339.
     pub end_time: String,
+    /// The ids that the user chose: scenarios, or requirements at which they aim. All scenarios of the profile without ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub selection: Vec<String>,
     /// The shards, if the run is a part of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<Shards>,
@@ -152,7 +155,7 @@ impl Shards {
 pub enum Verdict {
     /// Everything that counts passed.
     Success,
-    /// Something of the core was left out.
+    /// Something of the core was left out, or scenarios were chosen.
     Partial,
     /// Nothing was run, or something has no outcome.
     Inconclusive,

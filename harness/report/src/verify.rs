@@ -6,17 +6,23 @@
 //! | fail | finds each violation of its evidence again: requirement, trace and line |
 //! | inconclusive | finds no violation |
 //!
-//! The judge does not know the expectations of a scenario. A failure that only an expectation shows is undecided.
+//! The judge does not know the expectations of a scenario. A failure that only an expectation shows is undecided. So is a
+//! pass whose traces meet no premise of its requirements, if the profile says that each pass meets one.
 //!
-//! A scenario must be one of its profile, with the text that it has there. A text of another version of jobcheck is
-//! undecided.
+//! Each scenario has its own Jobs and its own traces. Two scenarios that share them are not confirmed.
+//!
+//! A report must have the scenarios of its profile, each with the text and the requirements that it has there. A
+//! difference in a report of another version of jobcheck is undecided.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
-use crate::folder::Folder;
-use crate::judge::{Judged, judged};
-use crate::types::{ConformanceReport, Evidence, FoundBy, JudgingOptions, Outcome, Scenario, Stage};
+use crate::folder::{Difference, Folder};
+use crate::judge::{Judged, Shown, judged};
+use crate::profile::ProfileList;
+use crate::types::{ConformanceReport, Evidence, FoundBy, JudgingOptions, Outcome, Scenario};
 
 /// The outcomes of a report, held against its traces.
 #[derive(Clone, Debug, Serialize)]
@@ -26,7 +32,7 @@ pub struct Verification {
     pub api_version: &'static str,
     /// `ReportVerification`.
     pub kind: &'static str,
-    /// 0 if all outcomes are confirmed, 1 if one is not, 3 if nothing is left but undecided ones.
+    /// 0 if the list and all outcomes are confirmed, 1 if one is not, 3 if nothing is left but undecided ones.
     pub exit_code: Exit,
     /// The version of jobcheck that wrote the report.
     pub written_by: String,
@@ -36,8 +42,26 @@ pub struct Verification {
     pub judging: JudgingOptions,
     /// The scenarios of the profile that the report lacks.
     pub lacking: Vec<String>,
+    /// The objections to the report as a whole.
+    pub objections: Vec<Objection>,
     /// The scenarios, in the order of the report.
     pub scenarios: Vec<Confirmation>,
+}
+
+/// An objection to a report, or to one of its scenarios.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Objection {
+    /// Not confirmed, or undecided.
+    pub state: State,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Objection {
+    pub(crate) fn new(state: State, reason: impl Into<String>) -> Objection {
+        Objection { state, reason: reason.into() }
+    }
 }
 
 /// An outcome, held against its traces.
@@ -68,51 +92,6 @@ pub enum State {
     NotRun,
 }
 
-/// A scenario of a profile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Its id.
-    pub id: String,
-    /// Its weight; none if it depends on the clusters of the run.
-    pub stage: Option<Stage>,
-    /// The digest of its text.
-    pub digest: String,
-}
-
-/// The scenarios of a profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProfileList {
-    /// The version of the list.
-    pub version: String,
-    /// Its scenarios.
-    pub scenarios: Vec<Listed>,
-}
-
-impl ProfileList {
-    /// The objection to a scenario of the report; none if it is one of the profile.
-    fn objection(&self, scenario: &Scenario, report: &ConformanceReport) -> Option<(State, String)> {
-        let profile = &report.run.profile;
-        if profile.version != self.version {
-            let why = format!("this version of jobcheck has no profile {} {}", profile.name, profile.version);
-            return Some((State::Undecided, why));
-        }
-        let Some(listed) = self.scenarios.iter().find(|it| it.id == scenario.id) else {
-            return Some((State::NotConfirmed, format!("the profile {} has no such scenario", profile.name)));
-        };
-        if listed.stage.is_some_and(|stage| stage != scenario.stage) {
-            return Some((State::NotConfirmed, "its stage is not that of the profile".to_owned()));
-        }
-        if listed.digest == scenario.digest {
-            return None;
-        }
-        let by = &report.run.jobcheck_version;
-        Some(match by == env!("CARGO_PKG_VERSION") {
-            true => (State::NotConfirmed, "its text is not that of the profile".to_owned()),
-            false => (State::Undecided, format!("its text may have been another one in jobcheck {by}")),
-        })
-    }
-}
-
 /// Judges the traces of a report again, and holds its scenarios against those of its profile.
 ///
 /// # Errors
@@ -125,38 +104,100 @@ pub fn verify(
 ) -> Result<Verification, String> {
     let differences = folder.differences(report);
     let mut scenarios = Vec::new();
+    let mut shown = Vec::new();
     for scenario in &report.scenarios {
         let changed = differences.iter().find(|it| it.scenario == scenario.id);
-        let (state, reason) = match changed {
-            _ if let Some(objection) = list.objection(scenario, report) => objection,
-            _ if matches!(scenario.outcome, Outcome::Skip | Outcome::Disabled | Outcome::Error) => {
-                (State::NotRun, scenario.reason.clone())
-            }
-            Some(it) => (State::NotConfirmed, format!("{}: {}", it.file, it.problem)),
-            None if scenario.traces.is_empty() => (State::NotConfirmed, "it has no trace".to_owned()),
-            None => compared(scenario, &judged(folder, &scenario.traces, &report.run.judging)?),
+        let judged = match is_judged(scenario) && changed.is_none() {
+            true => Some(judged(folder, &scenario.traces, &report.run.judging)?),
+            false => None,
+        };
+        let (state, reason) = match list.objection(scenario, report) {
+            Some(it) => (it.state, it.reason),
+            None => answer(scenario, changed, judged.as_ref(), list),
         };
         scenarios.push(Confirmation { id: scenario.id.clone(), outcome: scenario.outcome, state, reason });
+        shown.push(judged.map(|it| it.shown).unwrap_or_default());
     }
-    let is_lacking = |it: &&Listed| !report.scenarios.iter().any(|scenario| scenario.id == it.id);
+    refuse_shared(&mut scenarios, &report.scenarios, &shown);
+    let objections: Vec<Objection> = list.objection_to_list(report).into_iter().collect();
     Ok(Verification {
         judging: report.run.judging.clone(),
-        lacking: list.scenarios.iter().filter(is_lacking).map(|it| it.id.clone()).collect(),
+        lacking: list.lacking(report),
         api_version: API_VERSION,
         kind: "ReportVerification",
-        exit_code: exit(&scenarios),
+        exit_code: exit(&scenarios, &objections),
         written_by: report.run.jobcheck_version.clone(),
         judged_by: env!("CARGO_PKG_VERSION"),
+        objections,
         scenarios,
     })
 }
 
-fn exit(scenarios: &[Confirmation]) -> Exit {
-    let has = |state| scenarios.iter().any(|it| it.state == state);
+fn exit(scenarios: &[Confirmation], objections: &[Objection]) -> Exit {
+    let states = || scenarios.iter().map(|it| it.state).chain(objections.iter().map(|it| it.state));
+    let has = |state| states().any(|it| it == state);
     match () {
         () if has(State::NotConfirmed) => Exit::Violates,
         () if has(State::Undecided) || !has(State::Confirmed) => Exit::Inconclusive,
         () => Exit::Conforms,
+    }
+}
+
+/// Returns whether the outcome follows from traces that are there.
+fn is_judged(scenario: &Scenario) -> bool {
+    scenario.outcome.was_run() && !scenario.traces.is_empty()
+}
+
+/// The answer to a scenario that is one of the profile.
+fn answer(
+    scenario: &Scenario,
+    changed: Option<&Difference>,
+    judged: Option<&Judged>,
+    list: &ProfileList,
+) -> (State, String) {
+    match (changed, judged) {
+        _ if !scenario.outcome.was_run() => (State::NotRun, scenario.reason.clone()),
+        (Some(it), _) => (State::NotConfirmed, format!("{}: {}", it.file, it.problem)),
+        (None, None) => (State::NotConfirmed, "it has no trace".to_owned()),
+        (None, Some(judged)) => match compared(scenario, judged) {
+            (State::Confirmed, _) if is_beside_the_point(scenario, &judged.shown, list) => {
+                (State::Undecided, "its traces meet no premise of its requirements".to_owned())
+            }
+            answer => answer,
+        },
+    }
+}
+
+/// Returns whether the traces of a pass could decide a requirement of the scenario, but give no occasion for any.
+fn is_beside_the_point(scenario: &Scenario, shown: &Shown, list: &ProfileList) -> bool {
+    let has = |ids: &BTreeSet<String>| scenario.requirements.iter().any(|id| ids.contains(id));
+    scenario.outcome == Outcome::Pass
+        && list.find(&scenario.id).is_some_and(|it| it.meets_premise)
+        && has(&shown.unmet)
+        && !has(&shown.met)
+}
+
+/// Confirms no scenario whose traces, or whose Jobs, are those of another one. A copy of a trace has the same Jobs.
+fn refuse_shared(confirmations: &mut [Confirmation], scenarios: &[Scenario], shown: &[Shown]) {
+    let mut owners: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, (scenario, shown)) in scenarios.iter().zip(shown).enumerate() {
+        let files = scenario.traces.iter().map(|it| &*it.file);
+        for thing in files.chain(shown.jobs.iter().map(|job| &**job)) {
+            let owners = owners.entry(thing).or_default();
+            if !owners.contains(&at) {
+                owners.push(at);
+            }
+        }
+    }
+    for owners in owners.values().filter(|it| it.len() > 1) {
+        for at in owners {
+            let other = owners.iter().find(|it| *it != at).map_or("", |other| &scenarios[*other].id);
+            let it = &mut confirmations[*at];
+            if it.state != State::NotConfirmed {
+                it.state = State::NotConfirmed;
+                it.reason = format!("its trace is that of {other}, too");
+            }
+        }
     }
 }
 
@@ -196,11 +237,14 @@ fn is_same(one: &Evidence, other: &Evidence) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Listed;
+    use crate::profile::tests::list_of;
     use crate::result::tests::scenario;
     use crate::types::{JudgingOptions, Run, Stage};
 
     const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces/corpus/");
     const CONFORMS: &str = "recordings/completions-zero.audit.jsonl";
+    const OTHER: &str = "recordings/indexed-success.audit.jsonl";
     const VIOLATES: &str = "known/s05-readopted.audit.jsonl";
 
     struct Sample(tempfile::TempDir);
@@ -238,16 +282,6 @@ mod tests {
         }
     }
 
-    /// The list of a profile that has the scenarios of this report.
-    fn list_of(report: &ConformanceReport) -> ProfileList {
-        let listed =
-            |it: &Scenario| Listed { id: it.id.clone(), stage: Some(it.stage), digest: it.digest.clone() };
-        ProfileList {
-            version: report.run.profile.version.clone(),
-            scenarios: report.scenarios.iter().map(listed).collect(),
-        }
-    }
-
     #[test]
     fn a_scenario_must_be_that_of_the_profile() {
         let sample = Sample::new();
@@ -273,6 +307,87 @@ mod tests {
         list.scenarios.push(Listed { id: "executor/c".to_owned(), ..list.scenarios[0].clone() });
         assert_eq!(sample.verify_by(&older, &list).0, State::Undecided);
         assert_eq!(verify(&sample.folder(), &older, &list).unwrap().lacking, ["executor/c"]);
+    }
+
+    /// A report of this version on two scenarios, with these traces.
+    fn two(sample: &Sample, traces: [&str; 2]) -> ConformanceReport {
+        let mut report = sample.report(traces[0]);
+        report.run.jobcheck_version = env!("CARGO_PKG_VERSION").to_owned();
+        let folder = sample.folder();
+        std::fs::copy(format!("{CORPUS}{}", traces[1]), folder.path("traces/b.jsonl")).unwrap();
+        let mut other = report.scenarios[0].clone();
+        other.id = "executor/b".to_owned();
+        other.traces = vec![folder.seal("traces/b.jsonl", "manager").unwrap()];
+        ConformanceReport::new(report.run, vec![report.scenarios.remove(0), other])
+    }
+
+    #[test]
+    fn a_trace_serves_one_scenario() {
+        let sample = Sample::new();
+        let verified = |report: &ConformanceReport| {
+            let verification = verify(&sample.folder(), report, &list_of(report)).unwrap();
+            let states = verification.scenarios.iter().map(|it| (it.state, it.reason.clone()));
+            (states.collect::<Vec<_>>(), verification.exit_code.code())
+        };
+        let shared = |id: &str| (State::NotConfirmed, format!("its trace is that of executor/{id}, too"));
+        let confirmed = || (State::Confirmed, String::new());
+        let own = two(&sample, [CONFORMS, OTHER]);
+        assert_eq!(verified(&own), (vec![confirmed(), confirmed()], 0));
+        // The same file.
+        let mut same = own.clone();
+        same.scenarios[1].traces = same.scenarios[0].traces.clone();
+        assert_eq!(verified(&same), (vec![shared("b"), shared("a")], 1));
+        // A copy.
+        let copied = two(&sample, [CONFORMS, CONFORMS]);
+        assert_eq!(verified(&copied), (vec![shared("b"), shared("a")], 1));
+        // A copy that has another digest.
+        let file = sample.folder().path("traces/b.jsonl");
+        std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + "\n").unwrap();
+        let mut padded = copied;
+        padded.scenarios[1].traces = vec![sample.folder().seal("traces/b.jsonl", "manager").unwrap()];
+        assert_ne!(padded.scenarios[0].traces[0].digest, padded.scenarios[1].traces[0].digest);
+        assert_eq!(verified(&padded), (vec![shared("b"), shared("a")], 1));
+    }
+
+    #[test]
+    fn a_pass_that_meets_no_premise_is_undecided() {
+        let sample = Sample::new();
+        let mut report = sample.report(CONFORMS);
+        let mut about = |ids: &[&str], meets_premise: bool| {
+            report.scenarios[0].requirements = ids.iter().map(|id| (*id).to_owned()).collect();
+            let mut list = list_of(&report);
+            list.scenarios[0].meets_premise = meets_premise;
+            sample.verify_by(&report, &list)
+        };
+        let undecided = (State::Undecided, "its traces meet no premise of its requirements".to_owned(), 3);
+        let confirmed = (State::Confirmed, String::new(), 0);
+        // The Job has no pods, and so nothing that could be counted or replaced.
+        assert_eq!(about(&["BI-01", "RP-03"], true), undecided);
+        assert_eq!(about(&["BI-01", "TC-04"], true), confirmed);
+        // A requirement that only the traces of two clusters show demands nothing here.
+        assert_eq!(about(&["MR-20"], true), confirmed);
+        // A right run may give no occasion for what is forbidden.
+        assert_eq!(about(&["BI-01", "RP-03"], false), confirmed);
+    }
+
+    #[test]
+    fn a_report_that_lacks_a_scenario_is_not_confirmed() {
+        let sample = Sample::new();
+        let whole = two(&sample, [CONFORMS, OTHER]);
+        let list = list_of(&whole);
+        let mut rest = whole.clone();
+        rest.scenarios.truncate(1);
+        let verification = verify(&sample.folder(), &rest, &list).unwrap();
+        assert_eq!(
+            (&*verification.lacking, verification.exit_code),
+            (&["executor/b".to_owned()][..], Exit::Violates)
+        );
+        assert_eq!(verification.objections[0].reason, "the report lacks 1 scenario of the profile");
+        assert!(verify(&sample.folder(), &whole, &list).unwrap().objections.is_empty());
+        let run = Run { selection: vec!["a".to_owned()], ..rest.run };
+        let chosen = ConformanceReport::new(run, rest.scenarios);
+        let verification = verify(&sample.folder(), &chosen, &list).unwrap();
+        assert_eq!((&*verification.objections, verification.exit_code), (&[][..], Exit::Conforms));
     }
 
     #[test]
