@@ -21,26 +21,26 @@ pub struct Shown {
     pub deleting: bool,
 }
 
-/// A call without a 2xx response.
+/// A call without a 2xx response. Its text contains an [`excerpt`] of the message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Failure {
     /// 404: the object does not exist.
-    #[error("not found: {0}")]
+    #[error("not found: {}", excerpt(.0))]
     NotFound(String),
     /// 409 because of a precondition: the object has changed.
-    #[error("conflict: {0}")]
+    #[error("conflict: {}", excerpt(.0))]
     Conflict(String),
     /// 409 because of the name: another object has it.
-    #[error("already exists: {0}")]
+    #[error("already exists: {}", excerpt(.0))]
     AlreadyExists(String),
     /// 4xx because the namespace is terminating. A retry cannot succeed (PC-12).
-    #[error("the namespace is terminating: {0}")]
+    #[error("the namespace is terminating: {}", excerpt(.0))]
     NamespaceTerminating(String),
     /// 410: the version from which a list or watch starts is too old.
-    #[error("version expired: {0}")]
+    #[error("version expired: {}", excerpt(.0))]
     Expired(String),
     /// Any other 4xx: the server did not perform the request, and would not perform it again.
-    #[error("refused with {code}: {message}")]
+    #[error("refused with {code}: {}", excerpt(message))]
     Refused {
         /// The HTTP status.
         code: u16,
@@ -48,14 +48,14 @@ pub enum Failure {
         message: String,
     },
     /// 429: the server did not perform the request, but may do so later.
-    #[error("throttled: {0}")]
+    #[error("throttled: {}", excerpt(.0))]
     Throttled(String),
     /// The request was not sent.
-    #[error("not sent: {0}")]
+    #[error("not sent: {}", excerpt(.0))]
     NotSent(String),
     /// 5xx, a broken connection, or a malformed response. A write may have happened. The caller assumes nothing, and reads
     /// back what is stored before it continues.
-    #[error("the outcome is unknown: {0}")]
+    #[error("the outcome is unknown: {}", excerpt(.0))]
     Ambiguous(String),
 }
 
@@ -101,5 +101,30 @@ impl Failure {
             | Failure::NotSent(message)
             | Failure::Ambiguous(message) => message,
         }
+    }
+}
+
+/// The maximum length of a message in a log line, in characters.
+const EXCERPT: usize = 1024;
+
+/// The beginning of a message that the API server has chosen. A longer one could fill the log.
+#[must_use]
+pub fn excerpt(message: &str) -> &str {
+    message.char_indices().nth(EXCERPT).map_or(message, |(end, _)| &message[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_failure_quotes_at_most_1024_characters() {
+        let message = "ä".repeat(EXCERPT);
+        assert_eq!(excerpt(&message), message);
+        let longer = format!("{message}bcd");
+        let failure = Failure::Refused { code: 422, message: longer.clone() };
+        assert_eq!(failure.to_string(), format!("refused with 422: {message}"));
+        assert_eq!(failure.message(), longer, "an event has the whole message");
+        assert_eq!(Failure::Ambiguous(longer).to_string(), format!("the outcome is unknown: {message}"));
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jobcheck_controller::job::observe::{self, PodSelector};
+use jobcheck_access::{Readable, Unreadable};
+use jobcheck_controller::job::observe::{self, PodSelector, Unobservable};
 use jobcheck_controller::job::observed::{Controller, JobFacts, PodFacts};
 use jobcheck_controller::job::orphan::PodOwner;
 use jobcheck_controller::job::settled::{is_settled, is_terminated_untracked};
@@ -12,11 +13,10 @@ use jobcheck_controller::ttl::plan::TtlFacts;
 use jobcheck_controller::values::{Text, Uid};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use kube::core::{Selector, SelectorExt};
 use serde_json::Value;
-use tracing::warn;
 
 use super::reflector::Version;
 use super::store::{Cached, FromObject, Index, ObjectKey, Store};
@@ -76,6 +76,8 @@ pub struct CachedPod {
 pub type Labels = Box<[(Text, Text)]>;
 
 impl Cached for CachedJob {
+    const RESOURCE: &'static str = "jobs";
+
     fn key(&self) -> &ObjectKey {
         &self.key
     }
@@ -98,27 +100,20 @@ impl CachedJob {
 }
 
 impl FromObject<DynamicObject> for CachedJob {
-    fn from_object(object: DynamicObject, version: Version) -> Option<CachedJob> {
-        let name = format!("{}/{}", object.namespace().unwrap_or_default(), object.name_any());
-        match cached_job(object, version) {
-            Ok(job) => Some(job),
-            Err(why) => {
-                warn!(job = name, why, "ignoring a Job that cannot be parsed");
-                None
-            }
-        }
+    fn from_object(object: DynamicObject, version: Version) -> Result<Option<CachedJob>, Box<Unreadable>> {
+        let key = ObjectKey::of(&object);
+        let generation = object.metadata.generation.unwrap_or(0);
+        let job: Job = Readable::of(&object).read()?;
+        let facts = observe::job(&job).map_err(|error| unobservable(&object.metadata, &error))?;
+        let ttl = ttl_observe::facts(&job).map_err(|error| unobservable(&object.metadata, &error))?;
+        let selector = JobSelector::of(&job);
+        let template = object.data.pointer("/spec/template").cloned().unwrap_or(Value::Null);
+        Ok(Some(CachedJob { key, version, generation, facts, ttl, template, selector }))
     }
 }
 
-fn cached_job(object: DynamicObject, version: Version) -> Result<CachedJob, String> {
-    let key = ObjectKey::of(&object);
-    let generation = object.metadata.generation.unwrap_or(0);
-    let template = object.data.pointer("/spec/template").cloned().unwrap_or(Value::Null);
-    let job: Job = object.try_parse().map_err(|error| error.to_string())?;
-    let facts = observe::job(&job).map_err(|error| error.to_string())?;
-    let ttl = ttl_observe::facts(&job).map_err(|error| error.to_string())?;
-    let selector = JobSelector::of(&job);
-    Ok(CachedJob { key, version, generation, facts, ttl, template, selector })
+fn unobservable(metadata: &ObjectMeta, error: &Unobservable) -> Box<Unreadable> {
+    Box::new(Unreadable { metadata: metadata.clone(), why: error.to_string() })
 }
 
 /// The labels of generated selectors: the current one, and the one of Jobs from before Kubernetes 1.27.
@@ -170,6 +165,8 @@ fn value<'a>(labels: &'a [(Text, Text)], key: &str) -> Option<&'a Text> {
 }
 
 impl Cached for CachedPod {
+    const RESOURCE: &'static str = "pods";
+
     fn key(&self) -> &ObjectKey {
         &self.key
     }
@@ -185,24 +182,19 @@ impl Cached for CachedPod {
 
 impl FromObject<Pod> for CachedPod {
     /// Returns none for a pod of another kind of owner without the tracking finalizer. Such a pod concerns no Job.
-    fn from_object(pod: Pod, version: Version) -> Option<CachedPod> {
+    fn from_object(pod: Pod, version: Version) -> Result<Option<CachedPod>, Box<Unreadable>> {
         let owner = with_interned_texts(observe::owner(&pod.metadata));
-        let facts = match observe::pod(&pod, &Uid::new(""), &PodSelector::nothing()) {
-            Ok(facts) => facts,
-            Err(error) => {
-                warn!(pod = %ObjectKey::of(&pod), %error, "ignoring a pod that cannot be parsed");
-                return None;
-            }
-        };
+        let facts = observe::pod(&pod, &Uid::new(""), &PodSelector::nothing())
+            .map_err(|error| unobservable(&pod.metadata, &error))?;
         if owner == PodOwner::AnotherKind && !facts.tracking_finalizer {
-            return None;
+            return Ok(None);
         }
         let mut key = ObjectKey::of(&pod);
         key.namespace = intern(&key.namespace);
         key.name = facts.name.clone();
         let labels = pod.metadata.labels.unwrap_or_default();
         let labels = labels.into_iter().map(|(key, value)| (intern(&key), intern(&value))).collect();
-        Some(CachedPod { key, version, facts: compact(facts), owner, labels })
+        Ok(Some(CachedPod { key, version, facts: compact(facts), owner, labels }))
     }
 }
 

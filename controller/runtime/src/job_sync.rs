@@ -62,6 +62,10 @@ const DEFER_MAX: Duration = Duration::from_secs(2);
 impl JobSync {
     /// Syncs the Job with this name.
     pub async fn sync(&self, key: &ObjectKey) -> Requeue {
+        if self.wiring.jobs.is_unread(key) {
+            debug!(job = %key, "deciding nothing about a Job whose state cannot be read");
+            return Requeue::AwaitChange;
+        }
         let (job, jobs_seen) = self.wiring.jobs.get_at(key);
         let Some(job) = job else {
             // SY-09: the event has dropped the memory, but a sync that was running then may have added to it.
@@ -83,7 +87,7 @@ impl JobSync {
         );
         async {
             match self.fresh(&job).await {
-                Ok(()) => self.decide(&job, jobs_seen).await,
+                Ok(()) => self.until_shown(&job, self.decide(&job, jobs_seen).await),
                 Err(next) => next,
             }
         }
@@ -95,10 +99,7 @@ impl JobSync {
     async fn fresh(&self, job: &CachedJob) -> Result<(), Requeue> {
         let wiring = &self.wiring;
         loop {
-            let (jobs, pods) = (wiring.jobs.latest_version(), wiring.pods.latest_version());
-            let has_pod = |uid: &_| wiring.pods.lookup(|index| index.by_uid(uid).is_some());
-            let reached = Reached { jobs, pods, has_pod: &has_pod };
-            match wiring.own_writes.check(job.key(), &job.facts.uid, reached, Instant::now()) {
+            match self.freshness(job) {
                 Freshness::Fresh => return Ok(()),
                 Freshness::Behind { resource, waited } => {
                     wiring.metrics.stale_sync_skipped(resource);
@@ -118,6 +119,26 @@ impl JobSync {
                 }
             }
         }
+    }
+
+    fn freshness(&self, job: &CachedJob) -> Freshness {
+        let wiring = &self.wiring;
+        let (jobs, pods) = (wiring.jobs.latest_version(), wiring.pods.latest_version());
+        let has_pod = |uid: &_| wiring.pods.lookup(|index| index.by_uid(uid).is_some());
+        let reached = Reached { jobs, pods, has_pod: &has_pod };
+        wiring.own_writes.check(job.key(), &job.facts.uid, reached, Instant::now())
+    }
+
+    /// Syncs again in time to request relists if no event shows the writes of this sync. Such an event makes the sync
+    /// earlier.
+    fn until_shown(&self, job: &CachedJob, next: Requeue) -> Requeue {
+        let latest = match next {
+            Requeue::AwaitChange => STALE_CACHE_TIMEOUT,
+            Requeue::After(delay) => delay.min(STALE_CACHE_TIMEOUT),
+            Requeue::Defer(_) | Requeue::RateLimited => return next,
+        };
+        let is_fresh = self.freshness(job) == Freshness::Fresh;
+        if is_fresh { next } else { Requeue::After(latest) }
     }
 
     /// Defers the sync until the caches are fresh, and requests relists if that takes too long.

@@ -32,8 +32,8 @@ struct Expected {
     /// Pods that did not exist any more when the stored objects were read back.
     deleted_pods: BTreeSet<Uid>,
     unknown_outcome: bool,
-    /// The time at which a sync was first deferred.
-    waiting: Option<Instant>,
+    /// The time of the last write, from which on the caches have to show it.
+    since: Instant,
 }
 
 /// The freshness of the caches for one Job.
@@ -47,7 +47,7 @@ pub enum Freshness {
     Behind {
         /// `jobs` or `pods`.
         resource: &'static str,
-        /// The time since a sync was first deferred.
+        /// The time since the last write, or since the stored objects were read back.
         waited: Duration,
     },
 }
@@ -110,8 +110,7 @@ impl OwnWrites {
             jobs.remove(key);
             return Freshness::Fresh;
         };
-        let since = *expected.waiting.get_or_insert(now);
-        Freshness::Behind { resource: behind, waited: now.saturating_duration_since(since) }
+        Freshness::Behind { resource: behind, waited: now.saturating_duration_since(expected.since) }
     }
 
     /// Drops the versions of a deleted Job.
@@ -135,13 +134,14 @@ impl OwnWrites {
             pods: 0,
             deleted_pods: BTreeSet::new(),
             unknown_outcome: false,
-            waiting: None,
+            since: Instant::now(),
         };
         let expected = jobs.entry(key.clone()).or_insert_with(empty);
         if expected.uid != *uid {
             *expected = empty();
         }
         change(expected);
+        expected.since = Instant::now();
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Expected>> {

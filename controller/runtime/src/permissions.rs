@@ -2,7 +2,7 @@
 //! `deploy/`.
 
 use jobcheck_access::{Unanswered, patiently};
-use jobcheck_controller::answer::Failure;
+use jobcheck_controller::answer::{Failure, excerpt};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
@@ -176,7 +176,7 @@ async fn is_allowed(client: &Client, attributes: ResourceAttributes) -> Result<b
     };
     let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let params = PostParams::default();
-    let waiting = |why: &str| warn!(why, "the API server is overloaded, and is asked again");
+    let waiting = |why: &str| warn!(why = excerpt(why), "the API server is overloaded, and is asked again");
     match patiently(|| api.create(&params, &review), waiting).await {
         Ok(answer) => Ok(answer.status.is_some_and(|status| status.allowed)),
         Err(Unanswered::Failed(error)) => Err(of_kube(&error)),

@@ -21,7 +21,7 @@ use futures_util::StreamExt;
 use jobcheck_access::{Readable, Unreadable, refuses_version};
 use jobcheck_controller::answer::Failure;
 use kube::Resource;
-use kube::api::{Api, ListParams, WatchParams};
+use kube::api::{Api, ListParams, ObjectMeta, WatchParams};
 use kube::core::{Status, WatchEvent};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::jitter::Jitter;
+use super::store::Unread;
 use crate::failure::of_kube;
 
 /// A resourceVersion as a number. The numbers of one API server can be compared (KEP-5504).
@@ -41,15 +42,32 @@ pub trait Cache<K>: Send + Sync + 'static {
     type Entry: Send;
 
     /// Returns the cache entry of an object; none if the object is not cached.
-    fn entry(&self, object: K, version: Version) -> Option<Self::Entry>;
-    /// Replaces all entries with those of a list of this version. Objects without an entry in it are deleted.
-    fn replace(&self, entries: Vec<Self::Entry>, version: Version);
-    /// Adds or updates an object.
+    ///
+    /// # Errors
+    ///
+    /// The object cannot be read.
+    fn entry(&self, object: K, version: Version) -> Result<Option<Self::Entry>, Box<Unreadable>>;
+    /// Replaces all entries with those of a list of this version. Objects that the list does not contain are deleted. Those
+    /// that exist and cannot be read keep their entries.
+    fn replace(&self, entries: Vec<Self::Entry>, unread: Vec<Unread>, version: Version);
+    /// Adds or updates an object. If the object cannot be read, it keeps its entry.
     fn apply(&self, object: K, version: Version);
     /// Removes a deleted object, which had this last state.
     fn remove(&self, object: K, version: Version);
-    /// Advances the version of the cache to that of an event whose object cannot be read.
-    fn advance(&self, version: Version);
+    /// Keeps the entry of an object that was added or updated and cannot be read.
+    fn keep_unread(&self, object: Option<Unread>, version: Version);
+    /// Removes a deleted object, whose last state cannot be read.
+    fn remove_unread(&self, object: Option<Unread>, version: Version);
+}
+
+/// A complete LIST.
+struct Listed<E> {
+    /// The entries of the objects that are cached.
+    entries: Vec<E>,
+    /// The objects that exist and cannot be read.
+    unread: Vec<Unread>,
+    /// The version of the LIST.
+    version: Version,
 }
 
 /// Updates one cache.
@@ -67,6 +85,8 @@ pub struct Reflector<K, C> {
     shown: Version,
     /// The number of failures since the last success.
     failures: u32,
+    /// The number of consecutive watches that the server has closed at once, without an event.
+    short_watches: u32,
     /// The time of the first of the last LISTs, which have all failed.
     failing: Option<Instant>,
 }
@@ -101,6 +121,8 @@ enum Ended {
     Refused,
     /// The watch cannot get past an event.
     Stuck,
+    /// The server has closed several watches at once.
+    Short,
     /// Somebody has asked for it.
     Asked,
 }
@@ -123,6 +145,10 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 pub const STALE_AFTER: Duration = Duration::from_secs(120);
 /// The time after a LIST from which on an expired version is no failure: a LIST now and then is what a server can bear.
 const LASTING: Duration = Duration::from_secs(5);
+/// The time before which a watch without an event is short. client-go lists after such a watch.
+const SHORT: Duration = Duration::from_secs(1);
+/// The number of short watches in a row after which a LIST follows each.
+const SHORT_WATCHES: u32 = 3;
 
 impl<K, C> Reflector<K, C>
 where
@@ -150,6 +176,7 @@ where
             another_history,
             shown: 0,
             failures: 0,
+            short_watches: 0,
             failing: None,
         }
     }
@@ -172,10 +199,8 @@ where
         let mut ended = Ended::Asked;
         loop {
             match self.list().await {
-                Ok((entries, version)) if version >= self.shown => {
-                    ended = self.begin_at(entries, version).await;
-                }
-                Ok((_, version)) if ended == Ended::Refused => {
+                Ok(list) if list.version >= self.shown => ended = self.begin_at(list).await,
+                Ok(Listed { version, .. }) if ended == Ended::Refused => {
                     let shown = self.shown;
                     warn!(
                         resource = self.resource,
@@ -183,7 +208,7 @@ where
                     );
                     return self.another_history.cancel();
                 }
-                Ok((_, version)) => ended = self.go_on(version).await,
+                Ok(Listed { version, .. }) => ended = self.go_on(version).await,
                 Err(failure) => {
                     warn!(resource = self.resource, %failure, "cannot list");
                     self.list_failed();
@@ -195,8 +220,9 @@ where
     }
 
     /// Replaces the cache by this LIST, and watches from there.
-    async fn begin_at(&mut self, entries: Vec<C::Entry>, version: Version) -> Ended {
-        self.cache.replace(entries, version);
+    async fn begin_at(&mut self, list: Listed<C::Entry>) -> Ended {
+        let version = list.version;
+        self.cache.replace(list.entries, list.unread, version);
         (self.shown, self.failing) = (version, None);
         self.staleness.0.store(false, Ordering::Relaxed);
         debug!(resource = self.resource, version, "listed");
@@ -239,8 +265,8 @@ where
     }
 
     /// Lists all objects at one version. A LIST without a version is a quorum read, so this is the latest version.
-    async fn list(&self) -> Result<(Vec<C::Entry>, Version), Failure> {
-        let mut entries = Vec::new();
+    async fn list(&self) -> Result<Listed<C::Entry>, Failure> {
+        let (mut entries, mut unread) = (Vec::new(), Vec::new());
         let mut page = ListParams::default().limit(PAGE);
         for number_of_page in 1..=MAX_PAGES {
             if number_of_page % LOG_PAGES == 0 {
@@ -253,13 +279,14 @@ where
             let no_number = || Failure::Ambiguous(format!("resourceVersion {version:?} is not a number"));
             let version = number(&version).ok_or_else(no_number)?;
             for object in list.items {
-                if let (Some(version), Some(object)) = self.read(object) {
-                    entries.extend(self.cache.entry(object, version));
+                match read(object).and_then(|(object, version)| self.cache.entry(object, version)) {
+                    Ok(entry) => entries.extend(entry),
+                    Err(unreadable) => unread.extend(Unread::of(self.resource, &unreadable)),
                 }
             }
             match list.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => page = page.continue_token(&token),
-                None => return Ok((entries, version)),
+                None => return Ok(Listed { entries, unread, version }),
             }
         }
         Err(Failure::Ambiguous(format!("the list has more than {MAX_PAGES} pages")))
@@ -275,6 +302,7 @@ where
                 sleep_until(begun + undisturbed).await;
                 relist.notified().await;
             };
+            let opened = Instant::now();
             let end = tokio::select! {
                 () = asked => {
                     info!(resource = self.resource, version, "relisting, since a lost event is suspected");
@@ -284,6 +312,9 @@ where
             };
             match end {
                 End::Closed(reached) => {
+                    if self.is_one_of_many_short(reached == version && opened.elapsed() < SHORT) {
+                        return Ended::Short;
+                    }
                     // A server that closes every watch at once is not polled in a tight loop.
                     failures = if reached == version { failures + 1 } else { 0 };
                     version = reached;
@@ -303,6 +334,17 @@ where
                 }
             }
         }
+    }
+
+    /// Counts a watch that the server has closed. Returns true if this watch and those before it were short.
+    ///
+    /// A server that closes each watch at once shows its changes only to a LIST.
+    fn is_one_of_many_short(&mut self, is_short: bool) -> bool {
+        self.short_watches = if is_short { self.short_watches.saturating_add(1) } else { 0 };
+        if self.short_watches == SHORT_WATCHES {
+            warn!(resource = self.resource, "watches end at once without an event: listing after each");
+        }
+        self.short_watches >= SHORT_WATCHES
     }
 
     async fn watch(&mut self, mut version: Version) -> End {
@@ -337,36 +379,22 @@ where
             }
             WatchEvent::Error(status) => return Err(refused(&status, reached)),
         };
-        let (Some(version), object) = self.read(object) else { return Ok(reached) };
+        let version = version_of(object.meta());
+        let object = read(object).map_err(|unreadable| Unread::of(self.resource, &unreadable));
+        // An event without a version has no place among the others.
+        let Some(version) = version else { return Ok(reached) };
         if version < reached {
             let why = format!("an event of version {version} follows one of version {reached}");
             return Err(End::Relist(reached, Ended::Refused, why));
         }
         self.shown = version;
         match object {
-            Some(object) if is_deleted => self.cache.remove(object, version),
-            Some(object) => self.cache.apply(object, version),
-            None => self.cache.advance(version),
+            Ok((object, _)) if is_deleted => self.cache.remove(object, version),
+            Ok((object, _)) => self.cache.apply(object, version),
+            Err(unread) if is_deleted => self.cache.remove_unread(unread, version),
+            Err(unread) => self.cache.keep_unread(unread, version),
         }
         Ok(version)
-    }
-
-    /// The version and the object, as far as they can be read. If the object cannot be read, its cached state stays, and the
-    /// next LIST leaves it out. An object without a version cannot be read.
-    fn read(&self, object: Readable<K>) -> (Option<Version>, Option<K>) {
-        let number = object.meta().resource_version.as_deref().and_then(number);
-        let (metadata, why) = match object.read() {
-            Ok(object) if number.is_some() => return (number, Some(object)),
-            Ok(object) => (object.meta().clone(), "its resourceVersion is missing, or no number".to_owned()),
-            Err(unreadable) => {
-                let Unreadable { metadata, why } = *unreadable;
-                (metadata, why)
-            }
-        };
-        let [namespace, name] = [metadata.namespace, metadata.name].map(Option::unwrap_or_default);
-        let name = format!("{namespace}/{name}");
-        warn!(resource = self.resource, name, why, "ignoring an object that cannot be read");
-        (number, None)
     }
 
     /// The delay after the last failure.
@@ -402,6 +430,22 @@ fn refused(status: &Status, version: Version) -> End {
     } else {
         End::Broken(version, why)
     }
+}
+
+/// The object and its version. An object without a version cannot be read.
+fn read<K: Resource>(object: Readable<K>) -> Result<(K, Version), Box<Unreadable>> {
+    let object = object.read()?;
+    match version_of(object.meta()) {
+        Some(version) => Ok((object, version)),
+        None => Err(Box::new(Unreadable {
+            metadata: object.meta().clone(),
+            why: "its resourceVersion is missing, or no number".to_owned(),
+        })),
+    }
+}
+
+fn version_of(metadata: &ObjectMeta) -> Option<Version> {
+    metadata.resource_version.as_deref().and_then(number)
 }
 
 fn number(version: &str) -> Option<Version> {

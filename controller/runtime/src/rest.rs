@@ -1,14 +1,14 @@
 //! Sends the requests of [`jobcheck_controller::job::requests`] and [`jobcheck_controller::ttl::observe`], and parses their responses.
 
 use http::{Method, Request, header};
+use jobcheck_access::Readable;
 use jobcheck_controller::answer::{Answer, Failure, Shown};
 use jobcheck_controller::job::requests::{self as jobs, Object, Verb};
 use jobcheck_controller::values::{ResourceVersion, Uid};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::Client;
 use kube::api::DynamicObject;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::reflector::Version;
@@ -33,8 +33,8 @@ pub struct ResponseMeta {
     pub uid: String,
     /// `resourceVersion`. The response to a deletion that removes the object has its last version.
     pub resource_version: String,
-    /// `deletionTimestamp`.
-    pub deletion_timestamp: Option<Time>,
+    /// `deletionTimestamp`. Its value has no effect, so that it need not be a time that this process can represent.
+    pub deletion_timestamp: Option<IgnoredAny>,
 }
 
 impl WriteResponse {
@@ -129,8 +129,8 @@ pub async fn delete(client: &Client, path: &str, options: &Value) -> Result<Writ
 ///
 /// The request failed.
 pub async fn get_job(client: &Client, key: &ObjectKey) -> Result<Option<DynamicObject>, Failure> {
-    match get(client, &job(key)).await {
-        Ok(job) => Ok(Some(job)),
+    match get::<Readable<DynamicObject>>(client, &job(key)).await {
+        Ok(job) => job.read().map(Some).map_err(|unreadable| Failure::Ambiguous(unreadable.why)),
         Err(Failure::NotFound(_)) => Ok(None),
         Err(failure) => Err(failure),
     }
@@ -157,4 +157,27 @@ async fn send(
         .body(body.to_string().into_bytes())
         .map_err(|error| Failure::NotSent(error.to_string()))?;
     client.request(request).await.map_err(|error| of_kube(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::ResourceExt;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{self, server};
+
+    /// The API server stores a time that only Go can represent.
+    #[tokio::test(start_paused = true)]
+    async fn a_response_with_a_late_deletion_time_is_read() {
+        let metadata = json!({"metadata": {"deletionTimestamp": "9999-12-31T23:59:59Z"}});
+        let stored = testing::job("a", 5, &metadata);
+        let (client, _) = server(move |_, _| (200, stored.clone()));
+        let key = ObjectKey::new("ns", "a");
+        assert_eq!(get_job(&client, &key).await.unwrap().unwrap().name_any(), "a");
+        assert!(ask(&client, "ns", &jobs::read_job(&key.name)).await.unwrap().deleting);
+        let (client, _) =
+            server(|_, _| (200, testing::job("a", 5, &json!({"metadata": {"deletionTimestamp": null}}))));
+        assert!(!ask(&client, "ns", &jobs::read_job(&key.name)).await.unwrap().deleting);
+    }
 }

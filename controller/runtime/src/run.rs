@@ -4,7 +4,7 @@ use std::hash::RandomState;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobcheck_controller::answer::Failure;
+use jobcheck_controller::answer::{Failure, excerpt};
 use jobcheck_traces::Redactor;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -193,7 +193,7 @@ async fn check(
         Ok(missing) => Err(RunError::Forbidden(missing)),
         // An API server may refuse this question and permit everything else.
         Err(Failure::Refused { code, message }) if code != 401 => {
-            warn!(code, message, "cannot check the permissions");
+            warn!(code, message = excerpt(&message), "cannot check the permissions");
             Ok(())
         }
         Err(failure) => Err(unreachable(failure.to_string())),

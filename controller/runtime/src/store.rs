@@ -1,13 +1,16 @@
 //! A cache: its entries, its indexes, and the listener of its changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use jobcheck_access::Unreadable;
+use jobcheck_controller::answer::excerpt;
 use jobcheck_controller::values::{Text, Uid};
 use kube::Resource;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tracing::warn;
 
 use super::reflector::{Cache, Version};
 
@@ -43,8 +46,37 @@ impl fmt::Display for ObjectKey {
     }
 }
 
+/// An object that exists, and whose state cannot be read. It does not count as deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The key of the object.
+    pub key: ObjectKey,
+    /// The UID of the object, if that can be read.
+    pub uid: Option<Uid>,
+}
+
+impl Unread {
+    /// Logs why an object cannot be read. Returns none if not even its name can be read.
+    #[must_use]
+    pub fn of(resource: &str, unreadable: &Unreadable) -> Option<Unread> {
+        let Unreadable { metadata, why } = unreadable;
+        let [namespace, name] =
+            [&metadata.namespace, &metadata.name].map(|it| it.as_deref().unwrap_or_default());
+        let key = ObjectKey::new(namespace, name);
+        let why = excerpt(why);
+        if name.is_empty() {
+            warn!(resource, why, "ignoring an object that cannot be read");
+            return None;
+        }
+        warn!(resource, name = %key, why, "an object cannot be read: its state is unknown");
+        Some(Unread { key, uid: metadata.uid.as_deref().map(Uid::new) })
+    }
+}
+
 /// A cache entry.
 pub trait Cached: Send + Sync + 'static {
+    /// The plural name of the kind of the object, for the log.
+    const RESOURCE: &'static str;
     /// The key of the object.
     fn key(&self) -> &ObjectKey;
     /// The UID of the object.
@@ -56,7 +88,11 @@ pub trait Cached: Send + Sync + 'static {
 /// A cache entry of an API object of type `K`.
 pub trait FromObject<K>: Sized {
     /// Returns the entry of an object; none if the object concerns no Job.
-    fn from_object(object: K, version: Version) -> Option<Self>;
+    ///
+    /// # Errors
+    ///
+    /// The object cannot be read.
+    fn from_object(object: K, version: Version) -> Result<Option<Self>, Box<Unreadable>>;
 }
 
 /// Indexes of a cache other than the key.
@@ -69,7 +105,8 @@ pub trait Index<T>: Default + Send + Sync + 'static {
 
 /// A change of one object.
 ///
-/// At least one of the two entries exists. If both exist, they have the same UID and different versions.
+/// At least one of the two entries exists. If both exist, they have the same UID. They have different versions, unless
+/// the state of the object was unknown in between.
 #[derive(Debug)]
 pub struct Change<T> {
     /// The entry before the change; none for a new object.
@@ -89,6 +126,8 @@ pub struct Store<T, I> {
 
 struct State<T, I> {
     objects: BTreeMap<ObjectKey, Arc<T>>,
+    /// The objects whose state is unknown. The entry of such an object, if it has one, has an earlier state.
+    unread: BTreeSet<ObjectKey>,
     index: I,
     latest: Version,
     last_list: Option<Instant>,
@@ -106,7 +145,13 @@ impl<T, I> fmt::Debug for Store<T, I> {
 
 impl<T: Cached, I: Index<T>> Default for Store<T, I> {
     fn default() -> Self {
-        let state = State { objects: BTreeMap::new(), index: I::default(), latest: 0, last_list: None };
+        let state = State {
+            objects: BTreeMap::new(),
+            unread: BTreeSet::new(),
+            index: I::default(),
+            latest: 0,
+            last_list: None,
+        };
         Store { state: RwLock::new(state), listener: RwLock::new(None), synced: watch::channel(false).0 }
     }
 }
@@ -126,6 +171,12 @@ impl<T: Cached, I: Index<T>> Store<T, I> {
     #[must_use]
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
         self.read().objects.get(key).cloned()
+    }
+
+    /// Returns true if the object with this key exists and its state cannot be read. Its entry has an earlier state.
+    #[must_use]
+    pub fn is_unread(&self, key: &ObjectKey) -> bool {
+        self.read().unread.contains(key)
     }
 
     /// Returns all objects, ordered by key.
@@ -229,6 +280,7 @@ impl<T: Cached, I: Index<T>> Store<T, I> {
 impl<T: Cached, I: Index<T>> State<T, I> {
     /// Returns one change; two if another object has the key now.
     fn put(&mut self, new: Arc<T>) -> Vec<Change<T>> {
+        let was_unread = self.unread.contains(new.key());
         let old = self.drop_object(new.key());
         self.index.insert(&new);
         self.objects.insert(new.key().clone(), Arc::clone(&new));
@@ -237,12 +289,23 @@ impl<T: Cached, I: Index<T>> State<T, I> {
                 vec![Change { old: Some(old), new: None }, Change { old: None, new: Some(new) }]
             }
             // SY-06: a list repeats objects that have not changed.
-            Some(old) if old.version() == new.version() => Vec::new(),
+            Some(old) if old.version() == new.version() && !was_unread => Vec::new(),
             old => vec![Change { old, new: Some(new) }],
         }
     }
 
+    /// Keeps the entry of an object that cannot be read. Returns the deletion of the previous object with its key.
+    fn keep_unread(&mut self, object: Unread) -> Option<Change<T>> {
+        let Unread { key, uid } = object;
+        let is_another = |old: &Arc<T>| uid.as_ref().is_some_and(|uid| uid != old.uid());
+        let is_replaced = self.objects.get(&key).is_some_and(is_another);
+        let old = if is_replaced { self.drop_object(&key) } else { None };
+        self.unread.insert(key);
+        old.map(|old| Change { old: Some(old), new: None })
+    }
+
     fn drop_object(&mut self, key: &ObjectKey) -> Option<Arc<T>> {
+        self.unread.remove(key);
         let old = self.objects.remove(key)?;
         self.index.remove(&old);
         Some(old)
@@ -257,11 +320,11 @@ where
 {
     type Entry = T;
 
-    fn entry(&self, object: K, version: Version) -> Option<T> {
+    fn entry(&self, object: K, version: Version) -> Result<Option<T>, Box<Unreadable>> {
         T::from_object(object, version)
     }
 
-    fn replace(&self, entries: Vec<T>, version: Version) {
+    fn replace(&self, entries: Vec<T>, unread: Vec<Unread>, version: Version) {
         let mut changes = Vec::new();
         {
             let mut state = self.write();
@@ -270,6 +333,12 @@ where
                 deleted.remove(object.key());
                 changes.extend(state.put(Arc::new(object)));
             }
+            let still_unread = unread.iter().map(|object| object.key.clone()).collect();
+            for object in unread {
+                deleted.remove(&object.key);
+                changes.extend(state.keep_unread(object));
+            }
+            state.unread = still_unread;
             for (key, old) in deleted {
                 state.drop_object(&key);
                 changes.push(Change { old: Some(old), new: None });
@@ -284,145 +353,33 @@ where
     fn apply(&self, object: K, version: Version) {
         let key = ObjectKey::of(&object);
         match T::from_object(object, version) {
-            Some(object) => self.put(object, version),
-            None => self.take(&key, None, version),
+            Ok(Some(object)) => self.put(object, version),
+            Ok(None) => self.take(&key, None, version),
+            Err(unreadable) => self.keep_unread(Unread::of(T::RESOURCE, &unreadable), version),
         }
     }
 
     fn remove(&self, object: K, version: Version) {
         let key = ObjectKey::of(&object);
-        self.take(&key, T::from_object(object, version), version);
+        self.take(&key, T::from_object(object, version).ok().flatten(), version);
     }
 
-    fn advance(&self, version: Version) {
-        let mut state = self.write();
-        state.latest = state.latest.max(version);
+    fn keep_unread(&self, object: Option<Unread>, version: Version) {
+        let change = {
+            let mut state = self.write();
+            state.latest = state.latest.max(version);
+            object.and_then(|object| state.keep_unread(object))
+        };
+        self.notify(change.as_slice());
+    }
+
+    fn remove_unread(&self, object: Option<Unread>, version: Version) {
+        match object {
+            Some(object) => self.take(&object.key, None, version),
+            None => self.keep_unread(None, version),
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use k8s_openapi::api::core::v1::ConfigMap;
-    use kube::api::ObjectMeta;
-
-    use super::*;
-
-    #[derive(Debug)]
-    struct Thing {
-        key: ObjectKey,
-        uid: Uid,
-        version: Version,
-    }
-
-    impl Cached for Thing {
-        fn key(&self) -> &ObjectKey {
-            &self.key
-        }
-        fn uid(&self) -> &Uid {
-            &self.uid
-        }
-        fn version(&self) -> Version {
-            self.version
-        }
-    }
-
-    impl FromObject<ConfigMap> for Thing {
-        fn from_object(object: ConfigMap, version: Version) -> Option<Thing> {
-            let uid = Uid::new(object.metadata.uid.as_deref().unwrap_or_default());
-            (object.immutable != Some(true)).then(|| Thing { key: ObjectKey::of(&object), uid, version })
-        }
-    }
-
-    #[derive(Default)]
-    struct ByUid(BTreeMap<Uid, Version>);
-
-    impl Index<Thing> for ByUid {
-        fn insert(&mut self, object: &Arc<Thing>) {
-            self.0.insert(object.uid.clone(), object.version);
-        }
-        fn remove(&mut self, object: &Arc<Thing>) {
-            self.0.remove(&object.uid);
-        }
-    }
-
-    fn object(name: &str, uid: &str) -> ConfigMap {
-        let metadata = ObjectMeta {
-            namespace: Some("ns".to_owned()),
-            name: Some(name.to_owned()),
-            uid: Some(uid.to_owned()),
-            ..ObjectMeta::default()
-        };
-        ConfigMap { metadata, ..ConfigMap::default() }
-    }
-
-    fn with_log() -> (Store<Thing, ByUid>, Arc<Mutex<Vec<String>>>) {
-        let (store, changes) = (Store::default(), Arc::new(Mutex::new(Vec::new())));
-        store.listen({
-            let changes = Arc::clone(&changes);
-            move |change: &Change<Thing>| {
-                let of = |thing: &Option<Arc<Thing>>| {
-                    thing.as_ref().map_or("-".to_owned(), |it| format!("{}@{}", it.uid, it.version))
-                };
-                changes.lock().unwrap().push(format!("{} {}", of(&change.old), of(&change.new)));
-            }
-        });
-        (store, changes)
-    }
-
-    fn list(store: &Store<Thing, ByUid>, objects: &[(&str, &str, Version)], version: Version) {
-        let entries =
-            objects.iter().filter_map(|(name, uid, version)| store.entry(object(name, uid), *version));
-        let entries = entries.collect();
-        Cache::<ConfigMap>::replace(store, entries, version);
-    }
-
-    #[test]
-    fn changes_are_reported_with_the_old_and_the_new_object() {
-        let (store, changes) = with_log();
-        store.apply(object("a", "u1"), 1);
-        store.apply(object("a", "u1"), 2);
-        store.remove(object("a", "u1"), 3);
-        assert_eq!(*changes.lock().unwrap(), ["- u1@1", "u1@1 u1@2", "u1@3 -"]);
-        assert_eq!((store.len(), store.latest_version()), (0, 3));
-        assert!(store.lookup(|index| index.0.is_empty()));
-    }
-
-    #[test]
-    fn another_uid_under_the_same_name_is_a_deletion_and_a_creation() {
-        let (store, changes) = with_log();
-        store.apply(object("a", "u1"), 1);
-        store.apply(object("a", "u2"), 5);
-        assert_eq!(*changes.lock().unwrap(), ["- u1@1", "u1@1 -", "- u2@5"]);
-        assert_eq!(store.lookup(|index| index.0.keys().map(ToString::to_string).collect::<Vec<_>>()), ["u2"]);
-    }
-
-    /// A relist reports all changes of lost events, including deletions, and no other change.
-    #[test]
-    fn a_list_reports_missed_changes() {
-        let (store, changes) = with_log();
-        assert!(!store.is_synced());
-        list(&store, &[("a", "u1", 1), ("b", "u2", 2), ("c", "u3", 3)], 10);
-        assert!(store.is_synced());
-        changes.lock().unwrap().clear();
-        list(&store, &[("a", "u1", 1), ("c", "u4", 15), ("d", "u5", 16)], 20);
-        assert_eq!(*changes.lock().unwrap(), ["u3@3 -", "- u4@15", "- u5@16", "u2@2 -"]);
-        assert_eq!(store.latest_version(), 20);
-        assert_eq!(
-            store.all().iter().map(|it| it.key.to_string()).collect::<Vec<_>>(),
-            ["ns/a", "ns/c", "ns/d"]
-        );
-    }
-
-    #[test]
-    fn an_object_that_is_no_longer_cached_is_reported_as_deleted() {
-        let (store, changes) = with_log();
-        store.apply(object("a", "u1"), 1);
-        store.apply(ConfigMap { immutable: Some(true), ..object("a", "u1") }, 2);
-        assert_eq!(*changes.lock().unwrap(), ["- u1@1", "u1@1 -"]);
-        assert!(store.is_empty());
-        Cache::<ConfigMap>::advance(&store, 9);
-        assert_eq!(store.latest_version(), 9);
-    }
-}
+mod tests;

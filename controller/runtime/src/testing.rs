@@ -1,6 +1,7 @@
 //! Test support: an API server whose responses a function determines, and caches that the test fills.
 
 use std::convert::Infallible;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use http_body_util::{BodyExt, Full};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
+use tracing::subscriber::DefaultGuard;
 
 use super::handlers::Wiring;
 use super::metrics::Metrics;
@@ -103,4 +105,38 @@ pub fn pod(name: &str, job: &str, version: u64, phase: &str) -> Value {
         "spec": {"containers": []},
         "status": {"phase": phase},
     })
+}
+
+/// The log of a test.
+#[derive(Clone, Default)]
+pub struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Collects the log of this thread until the guard is dropped.
+    pub fn start() -> (Log, DefaultGuard) {
+        let log = Log::default();
+        let to = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_ansi(false)
+            .with_writer(move || to.clone());
+        (log, tracing::subscriber::set_default(subscriber.finish()))
+    }
+
+    /// The lines that contain this text.
+    pub fn lines(&self, text: &str) -> Vec<String> {
+        let log = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        log.lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -1,6 +1,7 @@
 //! The sync of a finished Job whose TTL may have expired (family TT).
 
-use jobcheck_controller::answer::Failure;
+use jobcheck_access::Readable;
+use jobcheck_controller::answer::{Failure, excerpt};
 use jobcheck_controller::ttl::observe;
 use jobcheck_controller::ttl::plan::{TtlDelete, TtlObserved, TtlPlan, plan};
 use k8s_openapi::api::batch::v1::Job;
@@ -24,7 +25,9 @@ pub struct TtlSync {
 impl TtlSync {
     /// Syncs the Job with this name.
     pub async fn sync(&self, key: &ObjectKey) -> Requeue {
-        let Some(job) = self.wiring.jobs.get(key) else { return Requeue::AwaitChange };
+        let Some(job) = self.wiring.jobs.get(key).filter(|_| !self.wiring.jobs.is_unread(key)) else {
+            return Requeue::AwaitChange;
+        };
         match plan(&TtlObserved { job: &job.ttl, fresh: false }, now()) {
             TtlPlan::FetchFresh => self.plan_fresh(key).await,
             // TT-05: no deletion is decided from a cache.
@@ -40,14 +43,11 @@ impl TtlSync {
             Ok(None) => return Requeue::AwaitChange,
             Err(failure) => return failed(key, &failure),
         };
-        let facts = match stored.try_parse::<Job>().map_err(|error| error.to_string()) {
-            Ok(job) => observe::facts(&job).map_err(|error| error.to_string()),
-            Err(error) => Err(error),
-        };
-        let facts = match facts {
+        let job = Readable::<Job>::of(&stored).read().map_err(|unreadable| unreadable.why);
+        let facts = match job.and_then(|job| observe::facts(&job).map_err(|error| error.to_string())) {
             Ok(facts) => facts,
             Err(why) => {
-                warn!(job = %key, why, "not deleting a Job that cannot be parsed");
+                warn!(job = %key, why = excerpt(&why), "not deleting a Job that cannot be read");
                 return Requeue::RateLimited;
             }
         };

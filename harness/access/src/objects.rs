@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::jiff::{Timestamp, civil};
 use kube::Resource;
 use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::{self, RawValue};
 
@@ -37,6 +38,32 @@ impl<K> Readable<K> {
     }
 }
 
+impl<K: DeserializeOwned> Readable<K> {
+    /// Reads an object of another type, such as a JSON value or a `DynamicObject`.
+    #[must_use]
+    pub fn of(object: &impl Serialize) -> Self {
+        let value = serde_json::to_value(object).unwrap_or_default();
+        K::deserialize(&value).map_or_else(|_| Self::parse(&value.to_string()), |object| Readable(Ok(object)))
+    }
+
+    fn parse(object: &str) -> Self {
+        let read = serde_json::from_str(object)
+            .or_else(|why| read_instead(without_managed_fields(object), why))
+            .or_else(|why| read_instead(with_latest_times(object), why));
+        let unreadable =
+            |why: serde_json::Error| Unreadable { metadata: identity(object), why: why.to_string() };
+        Readable(read.map_err(|why| Box::new(unreadable(why))))
+    }
+}
+
+/// Reads this text after an error, if there is one.
+fn read_instead<K: DeserializeOwned>(
+    text: Option<String>,
+    why: serde_json::Error,
+) -> Result<K, serde_json::Error> {
+    serde_json::from_str(&text.ok_or(why)?)
+}
+
 /// The members of a JSON object.
 type Members = BTreeMap<String, Box<RawValue>>;
 
@@ -61,14 +88,7 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Readable<K> {
             true => Box::<RawValue>::deserialize(deserializer)?,
             false => value::to_raw_value(&Value::deserialize(deserializer)?).map_err(D::Error::custom)?,
         };
-        let object = serde_json::from_str(raw.get()).or_else(|why| {
-            let rest = without_managed_fields(raw.get()).ok_or(why)?;
-            serde_json::from_str(&rest)
-        });
-        Ok(Readable(
-            object
-                .map_err(|why| Box::new(Unreadable { metadata: identity(raw.get()), why: why.to_string() })),
-        ))
+        Ok(Self::parse(raw.get()))
     }
 }
 
@@ -80,6 +100,50 @@ fn without_managed_fields(object: &str) -> Option<String> {
     metadata.remove("managedFields")?;
     members.insert("metadata".into(), value::to_raw_value(&metadata).ok()?);
     serde_json::to_string(&members).ok()
+}
+
+/// The latest time in whole seconds that [`Timestamp`] can represent. Go also represents the following 26 hours.
+const LATEST: &str = "9999-12-30T22:00:00Z";
+
+/// An object without managed fields whose later times are [`LATEST`]; none if it has no later time.
+///
+/// Users may store such times, for example in a template. Go reads them, and so must everybody who reads the object.
+fn with_latest_times(object: &str) -> Option<String> {
+    let rest = without_managed_fields(object);
+    let mut value = serde_json::from_str(rest.as_deref().unwrap_or(object)).ok()?;
+    limit_times(&mut value).then(|| value.to_string())
+}
+
+/// Replaces the times after [`LATEST`]. Returns true if there are some.
+fn limit_times(value: &mut Value) -> bool {
+    let mut is_changed = false;
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| is_changed |= limit_times(item)),
+        Value::Object(members) => {
+            // A text of a user is no time, whatever it looks like.
+            for (name, value) in members.iter_mut().filter(|(name, _)| *name != "annotations") {
+                match value {
+                    Value::String(text) if is_time(name) && is_too_late(text) => {
+                        LATEST.clone_into(text);
+                        is_changed = true;
+                    }
+                    value => is_changed |= limit_times(value),
+                }
+            }
+        }
+        _ => {}
+    }
+    is_changed
+}
+
+/// Returns true for the names of times in Kubernetes, such as `startTime`, `deletionTimestamp`, and `finishedAt`.
+fn is_time(name: &str) -> bool {
+    ["Time", "Timestamp", "At"].iter().any(|end| name.ends_with(end))
+}
+
+fn is_too_late(text: &str) -> bool {
+    let is_time = text.strip_suffix('Z').is_some_and(|date| date.parse::<civil::DateTime>().is_ok());
+    is_time && text.parse::<Timestamp>().is_err()
 }
 
 impl<K: Resource> Resource for Readable<K> {
@@ -144,16 +208,56 @@ mod tests {
         }
     }
 
+    /// The API server stores these times, and the built-in controllers read them.
+    #[test]
+    fn times_that_only_go_can_represent_are_the_latest_ones() {
+        let late = "9999-12-31T23:59:59Z";
+        let status = format!(
+            r#"{{"startTime":"{late}","phase":"{late}","conditions":[{{"type":"a","status":"b","lastTransitionTime":"{late}"}}]}}"#
+        );
+        let metadata = format!(
+            r#","creationTimestamp":"{late}","deletionTimestamp":"2026-01-01T00:00:00Z","annotations":{{"aTime":"{late}"}},"managedFields":[{{"time":"{late}"}}]"#
+        );
+        let text = pod(&metadata, &status);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        for read in [serde_json::from_str(&text).unwrap(), Readable::<Pod>::of(&value)] {
+            let read = serde_json::to_value(read.read().unwrap()).unwrap();
+            assert_eq!(read["status"]["startTime"], LATEST);
+            assert_eq!(read["status"]["conditions"][0]["lastTransitionTime"], LATEST);
+            assert_eq!(read["metadata"]["creationTimestamp"], LATEST);
+            assert_eq!(read["metadata"]["deletionTimestamp"], "2026-01-01T00:00:00Z");
+            assert_eq!(
+                (&read["metadata"]["annotations"]["aTime"], &read["status"]["phase"]),
+                (&late.into(), &late.into())
+            );
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_time_is_not_read_as_one() {
+        for text in ["9999-13-31T23:59:59Z", "later", "", "10000-01-01T00:00:00Z", "9999-12-31"] {
+            assert!(!is_too_late(text), "{text}");
+            let read: Readable<Pod> =
+                serde_json::from_str(&pod("", &format!(r#"{{"startTime":"{text}"}}"#))).unwrap();
+            assert!(read.read().is_err(), "{text}");
+        }
+        for (text, late) in
+            [("9999-12-30T22:00:00Z", false), ("9999-12-30T22:00:01Z", true), ("9999-12-31T23:59:59Z", true)]
+        {
+            assert_eq!(is_too_late(text), late, "{text}");
+        }
+    }
+
     #[test]
     fn another_object_is_named_with_the_reason() {
-        let text = pod("", r#"{"startTime":"9999-12-31T23:59:59Z"}"#);
+        let text = pod("", r#"{"startTime":7}"#);
         let list = json!({"metadata": {"resourceVersion": "9"}, "items": ["BAD"]})
             .to_string()
             .replace("\"BAD\"", &text);
         let list: kube::core::ObjectList<Readable<Pod>> = serde_json::from_str(&list).unwrap();
         let item = list.items.into_iter().next().unwrap();
         assert_eq!((item.name_any().as_str(), item.resource_version().as_deref()), ("p", Some("7")));
-        assert!(item.read().unwrap_err().why.contains("datetime"));
+        assert!(item.read().unwrap_err().why.contains("integer `7`"));
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use jobcheck_controller::values::Time;
 use serde_json::json;
 
 use super::*;
@@ -188,11 +189,36 @@ fn jobs_are_found_by_the_pods_that_they_select() {
 }
 
 #[test]
-fn a_job_that_cannot_be_parsed_is_not_cached() {
+fn the_state_of_a_job_that_cannot_be_read_is_unknown() {
     let mut broken = job("a", "u", None);
     broken.data["spec"]["parallelism"] = json!("many");
-    let (jobs, _) = stores(vec![broken], vec![]);
-    assert!(jobs.is_empty());
+    let key = ObjectKey::new("ns", "a");
+    let (jobs, _) = stores(vec![broken.clone()], vec![]);
+    assert!(jobs.is_empty() && jobs.is_unread(&key));
+    let (jobs, _) = stores(vec![job("a", "u", None), broken], vec![]);
+    assert!(jobs.get(&key).is_some() && jobs.is_unread(&key));
+    let mut nameless = job("b", "v", None);
+    nameless.metadata.uid = None;
+    let (jobs, _) = stores(vec![nameless], vec![]);
+    assert!(jobs.is_empty() && jobs.is_unread(&ObjectKey::new("ns", "b")));
+}
+
+/// The API server stores times that only Go can represent. No decision depends on the last 26 hours.
+#[test]
+fn a_job_with_late_times_is_cached_with_its_template() {
+    let late = "9999-12-31T23:59:59Z";
+    let mut odd = job("a", "u", None);
+    odd.data["spec"]["template"]["metadata"] =
+        json!({"creationTimestamp": late, "annotations": {"untilTime": late}});
+    odd.data["status"]["startTime"] = json!(late);
+    odd.data["status"]["conditions"] = json!([{"type": "T", "status": "True", "lastTransitionTime": late}]);
+    let (jobs, _) = stores(vec![odd.clone()], vec![]);
+    let cached = jobs.get(&ObjectKey::new("ns", "a")).unwrap();
+    assert_eq!(cached.template, odd.data["spec"]["template"]);
+    // 9999-12-30T22:00:00Z.
+    let latest = Some(Time::from_seconds(253_402_207_200));
+    assert_eq!(cached.facts.status.start_time, latest);
+    assert_eq!(cached.facts.status.conditions[0].last_transition, latest);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn job() -> CachedJob {
         "spec": {"parallelism": 1, "template": {"spec": {"containers": []}}},
     }))
     .unwrap();
-    CachedJob::from_object(job, 5).unwrap()
+    CachedJob::from_object(job, 5).unwrap().unwrap()
 }
 
 fn stored(version: usize) -> (u16, Value) {

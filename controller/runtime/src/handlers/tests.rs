@@ -5,6 +5,7 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::reflector::Cache;
+use crate::store::Unread;
 use crate::testing::wiring;
 
 /// Drains the queues for two seconds: the keys of Jobs with the seconds of their delay, then orphans, then TTL.
@@ -118,6 +119,27 @@ async fn pods_of_a_deleted_job_are_orphans() {
     assert_eq!(woken(&wiring).await, ["orphan late"]);
 }
 
+/// A Job that cannot be read is not deleted, in an event or a list. Its next state is synced.
+#[tokio::test(start_paused = true)]
+async fn pods_of_a_job_that_cannot_be_read_are_no_orphans() {
+    let wiring = wiring();
+    wiring.jobs.apply(job("a", 1, &json!({})), 1);
+    wiring.pods.apply(pod("p", Some("a"), true, "Running"), 2);
+    woken(&wiring).await;
+    wiring.jobs.apply(job("a", 1, &json!({"spec": {"parallelism": "many"}})), 3);
+    let unread = vec![Unread { key: ObjectKey::new("ns", "a"), uid: Some(Uid::new("a")) }];
+    Cache::<DynamicObject>::replace(&*wiring.jobs, Vec::new(), unread, 4);
+    assert_eq!(woken(&wiring).await, Vec::<String>::new());
+    assert!(!wiring.memories.is_deleted(&Uid::new("a")));
+    wiring.pods.apply(pod("p", Some("a"), true, "Succeeded"), 5);
+    assert_eq!(woken(&wiring).await, ["job a 1"]);
+    wiring.jobs.apply(job("a", 1, &json!({})), 6);
+    assert_eq!(woken(&wiring).await, ["job a 1"]);
+    wiring.jobs.apply(job("a", 1, &json!({"spec": {"parallelism": "many"}})), 7);
+    wiring.jobs.remove(job("a", 1, &json!({"spec": {"parallelism": "many"}})), 8);
+    assert_eq!(woken(&wiring).await, ["job a 0", "orphan p"]);
+}
+
 /// FT-22, FT-24.
 #[tokio::test(start_paused = true)]
 async fn an_ownerless_pod_wakes_the_jobs_that_may_adopt_it() {
@@ -190,8 +212,9 @@ async fn a_new_term_does_not_count_the_pods_of_the_previous_one_twice() {
     let second = Wiring { jobs: Arc::default(), pods: Arc::default(), ..first };
     second.connect();
     let lists = vec![pod("p", Some("a"), true, "Succeeded")];
-    let entries = lists.into_iter().filter_map(|it| Cache::<Pod>::entry(&*second.pods, it, 4)).collect();
-    Cache::<Pod>::replace(&*second.pods, entries, 4);
+    let entries =
+        lists.into_iter().filter_map(|it| Cache::<Pod>::entry(&*second.pods, it, 4).unwrap()).collect();
+    Cache::<Pod>::replace(&*second.pods, entries, Vec::new(), 4);
     let text = second.metrics.text();
     let line =
         |event| format!("job_controller_terminated_pods_tracking_finalizer_total{{event=\"{event}\"}}");

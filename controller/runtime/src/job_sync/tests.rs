@@ -1,5 +1,4 @@
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 use jobcheck_controller::job::observed::Settings;
 use jobcheck_controller::values::Uid;
@@ -9,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::events;
 use crate::reflector::Cache;
-use crate::testing::{Requests, failure, job, lines, pod, server, wiring};
+use crate::testing::{Log, Requests, failure, job, lines, pod, server, wiring};
 
 fn key() -> ObjectKey {
     ObjectKey::new("ns", "a")
@@ -70,6 +69,59 @@ async fn the_next_sync_waits_for_the_caches() {
     assert!(sync.wiring.metrics.text().contains("stale_sync_skips_total"));
 }
 
+/// The caches show only the Job, at this version.
+fn list_again(sync: &JobSync, version: u64) {
+    let cached = sync.wiring.jobs.entry(serde_json::from_value(job("a", 5, &json!({}))).unwrap(), 5).unwrap();
+    let (jobs, pods) = (&*sync.wiring.jobs, &*sync.wiring.pods);
+    Cache::<kube::api::DynamicObject>::replace(jobs, cached.into_iter().collect(), Vec::new(), version);
+    Cache::<k8s_openapi::api::core::v1::Pod>::replace(pods, Vec::new(), Vec::new(), version);
+}
+
+/// If no event follows the writes of a sync, no event starts the next one either.
+#[tokio::test(start_paused = true)]
+async fn a_sync_whose_writes_are_not_shown_requests_relists_after_ten_seconds() {
+    let (sync, _) = syncs(obliging);
+    show(&sync, job("a", 5, &json!({})), 5);
+    assert_eq!(sync.sync(&key()).await, Requeue::After(STALE_CACHE_TIMEOUT));
+    tokio::time::advance(STALE_CACHE_TIMEOUT).await;
+    assert_eq!(sync.sync(&key()).await, Requeue::Defer(DEFER_MAX));
+    sync.relist_jobs.notified().await;
+    sync.relist_pods.notified().await;
+}
+
+/// The deadline of the Job is in an hour.
+#[tokio::test(start_paused = true)]
+async fn a_later_wake_does_not_delay_the_relists() {
+    let (sync, _) = syncs(obliging);
+    let spec = json!({"spec": {"activeDeadlineSeconds": 3600}});
+    show(&sync, job("a", 5, &spec), 5);
+    assert_eq!(sync.sync(&key()).await, Requeue::After(STALE_CACHE_TIMEOUT));
+    // The caches show the writes, and there is nothing to do.
+    let start = Timestamp::from_second(now().as_seconds()).unwrap();
+    let status = json!({"active": 1, "ready": 0, "terminating": 0, "startTime": start.to_string()});
+    show(&sync, job("a", 300, &json!({"spec": spec["spec"].clone(), "status": status})), 300);
+    sync.wiring.pods.apply(serde_json::from_value(pod("p", "a", 300, "Pending")).unwrap(), 300);
+    let next = sync.sync(&key()).await;
+    assert!(matches!(next, Requeue::After(delay) if delay > STALE_CACHE_TIMEOUT), "{next:?}");
+}
+
+/// A Job that cannot be read is neither synced nor forgotten.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_decided_about_a_job_whose_state_is_unknown() {
+    let (sync, requests) = syncs(obliging);
+    show(&sync, job("a", 5, &json!({})), 5);
+    sync.wiring.own_writes.wrote_job(&key(), &Uid::new("a"), 50);
+    show(&sync, job("a", 60, &json!({"spec": {"parallelism": "many"}})), 60);
+    let pod = serde_json::from_value(pod("p", "a", 61, "Succeeded")).unwrap();
+    sync.wiring.pods.apply(pod, 61);
+    assert_eq!(sync.sync(&key()).await, Requeue::AwaitChange);
+    assert_eq!(lines(&requests), Vec::<String>::new());
+    assert!(!sync.wiring.memories.is_deleted(&Uid::new("a")));
+    show(&sync, job("a", 70, &json!({})), 70);
+    sync.sync(&key()).await;
+    assert!(lines(&requests).contains(&"PATCH pods/p".to_owned()));
+}
+
 /// After lost events both caches are listed again, and are fresh then.
 #[tokio::test(start_paused = true)]
 async fn a_cache_that_never_shows_a_write_is_listed_again() {
@@ -82,9 +134,7 @@ async fn a_cache_that_never_shows_a_write_is_listed_again() {
     sync.relist_jobs.notified().await;
     sync.relist_pods.notified().await;
     tokio::time::advance(Duration::from_millis(10)).await;
-    let cached = sync.wiring.jobs.entry(serde_json::from_value(job("a", 5, &json!({}))).unwrap(), 5);
-    Cache::<kube::api::DynamicObject>::replace(&*sync.wiring.jobs, cached.into_iter().collect(), 900);
-    Cache::<k8s_openapi::api::core::v1::Pod>::replace(&*sync.wiring.pods, Vec::new(), 900);
+    list_again(&sync, 900);
     tokio::time::advance(Duration::from_millis(10)).await;
     assert_eq!(sync.sync(&key()).await, Requeue::Defer(DEFER));
     assert!(!matches!(sync.sync(&key()).await, Requeue::Defer(_)));
@@ -133,31 +183,10 @@ async fn a_job_of_another_manager_is_left_alone() {
     assert_eq!(lines(&requests), Vec::<String>::new());
 }
 
-/// The log of a test, as text.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// MB-13.
 #[tokio::test(start_paused = true)]
 async fn a_skipped_sync_logs_the_manager_of_the_job() {
-    let log = Log::default();
-    let to = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::DEBUG)
-        .with_ansi(false)
-        .with_writer(move || to.clone());
-    let _guard = tracing::subscriber::set_default(subscriber.finish());
+    let (log, _guard) = Log::start();
     let (mut sync, _) = syncs(obliging);
     show(&sync, job("a", 5, &json!({"spec": {"managedBy": "acme.example.com/x"}})), 5);
     sync.sync(&key()).await;
@@ -165,11 +194,10 @@ async fn a_skipped_sync_logs_the_manager_of_the_job() {
     sync.wiring.settings = Arc::new(settings);
     show(&sync, job("a", 6, &json!({})), 6);
     sync.sync(&key()).await;
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    let skips: Vec<&str> = text.lines().filter(|line| line.contains("skipping the sync")).collect();
-    assert_eq!(skips.len(), 2, "{text}");
-    assert!(skips[0].contains("job=ns/a uid=a manager=\"acme.example.com/x\""), "{text}");
-    assert!(skips[1].contains("manager=\"kubernetes.io/job-controller\""), "{text}");
+    let skips = log.lines("skipping the sync");
+    assert_eq!(skips.len(), 2, "{skips:?}");
+    assert!(skips[0].contains("job=ns/a uid=a manager=\"acme.example.com/x\""), "{skips:?}");
+    assert!(skips[1].contains("manager=\"kubernetes.io/job-controller\""), "{skips:?}");
 }
 
 /// PC-12.
@@ -257,7 +285,7 @@ async fn the_memory_of_a_deleted_job_is_dropped() {
 #[tokio::test(start_paused = true)]
 async fn a_large_job_takes_turns_with_others() {
     for (waiting, created, next) in
-        [(true, turn::REQUESTS - 1, Requeue::After(Duration::ZERO)), (false, 200, Requeue::AwaitChange)]
+        [(true, turn::REQUESTS - 1, Duration::ZERO), (false, 200, STALE_CACHE_TIMEOUT)]
     {
         let (sync, requests) = syncs(obliging);
         let spec = json!({"spec": {"parallelism": 200, "completions": 200}});
@@ -266,7 +294,7 @@ async fn a_large_job_takes_turns_with_others() {
         if waiting {
             sync.wiring.job_queue.add(ObjectKey::new("ns", "other"));
         }
-        assert_eq!(sync.sync(&key()).await, next);
+        assert_eq!(sync.sync(&key()).await, Requeue::After(next));
         let posted = lines(&requests).iter().filter(|line| **line == "POST pods").count();
         assert_eq!(posted, created, "{waiting}");
         assert!(sync.wiring.metrics.text().contains("result=\"success\""));

@@ -56,6 +56,22 @@ async fn a_pod_whose_job_the_cache_does_not_show_yet_is_left_alone() {
     assert_eq!(lines(&requests), ["GET jobs/a", "PATCH pods/p"]);
 }
 
+/// A Job that cannot be read exists, whether the cache has an earlier state of it or not.
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_job_cannot_be_read_is_left_alone() {
+    let odd = json!({"spec": {"parallelism": "many"}});
+    for was_read in [true, false] {
+        let (sync, requests) = orphans((200, job("a", 5, &odd)), 200);
+        if was_read {
+            show_job(&sync, &json!({}));
+        }
+        show_job(&sync, &odd);
+        show_pod(&sync, "Succeeded");
+        assert_eq!(run(&sync).await, Requeue::AwaitChange);
+        assert!(lines(&requests).iter().all(|line| line == "GET jobs/a"), "{was_read}");
+    }
+}
+
 /// FT-21, FT-23, MB-04.
 #[tokio::test(start_paused = true)]
 async fn only_pods_of_managed_finished_jobs_lose_their_finalizer() {

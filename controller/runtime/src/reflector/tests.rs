@@ -16,6 +16,7 @@ use tokio::time::{Instant, timeout};
 use super::*;
 
 mod history;
+mod short;
 
 /// A cache of names and versions, with a log of its updates.
 #[derive(Default)]
@@ -49,12 +50,16 @@ impl Names {
 impl Cache<ConfigMap> for Names {
     type Entry = (String, Version);
 
-    fn entry(&self, object: ConfigMap, version: Version) -> Option<Self::Entry> {
-        (object.name_any() != "ignored").then(|| (object.name_any(), version))
+    fn entry(&self, object: ConfigMap, version: Version) -> Result<Option<Self::Entry>, Box<Unreadable>> {
+        if object.name_any() == "odd" {
+            return Err(Box::new(Unreadable { metadata: object.metadata, why: "it is odd".to_owned() }));
+        }
+        Ok((object.name_any() != "ignored").then(|| (object.name_any(), version)))
     }
 
-    fn replace(&self, entries: Vec<Self::Entry>, version: Version) {
-        self.log(format!("replace {version}"));
+    fn replace(&self, entries: Vec<Self::Entry>, unread: Vec<Unread>, version: Version) {
+        let names: String = unread.iter().map(|object| format!(", {} is unread", object.key.name)).collect();
+        self.log(format!("replace {version}{names}"));
         *self.entries.lock().unwrap() = entries.into_iter().collect();
         *self.version.lock().unwrap() = version;
     }
@@ -71,10 +76,19 @@ impl Cache<ConfigMap> for Names {
         *self.version.lock().unwrap() = version;
     }
 
-    fn advance(&self, version: Version) {
-        self.log(format!("advance {version}"));
+    fn keep_unread(&self, object: Option<Unread>, version: Version) {
+        self.log(format!("keep {} {version}", name_of(object.as_ref())));
         *self.version.lock().unwrap() = version;
     }
+
+    fn remove_unread(&self, object: Option<Unread>, version: Version) {
+        self.log(format!("remove {} {version}", name_of(object.as_ref())));
+        *self.version.lock().unwrap() = version;
+    }
+}
+
+fn name_of(object: Option<&Unread>) -> &str {
+    object.map_or("nothing", |object| &object.key.name)
 }
 
 /// A response of the server.
@@ -89,6 +103,8 @@ enum Answer {
     Open(Vec<Value>),
     /// A WATCH that shows these events after some time, and stays open.
     Late(Duration, Vec<Value>),
+    /// A WATCH that the server closes after some time.
+    LateEnd(Duration),
     /// This page for ever.
     Endless,
     /// A LIST with these items, and its version.
@@ -134,6 +150,10 @@ impl Server {
             Some(Answer::Late(after, events)) => {
                 sleep(after).await;
                 return self.stream(&events, false).await;
+            }
+            Some(Answer::LateEnd(after)) => {
+                sleep(after).await;
+                (200, String::new())
             }
             Some(Answer::Open(events)) => return self.stream(&events, false).await,
             Some(Answer::Breaking(events)) => return self.stream(&events, true).await,
@@ -264,23 +284,26 @@ async fn all_pages_are_listed_then_events_and_bookmarks_are_followed() {
 
 /// Whoever may change one object must not stop the controllers of all.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_cannot_be_read_is_ignored() {
+async fn an_object_that_cannot_be_read_exists_until_it_is_deleted() {
     let running = start(vec![
-        Answer::Page(vec![("a", 3), ("unreadable", 4)], 10, None),
+        Answer::Page(vec![("a", 3), ("unreadable", 4), ("odd", 5)], 10, None),
         Answer::Open(vec![
             event("ADDED", "unreadable", 11),
             event("DELETED", "unreadable", 12),
             event("ADDED", "b", 13),
+            json!({"type": "ADDED", "object": {"metadata": {"resourceVersion": "14"}, "data": 7}}),
         ]),
     ]);
-    running.cache.until_version(13).await;
+    running.cache.until_version(14).await;
     assert_eq!(running.cache.entries(), [("a".to_owned(), 3), ("b".to_owned(), 13)]);
-    assert_eq!(*running.cache.log.lock().unwrap(), ["replace 10", "advance 11", "advance 12", "apply 13"]);
+    let list = "replace 10, unreadable is unread, odd is unread";
+    let events = ["keep unreadable 11", "remove unreadable 12", "apply 13", "keep nothing 14"];
+    assert_eq!(running.log(), [&[list][..], &events].concat());
 }
 
 /// An API server is not trusted.
 #[tokio::test(start_paused = true)]
-async fn an_item_without_a_version_and_one_that_is_no_object_are_ignored() {
+async fn an_item_without_a_version_cannot_be_read_and_one_without_a_name_is_ignored() {
     let nameless = json!({"metadata": {"resourceVersion": "3"}, "data": 7});
     let unversioned = || json!({"metadata": {"name": "x"}});
     let odd = json!({"metadata": {"name": "y", "resourceVersion": "new"}});
@@ -299,7 +322,7 @@ async fn an_item_without_a_version_and_one_that_is_no_object_are_ignored() {
     ]);
     running.cache.until_version(13).await;
     assert_eq!(running.cache.entries(), [("a".to_owned(), 4), ("b".to_owned(), 13)]);
-    assert_eq!(running.log(), ["replace 10", "apply 13"]);
+    assert_eq!(running.log(), ["replace 10, x is unread, y is unread", "apply 13"]);
     assert_eq!(running.server.queries.lock().unwrap().len(), 2);
 }
 

@@ -55,6 +55,19 @@ async fn a_job_without_ttl_or_already_deleted_is_left_alone() {
     }
 }
 
+/// No deletion is decided from an earlier state.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_state_is_unknown_is_left_alone() {
+    let (client, requests) = server(|_, _| failure(500));
+    let sync = TtlSync { wiring: wiring(), client };
+    for extra in [json!({}), json!({"spec": {"parallelism": "many"}})] {
+        let job = finished(LONG_AGO, 5, &extra);
+        sync.wiring.jobs.apply(serde_json::from_value(job).unwrap(), 5);
+    }
+    assert_eq!(sync.sync(&ObjectKey::new("ns", "a")).await, Requeue::AwaitChange);
+    assert_eq!(lines(&requests), Vec::<String>::new());
+}
+
 /// TT-04, TT-10.
 #[tokio::test(start_paused = true)]
 async fn a_job_whose_ttl_has_not_expired_is_planned_again_then() {
