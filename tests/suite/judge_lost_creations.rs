@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::judge_truncated_events::{recordings, wrong_after};
 
 /// The response of an API server whose request to etcd has timed out.
-fn times_out(line: &mut Value) {
+pub fn times_out(line: &mut Value) {
     let status = json!({"metadata": {}, "status": "Failure", "reason": "Timeout", "code": 504,
         "message": "Timeout: request did not complete within requested timeout - context deadline exceeded"});
     line["responseObject"] = status.clone();

@@ -179,9 +179,10 @@ pub(crate) fn parse(document: &str, item: &str, is_listed: bool) -> Result<Parse
 /// event.
 fn relevance(event: &Event<'_>) -> Result<Result<(Verb, Resource), SkipReason>, Problem> {
     match required(event.stage.as_ref(), "stage of an audit event")? {
-        "ResponseComplete" => {}
+        // The API server panics, also, if a connection breaks while it responds. The code is 500 then, and the write may have
+        // been stored.
+        "ResponseComplete" | "Panic" => {}
         "RequestReceived" | "ResponseStarted" => return Ok(Err(SkipReason::Stage)),
-        "Panic" => return Ok(Err(SkipReason::Panic)),
         other => return Err(Problem::field("stage of an audit event", quoted(other))),
     }
     // Requests without a resource, such as `/healthz`, have no `objectRef`.

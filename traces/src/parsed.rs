@@ -20,7 +20,6 @@ pub(crate) enum Parsed {
 pub(crate) enum SkipReason {
     Read,
     Stage,
-    Panic,
     Level,
     Resource,
     Bookmark,
@@ -34,8 +33,6 @@ pub struct Skipped {
     pub reads: u64,
     /// Audit stages before the response was complete.
     pub stages: u64,
-    /// Requests on which the API server panicked: their effect is unknown.
-    pub panics: u64,
     /// Events of audit level None.
     pub levels: u64,
     /// Requests for other resources than Jobs and Pods, or for none.
@@ -51,7 +48,6 @@ impl Skipped {
         let counter = match why {
             SkipReason::Read => &mut self.reads,
             SkipReason::Stage => &mut self.stages,
-            SkipReason::Panic => &mut self.panics,
             SkipReason::Level => &mut self.levels,
             SkipReason::Resource => &mut self.resources,
             SkipReason::Bookmark => &mut self.bookmarks,
@@ -63,7 +59,7 @@ impl Skipped {
     /// The sum of all reasons.
     #[must_use]
     pub fn total(&self) -> u64 {
-        let Skipped { reads, stages, panics, levels, resources, bookmarks, unknown } = *self;
-        reads + stages + panics + levels + resources + bookmarks + unknown
+        let Skipped { reads, stages, levels, resources, bookmarks, unknown } = *self;
+        reads + stages + levels + resources + bookmarks + unknown
     }
 }

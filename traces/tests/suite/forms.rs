@@ -71,7 +71,6 @@ fn documents_about_other_resources_are_counted_and_skipped() {
     let edits = [
         (r#""ResponseComplete""#, r#""RequestReceived""#),
         (r#""ResponseComplete""#, r#""ResponseStarted""#),
-        (r#""ResponseComplete""#, r#""Panic""#),
         (r#""update""#, r#""list""#),
         (r#""batch""#, r#""batch.volcano.sh""#),
         (r#""resource":"jobs""#, r#""resource":"cronjobs""#),
@@ -83,9 +82,18 @@ fn documents_about_other_resources_are_counted_and_skipped() {
     assert!(reader.next().unwrap().is_none());
     let file = reader.files().next().unwrap();
     let skipped = file.skipped;
-    assert_eq!((skipped.stages, skipped.panics, skipped.reads), (2, 1, 1));
-    assert_eq!((skipped.resources, skipped.levels, skipped.total()), (3, 1, 8));
-    assert_eq!((file.lines, file.records, file.form), (8, 0, Some(Form::Audit)));
+    assert_eq!((skipped.stages, skipped.reads), (2, 1));
+    assert_eq!((skipped.resources, skipped.levels, skipped.total()), (3, 1, 7));
+    assert_eq!((file.lines, file.records, file.form), (7, 0, Some(Form::Audit)));
+}
+
+#[test]
+fn a_request_on_which_the_api_server_panics_has_a_server_error() {
+    let line = audited("a", 1, 500, 7).replace(r#""ResponseComplete""#, r#""Panic""#);
+    let mut reader = Reader::open(&[input("trace", line)]);
+    let record = reader.next().unwrap().unwrap();
+    let Body::Request(request) = record.body else { panic!("{record:?}") };
+    assert_eq!((request.code, request.is_accepted()), (500, false));
 }
 
 #[test]

@@ -20,6 +20,7 @@ impl Track {
     /// The verdict on the Job.
     #[must_use]
     pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
+        self.settle_at_the_end();
         self.results.doubts.extend(self.first_seen_late());
         self.name_texts();
         let profile = self.profile();

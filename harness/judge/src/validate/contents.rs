@@ -37,6 +37,7 @@ struct DeleteOptions {
     propagation_policy: Option<String>,
     /// The predecessor of `propagationPolicy`.
     orphan_dependents: Option<bool>,
+    grace_period_seconds: Option<i64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -162,6 +163,9 @@ impl Contents {
         if request.verb == Verb::Create && (hidden || !request.is_accepted()) {
             self.pod_wish(request, &mut event);
         }
+        let options = request.request.filter(|_| request.verb == Verb::Delete);
+        let options = options.and_then(|object| object.read::<DeleteOptions>().ok());
+        event.forced = options.is_some_and(|options| options.grace_period_seconds == Some(0));
         event.hidden = hidden;
         event.message = request.message.map(str::to_owned);
         Ok(event)
@@ -196,8 +200,10 @@ impl Contents {
     /// The objects of a deletecollection, in the state before. The response lists them.
     fn collection(&mut self, request: &Request<'_>, resource: Resource) -> Result<Body, ProjectError> {
         let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
-        let Some(list) = list.filter(|_| request.level == Level::RequestResponse) else {
-            let reason = format!("the response to a deletecollection of {} is not recorded", resource.name());
+        let is_unknown = request.code >= 500;
+        let Some(list) = list.filter(|_| request.level == Level::RequestResponse && !is_unknown) else {
+            let what = if is_unknown { "had a server error" } else { "has no recorded response" };
+            let reason = format!("a deletecollection of {} {what}", resource.name());
             return Ok(Body::Gap(Gap { reason, gone: Vec::new(), until: None }));
         };
         let texts = list.items.iter().map(|item| item.get());
@@ -315,6 +321,7 @@ pub(super) fn no_pod() -> PodEvent {
         hidden: false,
         lists_foreign_finalizer: false,
         removes_finalizer: false,
+        forced: false,
         message: None,
     }
 }

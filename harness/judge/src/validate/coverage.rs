@@ -42,6 +42,8 @@ pub struct Coverage {
     pub gap: Option<u64>,
     /// A write is missing, so etcd may hold a newer version than the trace has shown.
     pub stale: bool,
+    /// The number of a write of somebody else that had a server error, if nothing has shown since what it has stored.
+    pub unsettled: Option<u64>,
 }
 
 impl Coverage {

@@ -170,13 +170,15 @@ pub struct PodEvent {
     pub lists_foreign_finalizer: bool,
     /// The response is hidden, and the request only removes the tracking finalizer.
     pub removes_finalizer: bool,
+    /// A DELETE asks for a grace period of 0.
+    pub forced: bool,
     /// The message of a refusal.
     pub message: Option<String>,
 }
 
 /// Microseconds by which the clocks of the API servers and of a controller may differ. A timer of whole seconds rings within
 /// milliseconds, so that any difference would make it early.
-const CLOCKS_DIFFER: i64 = 100_000;
+pub(super) const CLOCKS_DIFFER: i64 = 100_000;
 
 /// The upper bound for the time of a request by every clock, in whole seconds.
 pub(super) fn latest(when: Interval) -> Time {

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::Role;
 use super::disorder;
-use super::event::{Event, JobEvent, PodEvent};
+use super::event::{CLOCKS_DIFFER, Event, JobEvent, PodEvent};
 use super::history::Position;
+use super::refused_status::REFUSED_STATUS_WRITE;
 use super::track::Track;
 use super::verdict::{ViewRefusal, Violation};
 
@@ -72,6 +73,45 @@ impl Track {
         self.doubt(reason);
     }
 
+    /// Notes that a write of somebody else had a server error. It may have been stored.
+    pub fn may_have_changed(&mut self, event: &Event) {
+        if event.has_server_error() && !event.delivery.injected {
+            self.coverage.unsettled.get_or_insert(event.order);
+        }
+    }
+
+    /// At the end: withdraws violations that a write with a server error explains, if nothing has shown what it has stored.
+    pub fn settle_at_the_end(&mut self) {
+        let Some(order) = self.coverage.unsettled else { return };
+        let before = self.results.violations.len();
+        self.results.violations.retain(|it| it.order <= order);
+        if self.results.violations.len() < before {
+            self.doubt("a write of the Job had a server error, and may have been stored".to_owned());
+        }
+    }
+
+    /// Withdraws violations that a write explains, if it came before them by another clock.
+    ///
+    /// The write has no version, so that its time alone gives its place.
+    pub fn may_come_earlier(&mut self, event: &Event) {
+        let Some(when) = event.when else { return };
+        let since = when.received.saturating_sub(CLOCKS_DIFFER);
+        if self.results.violations.iter().any(|it| it.done.is_some_and(|done| done >= since)) {
+            let reason = "the clocks of two API servers may differ: the deletion of the Job may come earlier";
+            self.lacks(event, reason, Since::Time(since));
+        }
+    }
+
+    /// Withdraws the violation of a conflict that this write explains, if it came before by another clock.
+    pub fn explains_conflicts(&mut self, event: &Event) {
+        let Some(when) = event.when else { return };
+        let since = when.received.saturating_sub(CLOCKS_DIFFER);
+        self.results.violations.retain(|it| {
+            let is_conflict = it.broken.req == Req::SS32 && it.write == REFUSED_STATUS_WRITE;
+            !is_conflict || it.done.is_none_or(|done| done < since)
+        });
+    }
+
     /// Returns `true` if the last known state of a pod is older than a gap.
     #[must_use]
     pub fn is_unsure(&self, pod: Uid) -> bool {
@@ -115,6 +155,10 @@ impl Track {
 
     /// Finds a missing write of the Job: an accepted write was made on another state than the known one.
     pub fn find_missing_write(&mut self, event: &Event, it: &JobEvent) {
+        self.explains_conflicts(event);
+        if it.after.is_some() {
+            self.coverage.unsettled = None;
+        }
         let (Some(after), Some(before)) = (&it.after, self.shown()) else { return };
         let missing = match (it.base, self.coverage.version) {
             (Some(base), Some(stored)) if base == stored => None,

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::actor::{ActorId, Role};
+use super::etcds::Etcds;
 use super::event::Event;
 use super::idle::IdleRequests;
 use super::mirror::Work;
@@ -72,12 +73,17 @@ pub struct End {
     pub ttl_controller: Option<i64>,
     /// The work of managers that are recognised by their writes.
     pub managers: FxHashMap<ActorId, Work>,
+    /// The time of the next look for late work, in microseconds.
+    pub next_look: i64,
+    /// The order of the versions of Jobs and pods.
+    pub etcds: Etcds,
 }
 
 impl End {
     /// Notes the time of a request.
     pub(super) fn note(&mut self, event: &Event, role: Role) {
         let Some(when) = event.when else { return };
+        self.etcds.note(event, when);
         self.last = self.last.max(Some(when.done));
         match role {
             Role::JobController => self.job_controller = Some(when.done),

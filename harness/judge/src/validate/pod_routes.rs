@@ -20,12 +20,15 @@ use super::pod_records::Fact;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
 use super::track::Track;
-use super::{pod_writes, refused_pods};
+use super::{pod_writes, refused_pods, strangers};
 use jobcheck_projection::PodObject;
 
 impl Judge {
     pub(super) fn pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
         let job = self.job_of_patch(event, it, role);
+        if role == Role::JobController && self.is_of_no_job(event, it) {
+            self.totals.doubt("a Job controller writes pods that belong to no Job of the trace");
+        }
         self.route_pod(event, it, role);
         self.judge_patched_field(event, it, job);
     }
@@ -262,6 +265,7 @@ impl Judge {
                 {
                     judge_patch_of(track, event, Some("a finalizer of somebody else"));
                 }
+                strangers::judge_force(track, event, it, &before, by);
                 judge_pod_deletion(track, event, &before, after);
                 judge_earlier_times(track, event, &before, after);
                 track.find_missing_pod_write(event, it, &before, pod);
@@ -435,7 +439,13 @@ impl Judge {
 
     /// Marks an evicted pod as being deleted. The response is a `Status`.
     pub(super) fn evicted(&mut self, event: &Event, role: Role) {
-        let Some((job, pod)) = self.named_pod(event).filter(|_| event.is_accepted()) else { return };
+        let Some((job, pod)) = self.named_pod(event) else { return };
+        if !event.is_accepted() {
+            if let Some(track) = self.tracks.get_mut(&job).filter(|_| event.has_server_error()) {
+                refused_pods::uncertain_of_others(track, event, Some(pod.uid));
+            }
+            return;
+        }
         let by = self.by(event, role, job, false);
         let gone = pod.goes_at_once();
         // The API server sets the condition before the deletion.

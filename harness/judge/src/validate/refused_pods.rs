@@ -120,7 +120,7 @@ fn uncertain(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>) 
 }
 
 /// Keeps a write of somebody else with a server error. A kubelet and a user may change anything but the owner.
-fn uncertain_of_others(track: &mut Track, event: &Event, uid: Option<Uid>) {
+pub fn uncertain_of_others(track: &mut Track, event: &Event, uid: Option<Uid>) {
     let Some(pod) = uid.and_then(|uid| track.history.stored.get(uid).cloned()) else { return };
     let uid = pod.uid;
     let what = match event.verb {

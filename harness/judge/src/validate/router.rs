@@ -12,7 +12,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::actor::{Actors, Role};
 use super::bindings::Early;
 use super::by_name::ByName;
-use super::clock::Written;
 use super::contents::{Content, Contents};
 use super::delivery::Sender;
 use super::disorder::Disorder;
@@ -32,7 +31,7 @@ use super::tracks::{Notice, Tracks};
 use super::unlisted::Unlisted;
 use super::verdict::{JobVerdict, Owed, Unreadable};
 use super::wanted::Others;
-use super::{known_pods, mirror_metadata, pod_writes, refused_status};
+use super::{job_metadata, known_pods, pod_writes, refused_status};
 
 /// Number of removed Jobs, and of removed pods, that are kept.
 pub(super) const DEPARTED: usize = 256;
@@ -92,7 +91,7 @@ impl Totals {
     /// Notes a reason for which the whole trace is not conclusive, once, and at most [`REASONS`] of them.
     ///
     /// A long recording has any number of gaps. A long gap is marked again behind each object that appears in it.
-    fn doubt(&mut self, reason: &str) {
+    pub(super) fn doubt(&mut self, reason: &str) {
         if self.doubts.len() > REASONS || self.doubts.iter().any(|known| known == reason) {
             return;
         }
@@ -238,6 +237,9 @@ impl Judge {
         self.totals.any_actors |= self.settings.has_actors;
         let role = event.actor.map_or(Role::Other, |actor| actors.get(actor).role);
         self.end.note(event, role);
+        if self.end.is_time_to_look() {
+            self.look_for_late_work();
+        }
         self.latest = self.latest.max(event.version.unwrap_or(0));
         if event.arrival.interrupted_after.is_some() {
             self.gap(INTERRUPTED, event.order);
@@ -321,7 +323,7 @@ impl Judge {
         match (event.is_accepted(), event.verb) {
             (false, _) => refused_status::refused(track, event, it, by, &self.settings),
             (true, Some(Verb::Delete)) => job_writes::deleted(track, event, it, by, &self.settings),
-            (true, _) if it.metadata.is_some() => metadata_written(track, event, it, by, &self.settings),
+            (true, _) if it.metadata.is_some() => job_metadata::written(track, event, it, by, &self.settings),
             (true, _) if event.version.is_none() && !it.gone && by == By::Manager => {
                 track.came_to_nothing(event);
                 mirror::wrote_nothing(track, event, by);
@@ -434,6 +436,7 @@ impl Judge {
             let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
             track.overdue(place, broken);
         }
+        track.warn_of_late_work();
         for req in track.results.premises.premises() {
             *self.totals.premises.entry(req).or_default() += 1;
         }
@@ -450,6 +453,7 @@ impl Judge {
         for track in tracks.drain() {
             self.close(*track);
         }
+        self.end.etcds.withdraw(&mut self.totals.verdicts);
         let mut premises: Vec<(Req, u64)> = self.totals.premises.into_iter().collect();
         premises.sort_unstable();
         Summary {
@@ -460,7 +464,13 @@ impl Judge {
             events: self.totals.events,
             has_actors: self.totals.any_actors,
             hidden,
-            doubts: self.totals.doubts.into_iter().chain(self.disorder.doubt()).collect(),
+            doubts: self
+                .totals
+                .doubts
+                .into_iter()
+                .chain(self.disorder.doubt())
+                .chain(self.end.etcds.doubt())
+                .collect(),
             last: self.end.last,
             others: self.totals.others,
             actors,
@@ -471,29 +481,6 @@ impl Judge {
 /// The Job that controls a pod.
 pub(super) fn job_controller(owner: Option<&jobcheck_spec::birth::OwnerRef>) -> Option<Uid> {
     owner.filter(|owner| &*owner.kind == "Job" && &*owner.api_version == "batch/v1").map(|owner| owner.uid)
-}
-
-fn metadata_written(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
-    let (Some(metadata), Some(stored)) = (&it.metadata, track.stored.clone()) else { return };
-    let is_newer = metadata.generation.is_some_and(|now| stored.generation > 0 && now > stored.generation);
-    // A deletion raises the generation, too.
-    if is_newer && metadata.deletion_timestamp.is_none() {
-        track.doubt("the response to a write of the Job's spec has its metadata alone".to_owned());
-        track.coverage.lacks_write(event.order);
-    }
-    let job = Job {
-        finalizers: metadata.finalizers.clone(),
-        metadata: Arc::new(metadata.of_job()),
-        deleting: metadata.deletion_timestamp.is_some(),
-        ..(*stored).clone()
-    };
-    mirror_metadata::judge_metadata(track, event, it, (&stored, &job), by, settings);
-    track.manager.mirror.entries.note(&stored, &job, event.actor);
-    if let Some(version) = metadata.resource_version {
-        track.coverage.has_version(version, event.order);
-    }
-    track.stored = Some(Arc::new(job.clone()));
-    track.process.frontier.push(Arc::new(job), (metadata.resource_version, Written::default()), false, false);
 }
 
 #[cfg(test)]

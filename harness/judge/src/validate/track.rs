@@ -14,6 +14,7 @@ use super::coverage::Coverage;
 use super::event::Event;
 use super::history::History;
 use super::known_pods::Occasions;
+use super::late_work::LateWork;
 use super::managers::Manager;
 use super::observed::Bounds;
 use super::owed::Trouble;
@@ -72,6 +73,8 @@ pub struct Track {
     pub occasions: Occasions,
     /// Obligations that have been open for a while.
     pub standing: Standing,
+    /// Obligations that were met late.
+    pub late_work: LateWork,
     /// Refused requests, for open obligations at the end.
     pub trouble: Trouble,
     /// The results so far.
@@ -106,6 +109,7 @@ impl Track {
             pods: PodRecords::default(),
             occasions: Occasions::default(),
             standing: Standing::default(),
+            late_work: LateWork::default(),
             trouble: Trouble::default(),
             results: Results::default(),
             account: Account { keeps_story, ..Account::default() },

@@ -1,0 +1,42 @@
+//! Pods that a Job controller must leave alone, and what it must not do to its own.
+
+use jobcheck_spec::Findings;
+use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
+use jobcheck_spec::guards::deletion;
+use jobcheck_spec::pod::Pod;
+use jobcheck_traces::Verb;
+
+use super::event::{Event, PodEvent};
+use super::job_writes::By;
+use super::router::{Judge, job_controller};
+use super::track::Track;
+
+impl Judge {
+    /// Returns `true` if an accepted write concerns a pod that belongs to no Job. It has another owner, or none and no
+    /// label of a Job. The Job controller deletes no pod without owner, whatever its labels.
+    pub(super) fn is_of_no_job(&self, event: &Event, it: &PodEvent) -> bool {
+        let shown = it.after.as_ref().map(|pod| &pod.metadata).or(it.metadata.as_ref());
+        let Some(metadata) = shown.filter(|_| event.is_accepted()) else { return false };
+        let uid = it.uid.unwrap_or(metadata.uid);
+        if self.pods.owners.contains_key(&uid) {
+            return false;
+        }
+        let is_label = |name: &str| name == CONTROLLER_UID_LABEL || name == JOB_NAME_LABEL;
+        let has_labels = metadata.labels.iter().any(|(name, _)| is_label(name));
+        let was_of_job = has_labels || self.pods.former.contains_key(&uid);
+        match &metadata.controller {
+            Some(_) => job_controller(metadata.controller.as_ref()).is_none(),
+            None => !was_of_job || event.verb == Some(Verb::Delete),
+        }
+    }
+}
+
+/// RP-12: judges that the manager deletes a pod by force.
+pub fn judge_force(track: &mut Track, event: &Event, it: &PodEvent, before: &Pod, by: By) {
+    let Some(job) = track.shown().filter(|_| it.forced && by == By::Manager && !before.deleting) else {
+        return;
+    };
+    let mut findings = Findings::new();
+    deletion::judge_force(&job.spec, before, &mut findings);
+    track.take(event, &format_args!("deletion of pod {}", event.name), findings);
+}

@@ -1,0 +1,62 @@
+//! Obligations that a controller meets, but late.
+
+use jiff::{SignedDuration, Timestamp};
+use jobcheck_judge::validate::{Outcome, Summary};
+use jobcheck_tests::traces::{broken, recording, validated_lines};
+use serde_json::Value;
+
+/// The trace in which everything from this line on happens later. Job objects keep the times of the lines before.
+fn delayed(mut trace: Vec<Value>, from: usize, seconds: i64) -> Vec<Value> {
+    for line in trace.iter_mut().skip(from) {
+        delay(line, false, SignedDuration::from_secs(seconds));
+    }
+    trace
+}
+
+/// Moves the times in a value. Those of the beginning of a Job stay.
+fn delay(value: &mut Value, is_job: bool, by: SignedDuration) {
+    match value {
+        Value::Object(members) => {
+            let is_job = members.get("kind").map_or(is_job, |kind| kind == "Job");
+            for (name, member) in members {
+                let stays =
+                    is_job && ["creationTimestamp", "startTime", "managedFields"].contains(&name.as_str());
+                if !stays {
+                    delay(member, is_job, by);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| delay(item, is_job, by)),
+        Value::String(text) => {
+            if let Ok(time) = text.parse::<Timestamp>() {
+                let format = if text.contains('.') { "%Y-%m-%dT%H:%M:%S.%6fZ" } else { "%Y-%m-%dT%H:%M:%SZ" };
+                *text = (time + by).strftime(format).to_string();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn warnings(summary: &Summary) -> Vec<&str> {
+    let all = summary.jobs.iter().flat_map(|job| &job.warnings);
+    all.map(|note| note.text.as_str()).filter(|text| text.starts_with("late")).collect()
+}
+
+#[test]
+fn a_first_pod_that_comes_after_minutes_is_told() {
+    let trace = recording("nonindexed-success.audit");
+    let creation = |line: &Value| line["verb"] == "create" && line["objectRef"]["resource"] == "pods";
+    let number = trace.iter().position(creation).unwrap();
+    for (seconds, expected) in [(60, 0), (300, 1)] {
+        let found = validated_lines(&delayed(trace.clone(), number, seconds));
+        assert_eq!(warnings(&found).len(), expected, "{:?}", warnings(&found));
+        assert_ne!(found.outcome(), Outcome::Violates, "{:?}", broken(&found));
+    }
+}
+
+#[test]
+fn nothing_is_late_in_the_recordings() {
+    for (name, trace) in crate::judge_truncated_events::recordings() {
+        assert_eq!(warnings(&validated_lines(&trace)), [""; 0], "{name}");
+    }
+}
