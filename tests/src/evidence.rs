@@ -84,11 +84,25 @@ pub fn collect() -> BTreeSet<Item> {
         let text = fs::read_to_string(&path).unwrap_or_default();
         let file = relative(&path);
         let name = file.trim_start_matches("tests/scenarios/").trim_end_matches(".yaml").to_owned();
-        for req in named(&text) {
+        for req in named(&asked(&text)) {
             items.insert(Item { req, kind: Kind::Scenario, name: name.clone(), file: file.clone() });
         }
     }
     items
+}
+
+/// The text of a scenario without the requirements that it does not ask for.
+fn asked(text: &str) -> String {
+    let mut is_excepted = false;
+    let mut kept = String::new();
+    for line in text.lines() {
+        is_excepted = line.starts_with("except:") || (is_excepted && line.starts_with(['-', ' ']));
+        if !is_excepted {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
 }
 
 /// Returns the functions whose code names a requirement in a verdict.

@@ -44,13 +44,21 @@ impl Evidence {
         self.has(req, &BREAKING) || self.checks.iter().any(|it| it.req == req && fails(it.kind))
     }
 
-    /// Returns one item of each kind as a link, the first one of the first requirement that has any.
-    fn links(&self, reqs: &[Req]) -> Vec<String> {
+    /// Returns one item of each kind as a link: the example of the row, or the first one of the first requirement that
+    /// has any.
+    fn links(&self, statement: &Statement) -> Vec<String> {
+        let Statement { reqs, examples, .. } = statement;
         let item = |kind: Kind| {
-            reqs.iter().find_map(|req| self.items.iter().find(|it| it.req == *req && it.kind == kind))
+            let all =
+                reqs.iter().flat_map(|req| self.items.iter().filter(|it| it.req == *req && it.kind == kind));
+            let mut examples = all.clone().filter(|it| examples.contains(&it.name.as_str()));
+            examples.next().or_else(|| all.clone().next())
         };
         let check = |kind: checks::Kind| {
-            reqs.iter().find_map(|req| self.checks.iter().find(|it| it.req == *req && it.kind == kind))
+            let all =
+                reqs.iter().flat_map(|req| self.checks.iter().filter(|it| it.req == *req && it.kind == kind));
+            let mut examples = all.clone().filter(|it| examples.contains(&it.name.as_str()));
+            examples.next().or_else(|| all.clone().next())
         };
         let mut links = Vec::new();
         for (word, kind) in ITEMS {
@@ -137,15 +145,16 @@ fn row(statement: &Statement, evidence: &Evidence) -> String {
         format!("[{req}](requirements/{}.md#{}){mark}", page(*req), req.id().to_lowercase())
     };
     let ids: Vec<String> = statement.reqs.iter().map(id).collect();
-    let mut links = evidence.links(&statement.reqs);
+    let mut links = evidence.links(statement);
     if !statement.file.is_empty() {
         links.push(link("page", statement.file.rsplit('/').next().unwrap_or_default(), statement.file));
     }
     if !statement.reason.is_empty() {
         links.insert(0, format!("*Put down:* {}", statement.reason));
     }
-    if !statement.note.is_empty() {
-        links.push(format!("*Note:* {}", noted(statement.note)));
+    let notes: Vec<String> = statement.notes.iter().map(|id| noted(id)).collect();
+    if !notes.is_empty() {
+        links.push(format!("*Note:* {}", notes.join(", ")));
     }
     let Statement { code, sections, text, .. } = statement;
     format!("| {code} | {text} *({sections})* | {} | {} |\n", ids.join(", "), links.join("; "))
@@ -182,6 +191,23 @@ fn every_statement_has_evidence_or_a_reason() {
     assert!(wrong.is_empty(), "{} rows\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// The name of an example is that of evidence for a requirement of its row.
+#[test]
+fn examples_are_evidence_of_their_rows() {
+    let evidence = Evidence::collect();
+    let mut unknown = Vec::new();
+    for Statement { code, reqs, examples, .. } in statements() {
+        for example in examples {
+            let is_item = evidence.items.iter().any(|it| it.name == example && reqs.contains(&it.req));
+            let is_check = evidence.checks.iter().any(|it| it.name == example && reqs.contains(&it.req));
+            if !is_item && !is_check {
+                unknown.push(format!("{code} {example}"));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
+}
+
 #[test]
 fn rows_are_numbered_and_their_notes_and_files_exist() {
     let notes: BTreeSet<&str> = notes().map(|(id, _)| id).collect();
@@ -192,12 +218,13 @@ fn rows_are_numbered_and_their_notes_and_files_exist() {
         let expected = if letter == before.0 { before.1 + 1 } else { 1 };
         assert_eq!(number, expected, "{}", statement.code);
         before = (letter, number);
-        let note = statement.note;
-        assert!(note.is_empty() || notes.contains(note) || Req::parse(note).is_some(), "{note}");
+        for note in &statement.notes {
+            assert!(notes.contains(note) || Req::parse(note).is_some(), "{note}");
+        }
         assert!(root().join(statement.file).exists(), "{}", statement.file);
         assert!(statement.text.ends_with('.') && !statement.sections.is_empty(), "{}", statement.code);
     }
-    let used: BTreeSet<&str> = statements().iter().map(|it| it.note).collect();
+    let used: BTreeSet<&str> = statements().into_iter().flat_map(|it| it.notes).collect();
     let unused: Vec<&&str> = notes.iter().filter(|note| !used.contains(**note)).collect();
     assert!(unused.is_empty(), "{unused:?}");
 }

@@ -2,7 +2,7 @@
 
 use jobcheck_spec::Req;
 
-/// One statement a line: code, sections, text, requirements, note, page, and reason, separated by tabs.
+/// One statement a line: code, sections, text, requirements, notes, page, reason, and examples, separated by tabs.
 const STATEMENTS: &str = include_str!("../statements.tsv");
 /// One note a line: id and text, separated by a tab.
 const NOTES: &str = include_str!("../notes.tsv");
@@ -18,12 +18,14 @@ pub struct Statement {
     pub text: &'static str,
     /// The requirements that carry the statement.
     pub reqs: Vec<Req>,
-    /// The note about a difference between the text and Kubernetes; empty if there is none.
-    pub note: &'static str,
+    /// The notes about differences between the text and Kubernetes.
+    pub notes: Vec<&'static str>,
     /// A file or folder that is evidence beside that for the requirements; empty if there is none.
     pub file: &'static str,
     /// The reason why the statement needs no evidence; empty if it has some.
     pub reason: &'static str,
+    /// The names of the evidence that shows the statement best. The page shows it before other evidence of its kind.
+    pub examples: Vec<&'static str>,
 }
 
 impl Statement {
@@ -44,7 +46,7 @@ impl Statement {
 ///
 /// # Panics
 ///
-/// A line has not seven fields, or names an unknown requirement. A test rules this out.
+/// A line has not eight fields, or names an unknown requirement. A test rules this out.
 #[must_use]
 pub fn statements() -> Vec<Statement> {
     STATEMENTS.lines().map(parse).collect()
@@ -57,9 +59,11 @@ pub fn notes() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 fn parse(line: &'static str) -> Statement {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [code, sections, text, reqs, note, file, reason] = fields[..] else {
-        panic!("not seven fields: {line}");
+    let [code, sections, text, reqs, notes, file, reason, examples] = fields[..] else {
+        panic!("not eight fields: {line}");
     };
     let req = |id| Req::parse(id).unwrap_or_else(|| panic!("{code}: {id} is no requirement"));
-    Statement { code, sections, text, reqs: reqs.split_whitespace().map(req).collect(), note, file, reason }
+    let words = |text: &'static str| text.split_whitespace();
+    let (reqs, notes) = (words(reqs).map(req).collect(), words(notes).collect());
+    Statement { code, sections, text, reqs, notes, file, reason, examples: words(examples).collect() }
 }

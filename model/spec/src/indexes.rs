@@ -277,6 +277,7 @@ mod tests {
         let (completed, failed) = (completed.to_string(), failed.to_string());
         assert_eq!(failed.split(',').count(), 10_000);
         assert_eq!(completed.split(',').count(), 20_000);
+        assert!(completed.len() <= 440_000 && failed.len() <= 110_000);
         assert!(completed.len() + failed.len() <= 550_000, "{} {}", completed.len(), failed.len());
     }
 

@@ -96,7 +96,7 @@ fn the_lowest_missing_indexes_are_created_first() {
     assert_eq!(Case::new(failed, []).shape(), "create 1 3");
 }
 
-/// RP-03, RP-05, RP-11, B29.
+/// RP-03, RP-05, RP-11, PC-08, B29.
 #[test]
 fn terminating_pods_hold_their_slot_if_replacements_wait_for_termination() {
     let mut waiting = wide(3, 9);

@@ -163,7 +163,7 @@ fn no_pod_waits_for_a_completed_or_failed_index() {
     assert_eq!(shape(done, vec![]), "write, untrack a, write");
 }
 
-/// BI-11, BI-12: the backoff limit of the whole Job includes waiting pods.
+/// BI-11: the backoff limit of the whole Job includes waiting pods.
 #[test]
 fn a_waiting_pod_counts_towards_the_global_limit() {
     let mut both = limited(2, 9);

@@ -44,6 +44,18 @@ fn the_first_sync_writes_all_fields_and_creates_pods() {
     assert_eq!(numbers(&case.first()), (0, Some(0), None));
 }
 
+/// UG-05, RP-08, SY-05.
+#[test]
+fn without_its_gate_terminating_is_removed_even_if_nothing_else_changes() {
+    let mut job = wide(1, 9);
+    job.status = Case::new(wide(1, 9), [pod("a")]).first();
+    let mut case = Case::new(job, [pod("a")]);
+    assert_eq!(case.shape().matches("write").count(), 0);
+    case.settings.gates.pod_replacement_policy = false;
+    assert_eq!(case.shape().matches("write").count(), 1);
+    assert_eq!(numbers(&case.first()), (1, Some(0), None));
+}
+
 /// RP-08, SC-10, SY-05.
 #[test]
 fn terminating_is_written_with_the_other_numbers_and_alone_only_if_nothing_else_changed() {

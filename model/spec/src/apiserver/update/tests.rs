@@ -47,6 +47,43 @@ fn sp08_selector_mode_and_policies_are_immutable() {
     assert_eq!(broken(&job(), selecting), [Req::SP08]);
 }
 
+/// RP-01, SP-10: the policy of a Job with a pod failure policy cannot become TerminatingOrFailed.
+#[test]
+fn rp01_and_sp10_an_update_satisfies_the_rules_of_the_policy_too() {
+    let mut old = job();
+    edit(&mut old, |spec| {
+        spec.pod_failure_policy = Some(PodFailurePolicy::default());
+        spec.pod_replacement_policy = Some(PodReplacementPolicy::Failed);
+    });
+    let eager = |spec: &mut JobSpec| {
+        spec.pod_replacement_policy = Some(PodReplacementPolicy::TerminatingOrFailed);
+    };
+    assert_eq!(broken(&old, eager), [Req::RP01]);
+    assert_eq!(broken(&job(), eager), []);
+}
+
+/// UG-08, UG-13: without their gates, fields stay where they are set, and a manager stays immutable.
+#[test]
+fn ug08_and_ug13_fields_stay_where_they_are_set_without_their_gates() {
+    let off = RuleSet { backoff_limit_per_index: false, job_managed_by: false, ..RULES };
+    let set = |spec: &mut JobSpec| {
+        (spec.backoff_limit_per_index, spec.max_failed_indexes) = (Some(1), Some(1));
+        spec.managed_by = Some("example.com/one".into());
+    };
+    let mut old = indexed();
+    edit(&mut old, set);
+    let kept = spec_updated(&off, &old, &old);
+    assert_eq!(kept.spec, old.spec);
+    let mut sent = indexed();
+    edit(&mut sent, set);
+    let dropped = spec_updated(&off, &indexed(), &sent);
+    assert_eq!((dropped.spec.backoff_limit_per_index, dropped.spec.max_failed_indexes), (None, None));
+    assert_eq!(
+        broken_under(&off, &old, |spec| spec.managed_by = Some("example.com/two".into())),
+        [Req::MB01]
+    );
+}
+
 #[test]
 fn sp09_numbers_stay_mutable_after_the_end() {
     let mut old = job();
