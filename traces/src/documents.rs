@@ -434,6 +434,8 @@ fn not_utf8(error: &FromUtf8Error) -> Defect {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::input::Input;
 
@@ -442,7 +444,8 @@ mod tests {
     }
 
     fn documents_of_at_most(longest: usize, text: &[u8]) -> Documents {
-        Documents::new(Opened::open(&Input::Bytes("test".into(), text.to_vec())).unwrap(), longest)
+        let input = Input::Bytes("test".into(), text.to_vec());
+        Documents::new(Opened::open(&input, &Arc::default()).unwrap(), longest)
     }
 
     fn all(text: &[u8]) -> Vec<(u64, String)> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::Problem;
 use crate::unpack::{Packing, unpack};
@@ -51,7 +51,8 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    pub(crate) fn open(input: &Input) -> Result<Opened, Problem> {
+    /// Opens an input. Compressed data end with an error once `stop` is true.
+    pub(crate) fn open(input: &Input, stop: &Arc<AtomicBool>) -> Result<Opened, Problem> {
         let (raw, total): (Box<dyn Read + Send>, _) = match input {
             Input::Stdin => (Box::new(io::stdin()), None),
             Input::Bytes(_, bytes) => (Box::new(Cursor::new(bytes.clone())), Some(bytes.len() as u64)),
@@ -66,7 +67,7 @@ impl Opened {
         };
         let read = Arc::new(AtomicU64::new(0));
         let counted = BufReader::with_capacity(BUFFER, Counted { raw, read: Arc::clone(&read) });
-        let (text, packing) = unpack(counted)?;
+        let (text, packing) = unpack(counted, stop)?;
         Ok(Opened { text, packing, read, total })
     }
 

@@ -103,7 +103,7 @@ impl Source {
 
     /// Opens an input as [`crate::Reader::open_until`] does. [`Source::advance`] reports the error, if there is one.
     pub(crate) fn open_until(input: &Input, stop: &Arc<AtomicBool>) -> Source {
-        match Opened::open(input) {
+        match Opened::open(input, stop) {
             Err(problem) => Source::refused(input, problem),
             Ok(opened) => {
                 let (read, total, stop) = (Arc::clone(&opened.read), opened.total, Arc::clone(stop));
@@ -258,6 +258,8 @@ impl Source {
             Ok(false) if self.info.skipped.total() > 0 => self.info.form = Some(Form::Audit),
             Ok(false) if documents.had_list => return Err(self.error(None, Problem::EmptyList)),
             Ok(false) => return Err(self.error(None, Problem::Empty)),
+            // Compressed data without content end in this way.
+            Err(_) if self.is_stopped() => {}
             Err(defect) => return Err(self.defect(&mut documents, defect)),
         }
         Ok(self.found.take())
@@ -490,6 +492,20 @@ mod tests {
             assert_eq!(found, Some(u64::from(count) + 1).filter(|_| !is_stopped));
             let expected = if is_stopped { SKIPPED_AT_ONCE } else { count };
             assert_eq!(source.info.skipped.total(), u64::from(expected));
+        }
+    }
+
+    /// Compressed data may have no content, without an end.
+    #[test]
+    fn compressed_data_without_content_end_when_they_are_to() {
+        let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let empty = encoder.finish().unwrap();
+        let input = Input::Bytes("log".to_owned(), empty.repeat(10_000));
+        for is_stopped in [false, true] {
+            let stop = Arc::new(AtomicBool::new(is_stopped));
+            let mut source = Source::open_until(&input, &stop);
+            assert_eq!(source.advance().is_ok(), is_stopped);
+            assert!(!source.has_head());
         }
     }
 }

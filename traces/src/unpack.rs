@@ -2,6 +2,8 @@
 
 use std::error::Error as _;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -42,9 +44,37 @@ const OTHERS: [(&[u8], &str, &str); 3] = [
     (b"PK\x03\x04", "zip", "unzip -p FILE | jobcheck replay -"),
 ];
 
+/// Compressed data that end with an error once `stop` is true. They may have no content, without an end.
+struct Until<R> {
+    raw: R,
+    stop: Arc<AtomicBool>,
+}
+
+impl<R: BufRead> Read for Until<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Until<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the input is to end"));
+        }
+        self.raw.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.raw.consume(count);
+    }
+}
+
 /// Adds a decompressor if the first bytes ask for one. A pipe may deliver the bytes one by one.
 pub(crate) fn unpack<R: BufRead + Send + 'static>(
     mut raw: R,
+    stop: &Arc<AtomicBool>,
 ) -> Result<(Box<dyn BufRead + Send>, Packing), Problem> {
     let mut start = Vec::with_capacity(LONGEST_MARK);
     raw.by_ref().take(LONGEST_MARK as u64).read_to_end(&mut start).map_err(Problem::of_opening)?;
@@ -54,10 +84,11 @@ pub(crate) fn unpack<R: BufRead + Send + 'static>(
     let found = READ.iter().find(|(mark, _)| start.starts_with(mark));
     let packing = found.map_or(Packing::None, |(_, packing)| *packing);
     let whole = Cursor::new(start).chain(raw);
+    let until = |raw| Until { raw, stop: Arc::clone(stop) };
     let text: Box<dyn BufRead + Send> = match packing {
         Packing::None => Box::new(whole),
-        Packing::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole))),
-        Packing::Zstd => Box::new(BufReader::with_capacity(BUFFER, Zstd::new(whole))),
+        Packing::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(until(whole)))),
+        Packing::Zstd => Box::new(BufReader::with_capacity(BUFFER, Zstd::new(until(whole)))),
     };
     Ok((text, packing))
 }

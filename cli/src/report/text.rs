@@ -113,7 +113,9 @@ pub fn verification(verification: &Verification, all: bool) -> String {
         ),
     );
     let judging = judging(&verification.judging);
-    if all || judging.contains(", ") {
+    let usual = format!("1.{}", RuleSet::V1_36.minor);
+    let is_usual = verification.judging.rule_set == usual && !judging.contains(", ");
+    if all || !is_usual {
         line(&mut out, format_args!("judged with  {}", clean(&judging)));
     }
     if all && !verification.lacking.is_empty() {

@@ -92,7 +92,7 @@ fn show_prints_what_did_not_pass_in_every_form() {
     assert!(text.out.starts_with("failure      runner v1\n"), "{}", text.out);
     assert!(text.out.contains("core         failure, 1 pass, 1 fail"), "{}", text.out);
     assert!(
-        text.out.contains("fail         executor/adoption") && !text.out.contains("executor/indexed"),
+        text.out.contains("fail         executor/adoption") && !text.out.contains("pass         executor/"),
         "{}",
         text.out
     );

@@ -102,13 +102,13 @@ impl Track {
         }
     }
 
-    /// Withdraws the violation of a conflict that this write explains, if it came before by another clock.
+    /// Withdraws the violation of a conflict that this write of another actor explains, if it came before by another clock.
     pub fn explains_conflicts(&mut self, event: &Event) {
         let Some(when) = event.when else { return };
         let since = when.received.saturating_sub(CLOCKS_DIFFER);
         self.results.violations.retain(|it| {
             let is_conflict = it.broken.req == Req::SS32 && it.write == REFUSED_STATUS_WRITE;
-            !is_conflict || it.done.is_none_or(|done| done < since)
+            !is_conflict || it.actor == event.actor || it.done.is_none_or(|done| done < since)
         });
     }
 

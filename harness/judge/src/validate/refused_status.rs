@@ -33,7 +33,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     mirror::main_write_refused(track, event, by, it.message.as_deref());
     mirror::hindered(track, event, by, it.message.as_deref().unwrap_or_default());
     track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
-    if by != By::Manager {
+    if by == By::Other {
         track.may_have_changed(event);
     }
     if by != By::Manager || !event.is_status || event.code == TOO_MANY_REQUESTS {

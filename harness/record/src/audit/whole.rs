@@ -26,13 +26,18 @@ pub async fn whole_audit_log(
     trace: &mut impl Sink,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
-    let mut reader = Reader::open(&[Input::Path(path.to_owned())]);
+    let inputs = [Input::Path(path.to_owned())];
+    refuse_incomplete(path, &inputs)?;
+    let mut reader = Reader::open(&inputs);
     let mut recording = Recording { path, events: Events::of(namespaces), trace };
     let mut count = 0_u64;
     loop {
         let record = reader.next_detached();
         let record = record.map_err(|error| Error::NoAuditLog(error.to_string()))?;
-        let Some(record) = record else { return recording.trace.flush() };
+        let Some(record) = record else {
+            recording.trace.flush()?;
+            return lacks(&reader).map_or(Ok(()), Err);
+        };
         recording.take(&record)?;
         count += 1;
         if count.is_multiple_of(TURN) {
@@ -43,6 +48,27 @@ pub async fn whole_audit_log(
             }
         }
     }
+}
+
+/// Reads a file once before it is judged. A Job that has ended gets its verdict at once, so that rows which are missing
+/// must be known before. A pipe can be read once only.
+fn refuse_incomplete(path: &Path, inputs: &[Input]) -> Result<(), Error> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut reader = Reader::open(inputs);
+    // Whatever cannot be read is an error of the second reading.
+    while let Ok(Some(_)) = reader.next_detached() {}
+    lacks(&reader).map_or(Ok(()), Err)
+}
+
+/// The error for an export that states that rows are missing.
+fn lacks(reader: &Reader) -> Option<Error> {
+    let lack = |file: &jobcheck_traces::FileInfo| {
+        let why = format!("{} is incomplete: {}", file.name, file.lack.as_ref()?);
+        Some(Error::NoAuditLog(format!("{why}; export all rows")))
+    };
+    reader.files().find_map(lack)
 }
 
 struct Recording<'a, S> {
@@ -125,6 +151,17 @@ mod tests {
             result.unwrap();
             assert_eq!((names.0, names.1.len()), (vec!["a".to_owned(), "b".to_owned()], 0), "{text}");
         }
+    }
+
+    /// Its first rows would otherwise get verdicts.
+    #[tokio::test]
+    async fn an_export_that_states_missing_rows_is_refused() {
+        let row = serde_json::json!({"message": event("a")});
+        let page = serde_json::json!({"events": [row], "nextToken": "more"}).to_string();
+        let (names, result) = read(page.as_bytes()).await;
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("is incomplete") && error.contains("nextToken"), "{error}");
+        assert_eq!(names.0, [""; 0]);
     }
 
     #[tokio::test]
