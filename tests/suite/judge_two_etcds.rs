@@ -47,7 +47,7 @@ fn versions_of_two_counters_hardly_ever_make_a_recording_wrong() {
         }
     }
     // In a log of a few writes within a moment, hardly any time contradicts a version.
-    assert!(wrong.len() * 8 <= traces, "{} of {traces}: {wrong:?}", wrong.len());
+    assert!(wrong.len() * 6 <= traces, "{} of {traces}: {wrong:?}", wrong.len());
     assert!(doubted * 3 > traces, "{doubted} of {traces}");
 }
 

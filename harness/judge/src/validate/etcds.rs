@@ -5,11 +5,11 @@
 
 use jobcheck_traces::Interval;
 
-use super::event::{Body, CLOCKS_DIFFER, Event};
+use super::event::{Body, Event};
 use super::verdict::{JobVerdict, Outcome};
 
-/// Time by which two writes contradict their versions, in microseconds: twice the difference that is granted to clocks.
-const CONTRADICTS: i64 = 2 * CLOCKS_DIFFER;
+/// Time by which two writes contradict their versions, in microseconds. Clocks that NTP keeps differ by less.
+const CONTRADICTS: i64 = 1_000_000;
 /// The number of contradictions that show two counters.
 const ENOUGH: u32 = 3;
 /// The reason why a verdict is inconclusive.

@@ -178,7 +178,7 @@ pub struct PodEvent {
 
 /// Microseconds by which the clocks of the API servers and of a controller may differ. A timer of whole seconds rings within
 /// milliseconds, so that any difference would make it early.
-pub(super) const CLOCKS_DIFFER: i64 = 100_000;
+const CLOCKS_DIFFER: i64 = 100_000;
 
 /// The upper bound for the time of a request by every clock, in whole seconds.
 pub(super) fn latest(when: Interval) -> Time {

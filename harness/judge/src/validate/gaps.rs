@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::Role;
 use super::disorder;
-use super::event::{CLOCKS_DIFFER, Event, JobEvent, PodEvent};
+use super::event::{Event, JobEvent, PodEvent};
 use super::history::Position;
-use super::refused_status::REFUSED_STATUS_WRITE;
 use super::track::Track;
 use super::verdict::{ViewRefusal, Violation};
 
@@ -90,28 +89,6 @@ impl Track {
         }
     }
 
-    /// Withdraws violations that a write explains, if it came before them by another clock.
-    ///
-    /// The write has no version, so that its time alone gives its place.
-    pub fn may_come_earlier(&mut self, event: &Event) {
-        let Some(when) = event.when else { return };
-        let since = when.received.saturating_sub(CLOCKS_DIFFER);
-        if self.results.violations.iter().any(|it| it.done.is_some_and(|done| done >= since)) {
-            let reason = "the clocks of two API servers may differ: the deletion of the Job may come earlier";
-            self.lacks(event, reason, Since::Time(since));
-        }
-    }
-
-    /// Withdraws the violation of a conflict that this write of another actor explains, if it came before by another clock.
-    pub fn explains_conflicts(&mut self, event: &Event) {
-        let Some(when) = event.when else { return };
-        let since = when.received.saturating_sub(CLOCKS_DIFFER);
-        self.results.violations.retain(|it| {
-            let is_conflict = it.broken.req == Req::SS32 && it.write == REFUSED_STATUS_WRITE;
-            !is_conflict || it.actor == event.actor || it.done.is_none_or(|done| done < since)
-        });
-    }
-
     /// Returns `true` if the last known state of a pod is older than a gap.
     #[must_use]
     pub fn is_unsure(&self, pod: Uid) -> bool {
@@ -155,7 +132,6 @@ impl Track {
 
     /// Finds a missing write of the Job: an accepted write was made on another state than the known one.
     pub fn find_missing_write(&mut self, event: &Event, it: &JobEvent) {
-        self.explains_conflicts(event);
         if it.after.is_some() {
             self.coverage.unsettled = None;
         }

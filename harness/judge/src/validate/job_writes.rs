@@ -367,9 +367,6 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
             Some(_) | None => {}
         }
     }
-    if event.version.is_none() {
-        track.may_come_earlier(event);
-    }
     track.take(event, &write, findings);
     track.tell(event, &write);
     if let Some(after) = it.after.clone() {

@@ -92,8 +92,7 @@ fn judge_wish(track: &mut Track, event: &Event, it: &PodEvent, uid: Option<Uid>,
         return;
     }
     // The orphan path, which is part of no sync, may have decided before it saw the adoption (FT-22, FT-29).
-    // So is the path for pods of a Job that is gone (FT-21).
-    let of_sync = !track.pods.has(pod.uid, Fact::AdoptedOwnerless) && track.stored.is_some();
+    let of_sync = !track.pods.has(pod.uid, Fact::AdoptedOwnerless);
     let names_finalizer_alone = it.names_finalizers == Some(true) && it.names_owner != Some(true);
     let removes_finalizer = names_finalizer_alone && pod.finalizer && of_sync;
     match event.verb {

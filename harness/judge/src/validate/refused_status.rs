@@ -23,9 +23,6 @@ const BAD_REQUEST: u16 = 400;
 /// The response of an overloaded API server. Clients send the same request again within the sync.
 const TOO_MANY_REQUESTS: u16 = 429;
 
-/// The description of a status write that was refused.
-pub const REFUSED_STATUS_WRITE: &str = "refused status write";
-
 /// Judges a refused write of the Job by its manager (`docs/reference/judging.md`, *Refusals and quiescence*).
 pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), by);
@@ -51,7 +48,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         // BO-05: 1.36 keeps the record of a sync only after its status write; other controllers may keep it when they
         // decide. The trace shows the basis of the record if it shows what the sync had read.
         let (versions, latest) = (Versions::Any, event.latest());
-        let write = &REFUSED_STATUS_WRITE;
+        let write = &"refused status write";
         let question = Question { event, settings, write, versions, latest, judge: &|_, _| {} };
         track.explain(&question, Interpretation::Ideal);
         track.keep_backoff(false, settings);
@@ -192,6 +189,6 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
     let expected = "accepted, since the request has the stored resourceVersion";
     findings.require(Req::SS32, explained, "response to the status write", expected, "409 Conflict");
     let judged = track.results.judged;
-    track.take(event, &REFUSED_STATUS_WRITE, findings);
+    track.take(event, &"refused status write", findings);
     track.results.judged = judged;
 }

@@ -12,11 +12,12 @@ use super::router::{Judge, job_controller};
 use super::track::Track;
 
 impl Judge {
-    /// Returns `true` if an accepted write concerns a pod that belongs to no Job. It has another owner, or none and no
-    /// label of a Job. The Job controller deletes no pod without owner, whatever its labels.
+    /// Returns `true` if a pod is created or deleted that belongs to no Job. It has another owner, or none and no label of a
+    /// Job. A PATCH may remove the finalizer of a pod that has lost its owner and its labels.
     pub(super) fn is_of_no_job(&self, event: &Event, it: &PodEvent) -> bool {
         let shown = it.after.as_ref().map(|pod| &pod.metadata).or(it.metadata.as_ref());
-        let Some(metadata) = shown.filter(|_| event.is_accepted()) else { return false };
+        let is_it = event.is_accepted() && matches!(event.verb, Some(Verb::Create | Verb::Delete));
+        let Some(metadata) = shown.filter(|_| is_it) else { return false };
         let uid = it.uid.unwrap_or(metadata.uid);
         if self.pods.owners.contains_key(&uid) {
             return false;
@@ -26,7 +27,7 @@ impl Judge {
         let was_of_job = has_labels || self.pods.former.contains_key(&uid);
         match &metadata.controller {
             Some(_) => job_controller(metadata.controller.as_ref()).is_none(),
-            None => !was_of_job || event.verb == Some(Verb::Delete),
+            None => !was_of_job,
         }
     }
 }
