@@ -123,7 +123,8 @@ const SMALL: Scope = Scope {
     progress: true,
 };
 
-const NOTHING: Budget = Budget {
+/// No step of users, dispatchers and faults.
+pub(crate) const NOTHING: Budget = Budget {
     suspends: 0,
     deletions: 0,
     recreations: 0,

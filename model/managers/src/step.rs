@@ -159,6 +159,20 @@ impl Step {
     }
 }
 
+/// The requests that a manager sends, each with the fewest caches that have to be up to date for it. `stale` has a bit for each
+/// cache that is not, and `sent` returns the requests once some of these are.
+pub(crate) fn with_fewest_caches<R: PartialEq>(stale: u8, sent: impl Fn(u8) -> Vec<R>) -> Vec<(u8, R)> {
+    let mut all: Vec<(u8, R)> = Vec::new();
+    for caches in (0..=stale).filter(|caches| caches & !stale == 0) {
+        for request in sent(caches) {
+            if !all.iter().any(|(less, same)| less & !caches == 0 && *same == request) {
+                all.push((caches, request));
+            }
+        }
+    }
+    all
+}
+
 impl World {
     /// The steps that may happen.
     #[must_use]
@@ -182,18 +196,14 @@ impl World {
     /// A request that changes nothing, such as a conflict, is no step. A cache that became up to date for nothing is as
     /// good as one that becomes up to date later.
     fn sent(&self, scope: &Scope) -> Vec<(Caches, Request)> {
-        let stale = self.stale_caches(scope);
-        let mut sent: Vec<(Caches, Request)> = Vec::new();
-        for caches in (0..=Caches::ALL.0).filter(|caches| caches & !stale.0 == 0).map(Caches) {
-            let world = self.refreshed(caches);
-            for request in world.requests(scope) {
-                let is_less = |(less, same): &(Caches, Request)| less.0 & !caches.0 == 0 && *same == request;
-                if world.has_effect(&request, scope) && !sent.iter().any(is_less) {
-                    sent.push((caches, request));
-                }
-            }
-        }
-        sent
+        let with_effect = |caches| {
+            let world = self.refreshed(Caches(caches));
+            let mut requests = world.requests(scope);
+            requests.retain(|request| world.has_effect(request, scope));
+            requests
+        };
+        let sent = with_fewest_caches(self.stale_caches(scope).0, with_effect);
+        sent.into_iter().map(|(caches, request)| (Caches(caches), request)).collect()
     }
 
     /// The requests that the manager sends once all caches are up to date.

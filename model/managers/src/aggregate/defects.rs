@@ -1,9 +1,9 @@
 //! Defects of aggregators, each a mutation of the sum protocol.
 
-use jobcheck_spec::job::{Condition, ConditionKind, ConditionStatus, JobStatus};
+use jobcheck_spec::job::{ConditionKind, JobStatus};
 use jobcheck_spec::time::Time;
 
-use super::protocol::{ClusterView, LocalView, MemberView, Request, decide};
+use super::protocol::{ClusterView, LocalView, MemberView, Request, condition, decide};
 
 /// A defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Defect {
             Defect::EndsWhenEmpty if members.is_empty() && !local.counted.is_empty() => {
                 let mut status = local.job.status.clone();
                 if !status.is_decided() && status.start_time.is_some() {
-                    set(&mut status, ConditionKind::SuccessCriteriaMet, now);
+                    status.conditions.push(condition(ConditionKind::SuccessCriteriaMet, now));
                     requests = vec![Request::Write(status, local.counted.clone())];
                 }
             }
@@ -124,7 +124,7 @@ impl Defect {
                     if status.active == 0 && status.terminating.unwrap_or(0) == 0 {
                         let kind = if fails { ConditionKind::Failed } else { ConditionKind::Complete };
                         status.completion_time = (!fails).then_some(now);
-                        set(status, kind, now);
+                        status.conditions.push(condition(kind, now));
                     }
                 }
             }
@@ -147,21 +147,7 @@ fn end(status: &mut JobStatus, now: Time) {
     }
     (status.active, status.terminating, status.ready) = (0, Some(0), Some(0));
     let fails = status.is_true(&ConditionKind::FailureTarget);
-    set(status, if fails { ConditionKind::Failed } else { ConditionKind::Complete }, now);
+    let kind = if fails { ConditionKind::Failed } else { ConditionKind::Complete };
+    status.conditions.push(condition(kind, now));
     status.completion_time = (!fails).then_some(now);
-}
-
-fn set(status: &mut JobStatus, kind: ConditionKind, now: Time) {
-    let succeeds = matches!(kind, ConditionKind::SuccessCriteriaMet | ConditionKind::Complete);
-    let reason = if succeeds { "CompletionsReached" } else { "BackoffLimitExceeded" };
-    let time = Some(now);
-    let (reason, message) = (reason.into(), "".into());
-    let status_of = ConditionStatus::True;
-    status.conditions.push(Condition {
-        kind,
-        status: status_of,
-        reason,
-        message,
-        last_transition_time: time,
-    });
 }

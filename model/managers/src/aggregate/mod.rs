@@ -14,7 +14,7 @@ pub mod defects;
 pub mod protocol;
 pub mod world;
 
-use jobcheck_explorer::engine::{Limits as SearchLimits, System, explore};
+use jobcheck_explorer::engine::{Limits, System, explore};
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::catalogue::Req;
 
@@ -23,15 +23,7 @@ use self::world::{Call, State, Step};
 use crate::check::{Counterexample, Exploration, Outcome};
 use crate::executor::Move;
 use crate::progress::{Fair, endless};
-
-/// The number of faults that may happen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Limits {
-    /// Deletions of members by somebody else than the manager.
-    pub deletions: u8,
-    /// Crashes of the manager.
-    pub crashes: u8,
-}
+use crate::scope::{Budget, NOTHING};
 
 /// A bounded configuration.
 #[derive(Clone, Debug)]
@@ -42,8 +34,8 @@ pub struct Scope {
     pub completions: u8,
     /// The largest number of pods of all members.
     pub pods: u8,
-    /// The faults.
-    pub most: Limits,
+    /// The largest number of crashes, and of deletions of a member by somebody else.
+    pub most: Budget,
     /// True if the members are of a Kubernetes without interim conditions and `terminating`.
     pub older: bool,
     /// The mutation of the protocol.
@@ -72,7 +64,7 @@ const PLAIN: Scope = Scope {
     name: "aggregate/plain",
     completions: 2,
     pods: 2,
-    most: Limits { deletions: 0, crashes: 0 },
+    most: NOTHING,
     older: false,
     defect: None,
     rules: RuleSet::V1_36,
@@ -85,9 +77,9 @@ pub fn scopes() -> Vec<Scope> {
     let one = Scope { completions: 1, ..PLAIN };
     vec![
         PLAIN,
-        Scope { name: "aggregate/crash", most: Limits { crashes: 1, deletions: 0 }, ..one.clone() },
-        Scope { name: "aggregate/deletion", most: Limits { deletions: 1, crashes: 0 }, ..one.clone() },
-        Scope { name: "aggregate/older", most: Limits { deletions: 1, crashes: 0 }, older: true, ..one },
+        Scope { name: "aggregate/crash", most: Budget { crashes: 1, ..NOTHING }, ..one.clone() },
+        Scope { name: "aggregate/deletion", most: Budget { copy_deletions: 1, ..NOTHING }, ..one.clone() },
+        Scope { name: "aggregate/older", most: Budget { copy_deletions: 1, ..NOTHING }, older: true, ..one },
     ]
 }
 
@@ -95,10 +87,10 @@ pub fn scopes() -> Vec<Scope> {
 #[must_use]
 pub fn large() -> Vec<Scope> {
     vec![
-        Scope { name: "aggregate/large-crash", most: Limits { crashes: 1, deletions: 0 }, ..PLAIN },
+        Scope { name: "aggregate/large-crash", most: Budget { crashes: 1, ..NOTHING }, ..PLAIN },
         Scope {
             name: "aggregate/large-deletion",
-            most: Limits { deletions: 1, crashes: 0 },
+            most: Budget { copy_deletions: 1, ..NOTHING },
             pods: 3,
             ..PLAIN
         },
@@ -145,7 +137,7 @@ impl System for Scope {
 
 /// Explores a scope, with progress.
 #[must_use]
-pub fn explore_aggregate(scope: &Scope, limits: &SearchLimits<'_>) -> Exploration<Step> {
+pub fn explore_aggregate(scope: &Scope, limits: &Limits<'_>) -> Exploration<Step> {
     let run = explore(scope, limits);
     let mut exploration = Exploration::of(scope, &run, |_, path| broken(scope, path));
     if !exploration.holds() {

@@ -190,7 +190,8 @@ fn decide_end(job: &Job, may_end: bool, fails: bool, now: Time, new: &mut JobSta
     }
 }
 
-fn condition(kind: ConditionKind, now: Time) -> Condition {
+/// A condition that is True, as the protocol writes it.
+pub(super) fn condition(kind: ConditionKind, now: Time) -> Condition {
     let succeeds = matches!(kind, ConditionKind::SuccessCriteriaMet | ConditionKind::Complete);
     let reason = if succeeds { "CompletionsReached" } else { "BackoffLimitExceeded" };
     Condition {

@@ -10,11 +10,12 @@ use jobcheck_spec::job::{ConditionKind, Job, JobStatus};
 use jobcheck_spec::requirement::Findings;
 use jobcheck_spec::time::Time;
 
+use super::Scope;
 use super::protocol::{ClusterView, Counts, LocalView, MemberView, Request, decide};
-use super::{Limits, Scope};
 use crate::executor::{Move, Shown, Task};
 use crate::flat::{COMPLETE, FAILURE_TARGET, Flat, Instant};
-use crate::step::counted;
+use crate::scope::Budget;
+use crate::step::{counted, with_fewest_caches};
 use crate::world::Local;
 
 /// The number of clusters with members.
@@ -38,7 +39,7 @@ pub struct State {
     /// The process.
     pub process: Process,
     /// The faults that may still happen.
-    pub left: Limits,
+    pub left: Budget,
     /// The truth, which the manager does not see.
     pub truth: Truth,
     /// The first broken requirement.
@@ -183,7 +184,7 @@ impl State {
                 .into_iter()
                 .filter(|it| it.is_enabled(&task, &shown) && has_cause(*it, &task, &shown));
             steps.extend(moves.map(|it| Step::Execute(cluster, it)));
-            if self.left.deletions > 0 && !member.deleting {
+            if self.left.copy_deletions > 0 && !member.deleting {
                 steps.push(Step::Delete(cluster));
             }
         }
@@ -192,18 +193,14 @@ impl State {
 
     /// Each request that changes something, with the fewest caches that have to be up to date for it.
     fn requests_with_effect(&self, scope: &Scope, steps: &mut Vec<Step>) {
-        let stale = self.stale();
-        let mut sent: Vec<(u8, Request)> = Vec::new();
-        for caches in (0..2 * JOB).filter(|caches| caches & !stale == 0) {
+        let with_effect = |caches| {
             let state = self.refreshed(caches);
-            for request in state.requests(scope) {
-                let is_less = |(less, same): &(u8, Request)| less & !caches == 0 && *same == request;
-                if state.has_effect(&request) && !sent.iter().any(is_less) {
-                    steps.push(Step::Request(caches, Call::of(&request)));
-                    sent.push((caches, request));
-                }
-            }
-        }
+            let mut requests = state.requests(scope);
+            requests.retain(|request| state.has_effect(request));
+            requests
+        };
+        let sent = with_fewest_caches(self.stale(), with_effect);
+        steps.extend(sent.iter().map(|(caches, request)| Step::Request(*caches, Call::of(request))));
     }
 
     /// The requests that the manager sends once all caches are up to date.
@@ -309,7 +306,7 @@ impl State {
             }
             Step::Execute(cluster, it) => state.execute(cluster, it),
             Step::Delete(cluster) => {
-                state.left.deletions -= 1;
+                state.left.copy_deletions -= 1;
                 state.change(cluster, |member| member.deleting = true);
             }
             Step::Crash => {

@@ -123,8 +123,9 @@ impl Told {
 
     /// Returns true if pods have ended in this way that the status neither counts nor records.
     fn has_news(mut self, succeeds: bool, state: &State) -> bool {
-        let of = |pods: u8| (if succeeds { pods & SUCCEED } else { pods & !SUCCEED }).count_ones();
-        u32::from(*self.counter(succeeds)) + of(self.listed) < of(state.ended)
+        let number = |told: Told| told.lists()[usize::from(!succeeds)].count_ones();
+        let ended = number(Told { listed: state.ended, ..self });
+        u32::from(*self.counter(succeeds)) + number(self) < ended
     }
 
     /// The status after a change.

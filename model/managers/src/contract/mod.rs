@@ -161,14 +161,15 @@ impl State {
     }
 
     fn status(&self, told: &Told) -> JobStatus {
-        let uids = |pods: u8| (0..PODS).filter(|pod| pods >> pod & 1 == 1).map(|pod| self.uid(pod)).collect();
-        let [succeeded, failed] = told.lists().map(uids);
+        let [succeeded, failed] = told.lists().map(|pods| self.uids(pods).collect());
         let is_empty = told.listed == 0;
         JobStatus { uncounted: (!is_empty).then_some(Uncounted { succeeded, failed }), ..told.flat.status() }
     }
 
-    fn uid(&self, pod: u8) -> Uid {
-        Uid(1000 + 100 * u128::from(self.incarnation) + u128::from(pod))
+    /// The UIDs of pods, which have a bit each.
+    fn uids(&self, pods: u8) -> impl Iterator<Item = Uid> {
+        let first = 1000 + 100 * u128::from(self.incarnation);
+        (0..PODS).filter(move |pod| pods >> pod & 1 == 1).map(move |pod| Uid(first + u128::from(pod)))
     }
 
     fn past(&self, scope: &Scope) -> Past {
@@ -177,10 +178,7 @@ impl State {
             never_ran: self.never_ran,
             parallelism: u32::from(scope.size.1),
             idle: u32::from(self.idle),
-            counted: (0..PODS)
-                .filter(|pod| self.left_lists >> pod & 1 == 1)
-                .map(|pod| self.uid(pod))
-                .collect(),
+            counted: self.uids(self.left_lists).collect(),
             ..Past::default()
         }
     }
