@@ -49,16 +49,12 @@ impl Evidence {
     fn links(&self, statement: &Statement) -> Vec<String> {
         let Statement { reqs, examples, .. } = statement;
         let item = |kind: Kind| {
-            let all =
-                reqs.iter().flat_map(|req| self.items.iter().filter(|it| it.req == *req && it.kind == kind));
-            let mut examples = all.clone().filter(|it| examples.contains(&it.name.as_str()));
-            examples.next().or_else(|| all.clone().next())
+            let of = |req| self.items.iter().filter(move |it| it.req == req && it.kind == kind);
+            best(reqs.iter().flat_map(|req| of(*req)), examples, |it| &it.name)
         };
         let check = |kind: checks::Kind| {
-            let all =
-                reqs.iter().flat_map(|req| self.checks.iter().filter(|it| it.req == *req && it.kind == kind));
-            let mut examples = all.clone().filter(|it| examples.contains(&it.name.as_str()));
-            examples.next().or_else(|| all.clone().next())
+            let of = |req| self.checks.iter().filter(move |it| it.req == req && it.kind == kind);
+            best(reqs.iter().flat_map(|req| of(*req)), examples, |it| &it.name)
         };
         let mut links = Vec::new();
         for (word, kind) in ITEMS {
@@ -73,6 +69,16 @@ impl Evidence {
         }
         links
     }
+}
+
+/// The first one that is an example, or else the first one.
+fn best<'a, T>(
+    all: impl Iterator<Item = &'a T> + Clone,
+    examples: &[&str],
+    name: impl Fn(&T) -> &String,
+) -> Option<&'a T> {
+    let mut named = all.clone().filter(|it| examples.contains(&name(it).as_str()));
+    named.next().or_else(|| all.clone().next())
 }
 
 const ITEMS: [(&str, Kind); 8] = [
