@@ -38,6 +38,14 @@ pub struct FileInfo {
     pub lack: Option<String>,
 }
 
+impl FileInfo {
+    /// At the end: the sentence that the input lacks rows by its own words.
+    #[must_use]
+    pub fn incomplete(&self) -> Option<String> {
+        self.lack.as_ref().map(|lack| format!("{} is incomplete: {lack}", self.name))
+    }
+}
+
 /// Number of documents between two records that are read even if the input is to end.
 const SKIPPED_AT_ONCE: u32 = 1_024;
 

@@ -117,9 +117,9 @@ fn of_file(file: &Path, redactor: &Redactor, mut out: Out) -> Result<(), Problem
         let redacted = redactor.line(record);
         out.line(redacted.map_err(|error| Problem::Input(format!("{name}: record {number}: {error}")))?)?;
     }
-    if let Some(lack) = &originals.info().lack {
+    if let Some(why) = originals.info().incomplete() {
         // The records alone do not show it, so that they would be judged as the whole.
-        return Err(Problem::Input(format!("{name} is incomplete: {lack}; export all rows")));
+        return Err(Problem::Input(format!("{why}; export all rows")));
     }
     let left_out = originals.info().skipped.total();
     if left_out > 0 {

@@ -107,19 +107,14 @@ fn report(mut judged: Vec<JudgedTrace>, judging: &Judging, has_workers: bool) ->
 
 /// Makes traces with an incomplete input inconclusive. The Jobs of a manager depend on the traces of its workers, too.
 fn doubt_incomplete(judged: &mut [JudgedTrace], has_workers: bool) {
-    let reasons: Vec<Vec<String>> = judged.iter().map(|trace| lacks(&trace.read.files)).collect();
+    let lacks = |trace: &JudgedTrace| trace.read.files.iter().filter_map(FileInfo::incomplete).collect();
+    let reasons: Vec<Vec<String>> = judged.iter().map(lacks).collect();
     for (position, trace) in judged.iter_mut().enumerate() {
         let last = if has_workers && position == 0 { reasons.len() } else { position + 1 };
         for reason in reasons[position..last].iter().flatten() {
             trace.summary.lacks_rows(reason);
         }
     }
-}
-
-/// The reasons why inputs are incomplete by their own words.
-fn lacks(files: &[FileInfo]) -> Vec<String> {
-    let reason = |file: &FileInfo| Some(format!("{} is incomplete: {}", file.name, file.lack.as_ref()?));
-    files.iter().filter_map(reason).collect()
 }
 
 /// The options for each trace.

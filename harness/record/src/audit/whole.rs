@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jobcheck_traces::{Body, DetachedRecord, Input, MarkKind, Reader};
+use jobcheck_traces::{Body, DetachedRecord, FileInfo, Input, MarkKind, Reader};
 use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 
@@ -64,11 +64,8 @@ fn refuse_incomplete(path: &Path, inputs: &[Input]) -> Result<(), Error> {
 
 /// The error for an export that states that rows are missing.
 fn lacks(reader: &Reader) -> Option<Error> {
-    let lack = |file: &jobcheck_traces::FileInfo| {
-        let why = format!("{} is incomplete: {}", file.name, file.lack.as_ref()?);
-        Some(Error::NoAuditLog(format!("{why}; export all rows")))
-    };
-    reader.files().find_map(lack)
+    let why = reader.files().find_map(FileInfo::incomplete)?;
+    Some(Error::NoAuditLog(format!("{why}; export all rows")))
 }
 
 struct Recording<'a, S> {
