@@ -24,6 +24,7 @@ mod judge_envelopes;
 mod judge_forged_requests;
 mod judge_gaps;
 mod judge_injected_faults;
+mod judge_job_cache;
 mod judge_late_work;
 mod judge_list;
 mod judge_lost_creations;

@@ -46,6 +46,25 @@ impl Written {
         Written { from: when.map(|when| when.received), until: when.map(|when| when.done) }
     }
 
+    /// The end of a Job whose deletion, or removal, was answered by this event.
+    #[must_use]
+    pub fn end(event: &Event) -> Written {
+        let when = event.when;
+        Written { from: when.map(|when| when.received), until: when.map(|when| when.done) }
+    }
+
+    /// Lower bound, in microseconds.
+    #[must_use]
+    pub fn from(self) -> Option<i64> {
+        self.from
+    }
+
+    /// Upper bound, in microseconds.
+    #[must_use]
+    pub fn until(self) -> Option<i64> {
+        self.until
+    }
+
     /// The time of a write that left this pod, which is no earlier than the pod's creation.
     #[must_use]
     pub fn leaves(self, pod: Option<&Pod>) -> Written {

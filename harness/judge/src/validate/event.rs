@@ -59,6 +59,10 @@ pub struct Arrival {
     pub late: bool,
     /// A watch shows the object for the second time as new. The watch was interrupted after this version.
     pub interrupted_after: Option<u64>,
+    /// The time at which a watch showed it, in microseconds.
+    pub shown_at: Option<i64>,
+    /// By its times, another write of the object came so soon behind this request that clocks which differ may hide their order.
+    pub has_near_successor: bool,
 }
 
 /// The object of an [`Event`].

@@ -51,6 +51,7 @@ impl Track {
         match self.explain(&question, Interpretation::Ideal) {
             Explained::Yes(mut findings) => {
                 self.results.premises.absorb(&mut findings);
+                self.shows_cache(event);
                 true
             }
             Explained::Capped => self.conclude(&question, capped(write), Vec::new()),

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::backoff::BackoffRecord;
 use super::clock::{self, Clock, Written, not_before};
 use super::history::{History, Position};
+use super::job_version::Version;
 use super::observed::{Bounds, Reach, Seen};
 use super::point::{Point, earliest};
 use super::verdict::ViewRefusal;
@@ -40,25 +41,16 @@ pub struct Frontier {
     clock: Option<Time>,
     /// Number of the last version that the process wrote itself.
     own: Option<u64>,
+    /// The Job is gone; the last version is its end.
+    is_over: bool,
+    /// A request was examined for knowledge about this end.
+    end_is_known: bool,
     /// The value of `own` when the current sync began, if the trace shows what the sync had read.
     own_before: Option<u64>,
     /// Number of the first kept version.
     start: u64,
     /// The earliest points.
     minimal: Vec<Point>,
-}
-
-/// A version of the Job.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Version {
-    job: Arc<Job>,
-    /// Its `resourceVersion`.
-    number: Option<u64>,
-    /// Lower bound for the time of the write, in microseconds.
-    written: Option<i64>,
-    /// Lower bound for the clock of a sync that knows the version. A process knows its own write without reading it, so
-    /// for such a version it is the bound of the version before.
-    read: Option<i64>,
 }
 
 /// The facts that all candidate views of a write share.
@@ -124,8 +116,8 @@ impl Frontier {
     pub fn restart(&mut self, job: Arc<Job>, number: Option<u64>, position: Position) {
         self.start += self.versions.len() as u64;
         self.versions.clear();
-        self.versions.push_back(Version { job, number, written: None, read: None });
-        (self.own, self.own_before, self.clock) = (None, None, None);
+        self.versions.push_back(Version::first(job, number));
+        (self.own, self.own_before, self.clock, self.is_over) = (None, None, None, false);
         self.minimal = vec![Point::new(self.start, position)];
     }
 
@@ -143,10 +135,7 @@ impl Frontier {
         own: bool,
         is_read: bool,
     ) {
-        let before = self.versions.back().and_then(|version| version.written);
-        let written = written.behind(before);
-        let read = if own { before } else { written };
-        self.versions.push_back(Version { job, number, written, read });
+        self.versions.push_back(Version::behind(self.versions.back(), job, (number, written), own));
         if own {
             self.own = Some(self.last());
             if !is_read {
@@ -486,5 +475,6 @@ fn combinations(floating: &[Position]) -> Vec<Vec<Position>> {
     choices.into_iter().map(chosen).collect()
 }
 
+mod extent;
 #[cfg(test)]
 mod tests;

@@ -130,6 +130,10 @@ impl Judge {
             }
             track.manager.executor |= built_in;
             track.enter_sync(event, &self.settings);
+            if role == Role::JobController {
+                track.reads_cache(event, &self.settings);
+                self.reading = Some((uid, actor));
+            }
             track.note_work(event, &self.settings);
         }
         if is_manager && event.is_accepted() {

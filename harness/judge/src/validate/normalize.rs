@@ -130,6 +130,7 @@ impl Normalizer {
         let mut event = bare(record, body);
         event.verb = gone.then_some(Verb::Delete);
         event.version = Some(watched.version);
+        event.arrival.shown_at = watched.at;
         event.namespace = watched.namespace.into();
         event.name = watched.name.into();
         let is_again = !self.watched.insert(uid) && watched.kind == WatchKind::Added;

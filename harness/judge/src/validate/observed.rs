@@ -36,7 +36,7 @@ const JOB_CONTROLLER: &str = "job-controller";
 
 /// A controller with `observed` lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Observer(u16);
+pub struct Observer(pub(super) u16);
 
 /// The lines so far.
 #[derive(Debug, Default)]

@@ -358,6 +358,7 @@ impl Judge {
         if !self.tracks.contains(&job) {
             if event.verb == Some(Verb::Create) && role == Role::JobController {
                 self.leaves_an_expectation(job);
+                self.find_late_birth(event, job);
             }
             self.names_unseen_job(job);
             return;

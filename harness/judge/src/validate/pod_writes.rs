@@ -246,6 +246,7 @@ pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By,
             track.results.premises.premise(req);
         }
         track.results.judged += 1;
+        note_end(track, event, before, settings);
         return;
     }
     let pod = before.clone();
@@ -258,6 +259,28 @@ pub fn finalizer_removed(track: &mut Track, event: &Event, before: &Pod, by: By,
         });
     if !explained {
         known_pods::of_release(track, event, before);
+    }
+}
+
+/// Notes that the sender knows that the Job is gone, if nothing else allows the removal of a finalizer. One removal is
+/// looked at.
+fn note_end(track: &mut Track, event: &Event, pod: &Pod, settings: &Settings) {
+    if !track.coverage.complete || !track.process.frontier.has_unknown_end() {
+        return;
+    }
+    let chosen = track.history.finalizers_removed_in_sync();
+    let judge = |view: &View<'_>, findings: &mut Findings| {
+        findings.require(
+            Req::FT20,
+            !view.job.deleting,
+            "the Job",
+            "one that is not being deleted",
+            "deleted",
+        );
+        judge_finalizer_removal(view, pod, &|uid| chosen.contains(&uid), findings);
+    };
+    if !track.might(&of_pod(event, settings, &judge)) {
+        track.shows_end(event);
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::backoff::BackoffRecord;
 use super::frontier::Frontier;
 use super::history::Position;
+use super::job_cache::{Shown, StatusWrites};
 use super::late::LateRequests;
 use super::observed::{Bounds, Sight};
 use super::own_write::OwnWrite;
@@ -63,4 +64,9 @@ pub struct Process {
     pub setbacks: Setbacks,
     /// Requests that may come from the process before it.
     pub late: LateRequests,
+    /// The times of its status writes.
+    pub status_writes: StatusWrites,
+    /// The extent of its Job cache, as the current request shows it.
+    #[serde(skip)]
+    pub shown: Option<Shown>,
 }

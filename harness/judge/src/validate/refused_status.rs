@@ -23,6 +23,10 @@ const BAD_REQUEST: u16 = 400;
 /// The response of an overloaded API server. Clients send the same request again within the sync.
 const TOO_MANY_REQUESTS: u16 = 429;
 
+/// The reason why a conflict before a write is inconclusive.
+const NEXT_WRITE: &str = "a status write lost against a write that the log shows a moment later: either the clocks of two \
+                          API servers differ, or the refusal is not true";
+
 /// Judges a refused write of the Job by its manager (`docs/reference/judging.md`, *Refusals and quiescence*).
 pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings: &Settings) {
     judge_forbidden(track, event, it.message.as_deref(), by);
@@ -185,6 +189,9 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
     // A conflict of UIDs: the request was meant for another Job of this name.
     let precondition = it.message.as_deref().is_some_and(|message| message.contains("Precondition failed"));
     let explained = base != stored || recent || uid_differs || precondition || track.coverage.gap.is_some();
+    if !explained && event.arrival.has_near_successor {
+        return track.reserve(Note::on(event, NEXT_WRITE.to_owned()));
+    }
     let mut findings = Findings::new();
     let expected = "accepted, since the request has the stored resourceVersion";
     findings.require(Req::SS32, explained, "response to the status write", expected, "409 Conflict");

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
+use super::job_cache::Extent;
 use super::pod_records::Fact;
 use super::router::{DEPARTED, Judge};
 use super::settings::names_job_controller;
@@ -77,6 +78,8 @@ struct Departure {
     uid: Uid,
     /// A process that has seen this version of any Job knows that the Job is gone.
     version: u64,
+    /// Upper bound for the time of its end, in microseconds.
+    answered: Option<i64>,
     /// The time until which its failures delay pods, by the backoff record of the built-in controller.
     delay: Option<i64>,
     /// The times in its last status.
@@ -93,7 +96,8 @@ impl Departures {
         let key = (track.id.namespace.clone(), track.id.name.clone());
         let version = version.unwrap_or(latest.saturating_add(1));
         let times = track.manager.mirror.last.clone();
-        self.0.push_back(Departure { key, uid: track.id.uid, version, delay, times });
+        let answered = track.process.frontier.extent_at_end().map(|extent| extent.answered);
+        self.0.push_back(Departure { key, uid: track.id.uid, version, answered, delay, times });
     }
 
     /// Returns `true` if a Job with this name is gone.
@@ -110,6 +114,12 @@ impl Departures {
     /// The namespace and name of a Job that is gone.
     pub fn key_of(&self, job: Uid) -> Option<&(Text, Text)> {
         self.0.iter().find(|it| it.uid == job).map(|it| &it.key)
+    }
+
+    /// Returns `true` if a cache with this extent no longer contains the Job.
+    pub fn is_in(&self, job: Uid, extent: Extent) -> bool {
+        let answered = self.0.iter().find(|it| it.uid == job).and_then(|it| it.answered);
+        answered.is_some_and(|answered| answered <= extent.answered)
     }
 
     /// The last Job of each name.

@@ -9,7 +9,7 @@ use jobcheck_spec::{Req, Uid};
 use jobcheck_traces::{Form, Record, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::actor::{Actors, Role};
+use super::actor::{ActorId, Actors, Role};
 use super::bindings::Early;
 use super::by_name::ByName;
 use super::contents::{Content, Contents};
@@ -111,6 +111,8 @@ pub(super) struct Judge {
     pub(super) pods: PodIndex,
     /// Recently removed Jobs.
     pub(super) departures: Departures,
+    /// The Job that the current request of the Job controller concerns, and its sender.
+    pub(super) reading: Option<(Uid, ActorId)>,
     /// The highest `resourceVersion` so far.
     pub(super) latest: u64,
     /// A watch does not show all changes before this `resourceVersion`.
@@ -143,6 +145,7 @@ impl Validator {
                 namesakes: FxHashMap::default(),
                 pods: PodIndex::default(),
                 departures: Departures::default(),
+                reading: None,
                 latest: 0,
                 interrupted_until: 0,
                 served: 0,
@@ -186,7 +189,7 @@ impl Validator {
             event.delivery.observer = observations.observer(self.normalizer.actors.get(actor));
         }
         // A list is as new as the last write to any object.
-        if let (Form::Native, Some(version)) = (event.form, event.version) {
+        if let (Form::Native, Some(version)) = (record.form, event.version) {
             self.judge.settings.observations.shows(version);
         }
         let (judge, actors) = (&mut self.judge, &self.normalizer.actors);
@@ -262,6 +265,7 @@ impl Judge {
         if let Some(binding) = self.early_bindings.of(event) {
             self.bound(&binding);
         }
+        self.note_cache();
     }
 
     /// Notes that changes are missing before the event with this position.
@@ -386,6 +390,7 @@ impl Judge {
         if !over {
             return;
         }
+        self.note_cache();
         let Some(track) = self.tracks.remove(&uid) else { return };
         for pod in track.history.stored.iter() {
             self.pods.owners.remove(&pod.uid);

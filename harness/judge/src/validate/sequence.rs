@@ -31,6 +31,8 @@ pub const WINDOW_EVENTS: usize = 16_384;
 /// Number of events of one namespace that are held back however far apart they are, and the window for watch events, which have
 /// no times. The order of the lines of a small log therefore changes nothing. A Job controller sends 500 creations at once.
 const HELD_EVENTS: usize = 2_048;
+/// Maximum difference between the clocks of two API servers, in microseconds.
+pub(super) const CLOCKS_DIFFER: i64 = 100_000;
 /// The reason for the gap between two lists of a watch.
 pub(super) const INTERRUPTED: &str = "the watch was interrupted, and the changes in between are not shown";
 /// The response to a client that sends too many requests.
@@ -324,8 +326,9 @@ impl Lane {
             }
             // The event is placed behind the version that its response repeats.
             None => {
+                event.arrival.has_near_successor = self.may_have_lost(&event);
                 let before = self.highest.max(event.answered.unwrap_or(0)).max(self.may_have_won(&event));
-                let before = before.max(self.may_have_been_seen(&event));
+                let before = before.max(self.may_have_been_seen(&event)).max(self.had_been_shown(&event));
                 let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
                 let before = self.may_have_gone(&event).map_or(before, |gone| before.min(gone));
                 (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)
@@ -352,7 +355,7 @@ impl Lane {
     }
 
     /// The place of a removal without a version of its own. Everything precedes it that was answered before its request was
-    /// received, and the versions of the object. So do the answered requests of its sender. Watchers may act on the removal
+    /// received, and the versions of the object, such as the one that its response repeats. So do the answered requests of its sender. Watchers may act on the removal
     /// before its sender gets the response. A view may still lack it, so that the earliest place admits every later one.
     fn may_have_gone(&self, removal: &Event) -> Option<u64> {
         let is_pod = matches!(removal.body, Body::Pod(_));
@@ -369,7 +372,8 @@ impl Lane {
             })
         };
         let versions = self.held().filter(precedes).filter_map(|it| it.version);
-        Some(versions.max().unwrap_or(0).max(self.passed.version))
+        let repeated = removal.answered.unwrap_or(0);
+        Some(versions.max().unwrap_or(0).max(self.passed.version).max(repeated))
     }
 
     /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its
@@ -384,6 +388,18 @@ impl Lane {
         of_the_same_time.filter_map(|it| it.version).max().unwrap_or(0)
     }
 
+    /// Returns `true` if a request that lost may have lost against a write that came behind it by the clocks. A native trace
+    /// has one clock.
+    fn may_have_lost(&self, lost: &Event) -> bool {
+        let is_lost = lost.code == CONFLICT && lost.form == Form::Audit;
+        let Some(when) = lost.when.filter(|_| is_lost) else { return false };
+        let near = when.done + 1..=when.done.saturating_add(CLOCKS_DIFFER);
+        let is_near = |it: &Event| it.when.is_some_and(|it| near.contains(&it.received));
+        self.held().any(|it| {
+            it.actor != lost.actor && it.version.is_some() && it.is_of_the_object_of(lost) && is_near(it)
+        })
+    }
+
     /// The latest write of somebody else that the sender of a request may have seen, if the request never reached etcd.
     /// A watch can show a write before its response, so a write that was received earlier may be known.
     fn may_have_been_seen(&self, refused: &Event) -> u64 {
@@ -394,6 +410,13 @@ impl Lane {
         let held = self.by_time.iter().map(|keyed| &keyed.event);
         let others = held.filter(|it| it.actor != refused.actor);
         let earlier = others.filter(|it| it.when.is_some_and(|it| it.received <= when.received));
+        earlier.filter_map(|it| it.version).max().unwrap_or(0)
+    }
+
+    /// The latest version that the watches of a controller had shown before its own request.
+    fn had_been_shown(&self, request: &Event) -> u64 {
+        let Some(when) = request.when.filter(|_| request.delivery.observer.is_some()) else { return 0 };
+        let earlier = self.held().filter(|it| it.arrival.shown_at.is_some_and(|at| at <= when.received));
         earlier.filter_map(|it| it.version).max().unwrap_or(0)
     }
 

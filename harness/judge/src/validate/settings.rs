@@ -15,6 +15,7 @@ use super::activity::{Activity, SILENCE};
 use super::actor::{Actor, ActorId, Role};
 use super::delivery::Sender;
 use super::event::Event;
+use super::job_cache::JobCaches;
 use super::mirror::Profile;
 use super::mishaps::is_called;
 use super::observed::Observations;
@@ -56,6 +57,8 @@ pub struct Settings {
     pub skew: i64,
     /// The latest `creationTimestamp` of a pod of a Job.
     pub latest_birth: Option<Time>,
+    /// The Job caches of the Job controller.
+    pub job_caches: JobCaches,
     clients: Vec<(ActorId, Client)>,
     restarts: VecDeque<Restart>,
 }
@@ -162,6 +165,7 @@ impl Settings {
             profile: None,
             skew: CLOCK_SKEW,
             latest_birth: None,
+            job_caches: JobCaches::default(),
             restarts: VecDeque::new(),
         }
     }
@@ -245,6 +249,16 @@ impl Settings {
             .into_iter()
             .find(ends_here)
             .map(|(_, to)| Time(to.div_euclid(1_000_000)).plus(-PAUSE))
+    }
+
+    /// The sync of a request that was received at this time began no earlier than the result, in microseconds. A sync
+    /// sends its requests without a pause of [`PAUSE`] seconds.
+    #[must_use]
+    pub fn began_after_silence(&self, actor: ActorId, received: i64) -> Option<i64> {
+        const LONG: i64 = PAUSE * 1_000_000;
+        let (_, client) = self.clients.iter().find(|(known, _)| *known == actor)?;
+        let silences = client.activity.silences().into_iter();
+        silences.filter(|(from, to)| to - from >= LONG && *to <= received).map(|(_, to)| to - LONG).max()
     }
 
     /// Notes a restart of the controller with this name; without a name, of every controller.

@@ -10,6 +10,7 @@ use jobcheck_traces::Place;
 use serde::{Deserialize, Serialize};
 
 use super::account::Account;
+use super::clock::Written;
 use super::coverage::Coverage;
 use super::event::Event;
 use super::history::History;
@@ -89,6 +90,9 @@ impl Track {
     pub fn new(job: Arc<Job>, event: &Event, complete: bool, keeps_story: bool) -> Track {
         let mut process = Process::default();
         process.frontier.restart(job.clone(), event.version, 0);
+        if complete {
+            process.frontier.is_created(event.version, Written::by(event));
+        }
         let id = Identity {
             uid: job.uid,
             namespace: job.namespace.clone(),

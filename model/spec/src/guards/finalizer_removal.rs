@@ -17,6 +17,9 @@ use crate::uid::Uid;
 use crate::view::View;
 use crate::words::described;
 
+/// The write that the guards compare.
+pub const WHAT: &str = "removal of the tracking finalizer";
+
 /// Returns whether what etcd holds is reason enough to remove the finalizer of a pod (FT-03).
 ///
 /// `stored` is the Job in etcd, `None` once it is gone. `counted` returns whether a pod was counted.
@@ -111,7 +114,7 @@ pub fn judge_finalizer_removal(
     chosen: &dyn Fn(Uid) -> bool,
     findings: &mut Findings,
 ) {
-    let what = "removal of the tracking finalizer";
+    let what = WHAT;
     match Situation::of(view, pod) {
         Situation::JobDeleted => findings.premise(Req::FT19),
         Situation::NoIndex => findings.premise(Req::FT09),
@@ -147,7 +150,7 @@ pub fn judge_finalizer_removal(
 
 /// FT-14, FT-16: a pod that has not terminated loses its finalizer only if it is deleted next, without being counted.
 fn judge_chosen(view: &View<'_>, seen: &Pod, chosen: &dyn Fn(Uid) -> bool, findings: &mut Findings) {
-    let what = "removal of the tracking finalizer";
+    let what = WHAT;
     let causes = Causes::of(view, seen, false);
     // FT-17: a finishing Job deletes its active pods with the finalizer in place.
     let early = causes.finishing == Holds::Yes && !seen.deleting;

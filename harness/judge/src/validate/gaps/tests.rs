@@ -137,7 +137,7 @@ fn a_base_that_the_trace_shows_later_is_no_gap() {
 
 #[test]
 fn a_late_line_is_a_gap_unless_its_version_was_seen() {
-    let arrival = Arrival { late: true, interrupted_after: None };
+    let arrival = Arrival { late: true, ..Arrival::default() };
     let late = |version, done| Event { arrival, ..job_write("job", (0, done), version) };
     for (version, done, is_late, doubts) in
         [(1, 5, true, 0), (2, 5, true, 1), (2, 60, false, 0), (9, 5, false, 0)]

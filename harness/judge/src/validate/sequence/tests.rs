@@ -4,6 +4,7 @@ use super::super::contents::no_pod;
 use super::super::fixtures::{job_write, pod_request, request};
 use super::*;
 use crate::validate::event::{JobEvent, PodEvent};
+use crate::validate::observed::Observer;
 
 /// The events that `push` emits, and those that the final `flush` emits.
 fn emitted(events: Vec<Event>) -> (Vec<Event>, Vec<Event>) {
@@ -76,6 +77,43 @@ fn a_refusal_that_never_reached_etcd_follows_what_its_sender_may_have_seen() {
     assert_eq!(names(&ordered(vec![refused(5), user(scaled())])), ["refused", "job"]);
     // A process knows only those of its own writes that were answered.
     assert_eq!(names(&ordered(vec![refused(20), scaled()])), ["refused", "job"]);
+}
+
+/// The watches of a controller had shown the end of the Job before the controller sent its request for a pod.
+#[test]
+fn a_refusal_follows_what_the_watches_of_its_sender_had_shown() {
+    let refused = |observer, received| {
+        let mut refused =
+            Event { code: CONFLICT, ..pod_request(Verb::Patch, "refused", (received, received + 5)) };
+        refused.delivery.observer = observer;
+        refused
+    };
+    let shown = || {
+        let mut shown = watched("shown", 9);
+        shown.arrival.shown_at = Some(20);
+        shown
+    };
+    let of = |refused: Event| ordered(vec![job_write("job", (0, 5), 6), shown(), refused]);
+    assert_eq!(names(&of(refused(Some(Observer(0)), 20))), ["job", "shown", "refused"]);
+    assert_eq!(names(&of(refused(Some(Observer(0)), 19))), ["job", "refused", "shown"]);
+    // Somebody else has watches of its own.
+    assert_eq!(names(&of(refused(None, 20))), ["job", "refused", "shown"]);
+}
+
+/// By the clocks, the winner came later. Two API servers may have clocks that differ.
+#[test]
+fn a_loser_may_have_lost_against_a_near_successor() {
+    let lost =
+        |form| Event { form, code: CONFLICT, version: None, answered: None, ..job_write("job", (10, 20), 0) };
+    let next = |received: i64| Event { actor: None, ..job_write("job", (received, received + 5), 9) };
+    let is_near = |lost: Event, next: Event| {
+        let events = ordered(vec![lost, next]);
+        events.iter().any(|event| event.arrival.has_near_successor)
+    };
+    assert!(is_near(lost(Form::Audit), next(20 + CLOCKS_DIFFER)));
+    assert!(!is_near(lost(Form::Audit), next(21 + CLOCKS_DIFFER)));
+    assert!(!is_near(lost(Form::Audit), job_write("job", (30, 40), 9)), "of the same sender");
+    assert!(!is_near(lost(Form::Native), next(30)), "of one clock");
 }
 
 #[test]
