@@ -179,6 +179,25 @@ fn a_sync_that_began_after_another_one_knows_what_that_one_knew() {
     }
 }
 
+/// The client of a sync may be told to wait, and send its request again long after the sync has read the cache.
+#[test]
+fn a_sync_that_was_told_to_wait_may_have_read_the_cache_before() {
+    for (code, expected) in [(429, Outcome::Conforms), (503, Outcome::Conforms), (403, Outcome::Violates)] {
+        let mut log = Log::new();
+        let a = suspended(&mut log, Some(true));
+        log.wait(1);
+        log.pod(&a, 2);
+        let refused = log.lines.last_mut().unwrap();
+        refused["responseStatus"]["code"] = json!(code);
+        refused["responseObject"] = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+            "message": "try again" });
+        log.wait(20);
+        log.pod(&a, 2);
+        let found = log.verdict();
+        assert_eq!(found.outcome(), expected, "{code}: {:?}", broken(&found));
+    }
+}
+
 /// The times of its own status writes show that a sync is younger than the other one, although the controller never rests.
 #[test]
 fn a_sync_behind_two_status_writes_is_younger_than_both() {

@@ -15,7 +15,7 @@ use super::actor::ActorId;
 use super::delivery::Sender;
 use super::event::Event;
 use super::router::Judge;
-use super::settings::Settings;
+use super::settings::{Settings, TOO_MANY_REQUESTS};
 use super::track::Track;
 
 /// Time by which clocks may differ, in microseconds.
@@ -147,7 +147,9 @@ impl Track {
         }
         let shown = settings.cache_at_sync(event, self.process.status_writes.sync_began());
         self.process.bounds.versions = shown.map(|shown| self.process.frontier.versions_shown(shown));
-        if let Some(when) = event.when.filter(|_| event.is_status) {
+        // Within its sync, a client may send such a write again.
+        let is_sent_again = event.code == TOO_MANY_REQUESTS || event.has_server_error();
+        if let Some(when) = event.when.filter(|_| event.is_status && !is_sent_again) {
             self.process.status_writes.add(when.done);
         }
     }

@@ -13,15 +13,13 @@ use super::known;
 use super::managers::{self, judge_forbidden};
 use super::mirror;
 use super::setbacks::Refused;
-use super::settings::Settings;
+use super::settings::{Settings, TOO_MANY_REQUESTS};
 use super::track::Track;
 use super::verdict::Note;
 use super::without_interim;
 
 /// The response to a request that is malformed.
 const BAD_REQUEST: u16 = 400;
-/// The response of an overloaded API server. Clients send the same request again within the sync.
-const TOO_MANY_REQUESTS: u16 = 429;
 
 /// The reason why a conflict before a write is inconclusive.
 const NEXT_WRITE: &str = "a status write lost against a write that the log shows a moment later: either the clocks of two \

@@ -23,6 +23,7 @@ use rustc_hash::FxHashMap;
 use super::claims::Claims;
 use super::delivery::Delivery;
 use super::event::{Arrival, Body, Event, Gap};
+use super::settings::TOO_MANY_REQUESTS;
 
 /// Maximum distance between two lines in the wrong order, in microseconds of trace time.
 pub const WINDOW_MICROS: i64 = 5_000_000;
@@ -35,8 +36,6 @@ const HELD_EVENTS: usize = 2_048;
 pub(super) const CLOCKS_DIFFER: i64 = 100_000;
 /// The reason for the gap between two lists of a watch.
 pub(super) const INTERRUPTED: &str = "the watch was interrupted, and the changes in between are not shown";
-/// The response to a client that sends too many requests.
-const TOO_MANY: u16 = 429;
 /// The response to a write that lost against another one.
 const CONFLICT: u16 = 409;
 
@@ -403,7 +402,8 @@ impl Lane {
     /// The latest write of somebody else that the sender of a request may have seen, if the request never reached etcd.
     /// A watch can show a write before its response, so a write that was received earlier may be known.
     fn may_have_been_seen(&self, refused: &Event) -> u64 {
-        let Some(when) = refused.when.filter(|_| refused.code == TOO_MANY || refused.has_server_error())
+        let Some(when) =
+            refused.when.filter(|_| refused.code == TOO_MANY_REQUESTS || refused.has_server_error())
         else {
             return 0;
         };

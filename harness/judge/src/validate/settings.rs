@@ -27,6 +27,12 @@ const RESTARTS_KEPT: usize = 64;
 pub const NO_PODS: &str = "the trace shows no pods";
 /// Seconds without a request after which a client delays none.
 const PAUSE: i64 = 5;
+/// Maximum time for which `Retry-After` makes a client wait, in microseconds. An API server says 32 s at most.
+const LONGEST_WAIT: i64 = 60_000_000;
+/// Number of responses that are kept after which a client may have waited.
+const WAITS_KEPT: usize = 256;
+/// The response to a client that sends too many requests.
+pub(super) const TOO_MANY_REQUESTS: u16 = 429;
 /// Maximum time for which a request of a terminated process is on its way, in microseconds.
 const IN_FLIGHT: i64 = 100_000;
 
@@ -68,6 +74,8 @@ pub struct Settings {
 struct Client {
     actor: Actor,
     activity: Activity,
+    /// The last responses after which the client may have waited, and sent the request again within its sync.
+    told_to_wait: VecDeque<i64>,
 }
 
 /// A restart of a controller.
@@ -82,6 +90,22 @@ struct Restart {
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 impl Client {
+    fn new(sender: &Actor) -> Client {
+        Client { actor: sender.clone(), activity: Activity::default(), told_to_wait: VecDeque::new() }
+    }
+
+    fn is_told_to_wait(&mut self, done: i64) {
+        if self.told_to_wait.len() == WAITS_KEPT {
+            self.told_to_wait.pop_front();
+        }
+        self.told_to_wait.push_back(done);
+    }
+
+    /// Returns `true` if the client may have waited since it was told to, and sends this request again.
+    fn may_have_waited(&self, received: i64) -> bool {
+        self.told_to_wait.iter().any(|done| (0..=LONGEST_WAIT).contains(&(received - done)))
+    }
+
     /// Returns `true` if a mark with this name concerns this client.
     fn is_meant_by(&self, name: &str) -> bool {
         let Actor { user, agent, role } = &self.actor;
@@ -175,10 +199,14 @@ impl Settings {
         let (Some(actor), Some(when)) = (event.actor, event.when) else { return };
         let known = self.clients.iter().position(|(known, _)| *known == actor);
         let position = known.unwrap_or_else(|| {
-            self.clients.push((actor, Client { actor: sender.clone(), activity: Activity::default() }));
+            self.clients.push((actor, Client::new(sender)));
             self.clients.len() - 1
         });
-        self.clients[position].1.activity.note(when.received, when.done);
+        let client = &mut self.clients[position].1;
+        client.activity.note(when.received, when.done);
+        if event.code == TOO_MANY_REQUESTS || event.has_server_error() {
+            client.is_told_to_wait(when.done);
+        }
     }
 
     /// The sender of a request that was heard.
@@ -231,7 +259,8 @@ impl Settings {
     /// The earliest time at which the sync that created this pod began, if the process was idle before.
     ///
     /// A sync reads its clock and sends its requests without a pause, unless the client delays them because it has sent
-    /// too many. After [`PAUSE`] seconds without a request, or in a watch without a new pod, it has not.
+    /// too many, or the API server has told it to wait. After [`PAUSE`] seconds without a request, or in a watch without a
+    /// new pod, it has not sent too many.
     #[must_use]
     pub fn idle_until(&self, event: &Event, created: Time) -> Option<Time> {
         if event.is_posthumous() || event.may_be_late() || event.arrival.late {
@@ -242,6 +271,9 @@ impl Settings {
             return is_idle.then(|| created.plus(-PAUSE));
         };
         let (_, client) = self.clients.iter().find(|(known, _)| *known == actor)?;
+        if client.may_have_waited(when.received) {
+            return None;
+        }
         let ends_here = |(from, to): &(i64, i64)| *to == when.received && to - from >= PAUSE * 1_000_000;
         client
             .activity
@@ -252,11 +284,14 @@ impl Settings {
     }
 
     /// The sync of a request that was received at this time began no earlier than the result, in microseconds. A sync
-    /// sends its requests without a pause of [`PAUSE`] seconds.
+    /// sends its requests without a pause of [`PAUSE`] seconds, unless the API server tells it to wait.
     #[must_use]
     pub fn began_after_silence(&self, actor: ActorId, received: i64) -> Option<i64> {
         const LONG: i64 = PAUSE * 1_000_000;
         let (_, client) = self.clients.iter().find(|(known, _)| *known == actor)?;
+        if client.may_have_waited(received) {
+            return None;
+        }
         let silences = client.activity.silences().into_iter();
         silences.filter(|(from, to)| to - from >= LONG && *to <= received).map(|(_, to)| to - LONG).max()
     }
