@@ -28,6 +28,8 @@ pub fn limit(given: Option<u64>) -> Option<u64> {
 /// The thing that is made of traces once they are judged. It needs memory, too, which reading them must leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
+    /// Records, each written as soon as it is read.
+    Records,
     /// A report for people.
     Text,
     /// A report for programs, which is put together before it is printed.
@@ -43,6 +45,7 @@ impl Output {
     /// The part of the memory, in percent, that reading may use.
     pub fn percent_of_reading(self) -> u64 {
         match self {
+            Output::Records => 100,
             Output::Text => 80,
             Output::Document => 60,
             Output::Page => 40,

@@ -1,5 +1,8 @@
 //! The records of one input as they were written.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use crate::error::ReadError;
 use crate::input::Input;
 use crate::source::{FileInfo, Source};
@@ -15,6 +18,12 @@ impl Originals {
     #[must_use]
     pub fn open(input: &Input) -> Originals {
         Originals(Source::open(input))
+    }
+
+    /// Opens an input. Once `stop` is true, it ends if many documents that are no records follow each other.
+    #[must_use]
+    pub fn open_until(input: &Input, stop: &Arc<AtomicBool>) -> Originals {
+        Originals(Source::open_until(input, stop))
     }
 
     /// Returns the next record, or `None` behind the last one.

@@ -1,8 +1,12 @@
 //! The arguments of `jobcheck redact`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use jobcheck_traces::parse_duration;
+
+use crate::parse::{DEFAULT_BUDGET, size};
 
 /// Arguments of `jobcheck redact`.
 #[derive(Debug, Args)]
@@ -14,6 +18,14 @@ pub struct RedactArgs {
     /// Write each file to this directory, under its own name. By default one file is written to standard output.
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
+    /// Use this much memory at most, such as 512MB or 4GB. A record for which there is no room ends the command with exit code 3.
+    ///
+    /// By default three quarters of the memory that is available at the start.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
+    /// Stop after this time, such as 10m, with exit code 3.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = DEFAULT_BUDGET)]
+    pub budget: Duration,
 }
 
 const AFTER_HELP: &str = "\
@@ -34,5 +46,6 @@ Exit codes:
   0  every file was redacted
   2  wrong usage, or an input that cannot be redacted as a whole; the message
      names it
+  3  a limit was reached; the output is not whole, and a file of it is removed
   4  the output cannot be written
   5  internal error: please report it";

@@ -89,7 +89,12 @@ impl Watched {
         let percent = self.output.percent_of_reading();
         let is_full = |most: &u64| memory::used().is_some_and(|used| used > most / 100 * percent);
         let (what, advice) = if let Some(most) = self.most_memory.filter(is_full) {
-            let advice = "the report needs the rest; raise it with --max-memory, or choose Jobs with --job, -n, or --list";
+            let advice = match self.output {
+                Output::Records => "raise it with --max-memory",
+                Output::Text | Output::Document | Output::Page => {
+                    "the report needs the rest; raise it with --max-memory, or choose Jobs with --job, -n, or --list"
+                }
+            };
             (
                 format!("reading has used {percent} % of the limit of {} MB of memory", most / 1_000_000),
                 advice,

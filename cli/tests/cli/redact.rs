@@ -96,6 +96,28 @@ fn an_incomplete_export_is_not_taken_for_redacted() {
     assert!(run.code == 2 && run.err.contains("is incomplete: nextToken is set"), "{run:?}");
 }
 
+/// A part of a trace would be judged as the whole.
+#[test]
+fn a_limit_ends_the_command_and_leaves_no_part() {
+    let folder = Folder::new();
+    let name = "nonindexed-success.audit";
+    let file = folder.write_lines(name, &with_secrets(name));
+    let to = folder.path("to");
+    let limited = |limit: &[&str]| {
+        let files = ["redact".as_ref(), file.as_os_str(), "--to".as_ref(), to.as_os_str()];
+        jobcheck(files.into_iter().chain(limit.iter().map(|it| it.as_ref())))
+    };
+    for (limit, message) in [
+        (["--max-memory", "1KB"], "raise it with --max-memory"),
+        (["--budget", "0s"], "raise it with --budget"),
+    ] {
+        let run = limited(&limit);
+        assert!(run.code == 3 && run.err.contains(message), "{run:?}");
+        assert!(!to.join(file.file_name().unwrap()).exists(), "{limit:?}");
+    }
+    assert_eq!(limited(&["--max-memory", "1GB", "--budget", "10m"]).code, 0);
+}
+
 /// Nothing of a Secret or a token may stay; a record of a pod may stand beside them.
 #[test]
 fn other_resources_are_left_out() {
