@@ -108,7 +108,7 @@ fn a_limit_ends_the_command_and_leaves_no_part() {
         jobcheck(files.into_iter().chain(limit.iter().map(|it| it.as_ref())))
     };
     for (limit, message) in [
-        (["--max-memory", "1KB"], "raise it with --max-memory"),
+        (["--max-memory", "1MB"], "raise it with --max-memory"),
         (["--budget", "0s"], "raise it with --budget"),
     ] {
         let run = limited(&limit);
