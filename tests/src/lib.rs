@@ -9,6 +9,7 @@
 //! | [`expected`] | expected outputs in files, and the one way to accept them |
 //! | [`traces`] | reads, edits, and judges traces |
 //! | [`scopes`] | states and random walks of scopes |
+//! | [`log`] | builds audit logs of small histories |
 //! | [`library`] | the library of scenarios |
 
 pub mod checks;
@@ -17,5 +18,6 @@ pub mod envelopes;
 pub mod evidence;
 pub mod expected;
 pub mod library;
+pub mod log;
 pub mod scopes;
 pub mod traces;

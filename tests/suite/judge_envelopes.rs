@@ -286,6 +286,42 @@ fn an_export_that_states_missing_rows_is_inconclusive() {
     assert!(withdrawn > 0);
 }
 
+/// Rows of an export of Splunk with these lines.
+fn exported(lines: &[String], is_preview: bool) -> String {
+    let row = |(at, line): (usize, &String)| {
+        let is_last = at + 1 == lines.len();
+        let row =
+            json!({ "preview": is_preview, "offset": at, "lastrow": is_last, "result": { "_raw": line } });
+        format!("{row}\n")
+    };
+    lines.iter().enumerate().map(row).collect()
+}
+
+#[test]
+fn previews_of_an_export_get_no_verdict() {
+    let whole = lines("recordings/nonindexed-success.audit");
+    let expected = verdict(&judged(whole.join("\n")));
+    let mut withdrawn = 0;
+    for missing in 0..whole.len() {
+        let part: Vec<String> = [&whole[..missing], &whole[missing + 1..]].concat();
+        withdrawn += u64::from(judged(exported(&part, false)).exit_code == Exit::Violates);
+        // The rows of a running search come again.
+        let (preview, last) = (exported(&part, true), exported(&whole, false));
+        assert_eq!(verdict(&judged(preview.clone() + &last)), expected);
+        for unfinished in [preview.clone(), exported(&part, false) + &preview] {
+            let report = judged(unfinished);
+            assert_eq!((report.exit_code, report.verdict), (Exit::Inconclusive, Outcome::Inconclusive));
+            let why = "trace is incomplete: preview is true in its last row";
+            assert!(
+                report.traces[0].doubts.iter().any(|doubt| doubt == why),
+                "{:?}",
+                report.traces[0].doubts
+            );
+        }
+    }
+    assert!(withdrawn > 0);
+}
+
 #[test]
 fn an_incomplete_file_concerns_its_own_trace() {
     let whole = lines("recordings/nonindexed-success.audit");

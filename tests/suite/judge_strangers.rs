@@ -65,6 +65,12 @@ fn a_write_to_a_pod_of_no_job_is_told() {
             deletes(line);
             line["responseObject"]["metadata"].as_object_mut().unwrap().remove("ownerReferences");
         }),
+        ("patches a pod of a ReplicaSet", &|line: &mut Value| {
+            line["verb"] = json!("patch");
+            line["responseStatus"]["code"] = json!(200);
+            line["requestObject"] = json!({"metadata": {"finalizers": null}});
+            of_replica_set(line);
+        }),
         ("deletes a pod of a ReplicaSet", &|line: &mut Value| {
             deletes(line);
             of_replica_set(line);

@@ -24,7 +24,7 @@ pub struct Entry {
     pub early: Position,
     /// If the trace does not show the sender: the write, in case it was the manager's.
     pub perhaps: Option<OwnWrite>,
-    /// `resourceVersion`, in a native trace.
+    /// `resourceVersion`, if the trace shows requests.
     pub version: Option<u64>,
     /// Lower bound for the time of this entry and of all entries before it, in microseconds.
     pub written: Option<i64>,

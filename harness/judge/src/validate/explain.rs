@@ -51,7 +51,7 @@ impl Track {
         match self.explain(&question, Interpretation::Ideal) {
             Explained::Yes(mut findings) => {
                 self.results.premises.absorb(&mut findings);
-                self.shows_cache(event);
+                self.shows_caches(event);
                 true
             }
             Explained::Capped => self.conclude(&question, capped(write), Vec::new()),
@@ -88,6 +88,10 @@ impl Track {
                 self.lacks(event, what, since);
             }
             Consequence::Known(broken) => self.report(event, write, broken, views),
+            Consequence::Suspicion(broken) => {
+                self.report(event, write, broken, views);
+                self.process.suspicions.push(event.order);
+            }
             Consequence::Labelled(broken) => {
                 self.unexplained_after_gaps(event);
                 self.report(event, write, broken, views);
@@ -167,7 +171,7 @@ impl Track {
     }
 
     /// Keeps the backoff record of the view that explains a status write.
-    pub fn keep_backoff(&mut self, heard: bool, settings: &Settings) {
+    pub fn keep_backoff(&mut self, event: &Event, heard: bool, settings: &Settings) {
         let before = self.process.backoff.clone();
         let let_go = self.history.finalizers_removed_in_sync();
         let setting = Setting {
@@ -188,6 +192,9 @@ impl Track {
             true => record.keep(view, &let_go),
             false => record.keep_perhaps(view, &let_go),
         });
+        if self.process.backoff.last_failure() != before.last_failure() {
+            self.process.recorded = event.when.map(|when| when.done);
+        }
     }
 }
 

@@ -252,22 +252,6 @@ impl History {
         }
     }
 
-    /// H1: returns `true` if terminating pods changed as often as earlier syncs asked for deletions, before the last of
-    /// these deletions was made. A controller that counts deletions then waits for no more.
-    #[must_use]
-    pub fn counts_deletions_early(&self) -> bool {
-        let asked = |entry: &&Entry| matches!(entry.own, Some(OwnWrite::Delete));
-        let terminates = |entry: &&Entry| entry.after.as_ref().is_none_or(|pod| pod.deleting);
-        let wanted = self.range(self.start, self.sync_start).filter(asked).count();
-        let since = self.range(self.start, self.sync_start).skip_while(|entry| !asked(entry));
-        let mut asked_for = 0;
-        let before_last = since.take_while(|entry| {
-            asked_for += usize::from(asked(entry));
-            asked_for < wanted
-        });
-        wanted > 1 && before_last.filter(terminates).count() >= wanted
-    }
-
     /// Forgets that the process removed the finalizer of a pod, since it got no response.
     pub fn unhear_release(&mut self, uid: Uid) {
         self.disown(uid, |write| matches!(write, OwnWrite::RemoveFinalizer));
@@ -489,5 +473,7 @@ impl History {
     }
 }
 
+mod deletions;
+mod extent;
 #[cfg(test)]
 mod tests;

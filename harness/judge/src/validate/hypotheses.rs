@@ -16,6 +16,7 @@
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
 //! | the namespace refused creations (H2) | a watch in which every pod is being deleted | inconclusive |
+//! | a deletion of the sync failed on the client's side | the next decision | violation, or inconclusive after the decision |
 //! | the built-in controller deviates | the pattern of the deviation ([`super::known`]) | violation, KNOWN |
 
 use jobcheck_spec::guards::creation::want_active;
@@ -36,6 +37,7 @@ use super::life::Life;
 use super::pod_records::Fact;
 use super::primary::primary;
 use super::process::Process;
+use super::setbacks::RefusedWrite;
 use super::track::Track;
 use super::verdict::ViewRefusal;
 use super::{hidden_active, uncertain};
@@ -71,6 +73,8 @@ pub(super) enum Assumption {
     CountsRefused,
     /// The namespace refused creations, and the form shows no refusals (H2).
     UnshownCreations,
+    /// A deletion of the sync never reached the API server, or its response never reached the client (TC-08).
+    FailedDeletion,
 }
 
 /// The known ways in which the built-in controller misreads its caches.
@@ -85,7 +89,7 @@ pub(super) enum Misreading {
 }
 
 /// All assumptions, in the order in which they are tried.
-pub(super) const ORDER: [Assumption; 16] = [
+pub(super) const ORDER: [Assumption; 17] = [
     Assumption::SenderReplaced,
     Assumption::Restarted,
     Assumption::Committed,
@@ -102,6 +106,7 @@ pub(super) const ORDER: [Assumption; 16] = [
     Assumption::Misread(Misreading::ForgottenDeletions),
     Assumption::CountsRefused,
     Assumption::UnshownCreations,
+    Assumption::FailedDeletion,
 ];
 
 /// The consequence of an assumption for the verdict.
@@ -119,6 +124,8 @@ pub(super) enum Consequence {
     Known(Broken),
     /// A known deviation explains the write in some other way.
     Labelled(Broken),
+    /// The write is wrong, unless the next decision shows that the assumption was right.
+    Suspicion(Broken),
 }
 
 /// The state of a [`Track`] that an assumption may change.
@@ -130,7 +137,10 @@ pub(super) struct Checkpoint {
 impl Track {
     /// The state before an assumption. The pods are many, so they are kept only for assumptions that change them.
     fn checkpoint(&self, assumption: Assumption) -> Checkpoint {
-        let rewrites = matches!(assumption, Assumption::Committed | Assumption::FromPredecessor);
+        let rewrites = matches!(
+            assumption,
+            Assumption::Committed | Assumption::FromPredecessor | Assumption::FailedDeletion
+        );
         let pods = || (self.history.clone(), self.account.fates.clone(), self.account.life.clone());
         Checkpoint { process: self.process.clone(), pods: rewrites.then(pods) }
     }
@@ -219,6 +229,15 @@ impl Assumption {
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
+            Assumption::FailedDeletion => {
+                let Body::Job(it) = &question.event.body else { return None };
+                let drops_decision = it.after.as_ref().is_some_and(|job| !job.status.is_decided());
+                let may_fail = question.settings.has_actors
+                    && question.event.delivery.observer.is_none()
+                    && question.versions == Versions::Stored;
+                let broken = views.iter().find_map(|view| primary(&view.broken))?;
+                (may_fail && drops_decision).then_some(Consequence::Suspicion(broken))
+            }
             Assumption::UnshownCreations => {
                 let hides_creations = !question.settings.has_actors
                     && track.is_built_in()
@@ -271,6 +290,11 @@ impl Assumption {
                 Some(pattern) => pattern.explains(track, question),
                 None => Explained::No(Vec::new()),
             },
+            Assumption::FailedDeletion => {
+                track.history.unhear_deletions();
+                track.process.refused.add(RefusedWrite::Unheard);
+                track.explain(question, Interpretation::Ideal)
+            }
             Assumption::Misread(Misreading::FailedThenSucceeded) => {
                 track.explain(question, Interpretation::FailedThenSucceeded)
             }
@@ -385,7 +409,7 @@ fn replaced(question: &Question<'_>, sign: &str) -> Consequence {
 fn restarted(track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Consequence> {
     let is_delay = |req: Req| matches!(req, Req::BO01 | Req::BO04 | Req::BO07 | Req::RP10);
     let only_delay = views.iter().any(|view| view.broken.iter().all(|broken| is_delay(broken.req)));
-    let sign = question.settings.restart_sign(question.event, track.process.backoff.last_failure());
+    let sign = question.settings.restart_since(question.event, track.failed_or_recorded());
     let admits = only_delay && sign.admits();
     let reason = |lack: &str| {
         let write = question.write;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jobcheck_spec::job::Job;
 use serde::{Deserialize, Serialize};
 
+use super::caches::{Extent, Shown};
 use super::clock::Written;
-use super::job_cache::{Extent, Shown};
 
 /// A version of the Job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,12 +46,12 @@ impl Version {
         let read = if own { earlier } else { written };
         let extent = before.and_then(|version| version.extent);
         let version = Version { job, number, written, read, extent, when };
-        if own { version } else { version.is_created_by_others() }
+        if own { version } else { version.shown_by_decisions() }
     }
 
     /// A decision on the version shows that the cache contains it.
     #[must_use]
-    pub fn is_created_by_others(mut self) -> Version {
+    pub fn shown_by_decisions(mut self) -> Version {
         if let Some((number, received)) = self.number.zip(self.when.from()) {
             let extent = Extent::with(number, received);
             self.extent = Some(self.extent.map_or(extent, |before| before.and(extent)));
@@ -63,10 +63,7 @@ impl Version {
     #[must_use]
     pub fn is_in(&self, shown: Shown) -> bool {
         match self.number {
-            // Versions may start again when etcd is restored.
-            Some(number) => {
-                number <= shown.extent.version && self.when.from().is_some_and(|from| from < shown.at)
-            }
+            Some(number) => shown.contains(number, self.when.from()),
             None => self.when.until().is_some_and(|until| until <= shown.extent.answered),
         }
     }

@@ -37,12 +37,11 @@ use super::managers::{self, intrusion};
 use super::mirror;
 use super::mirror_metadata;
 use super::pod_records::Fact;
-use super::sequence::CLOCKS_DIFFER;
 use super::settings::Settings;
 use super::story::{self, Words};
 use super::times;
 use super::track::Track;
-use super::verdict::{Note, Violation};
+use super::verdict::Note;
 use super::without_interim;
 
 /// The role of the sender of a write towards a Job.
@@ -214,7 +213,11 @@ fn status_written(
         By::Manager if track.manager.executor => {
             track.trouble.refused_for = None;
             track.standing.status_changed(&before.status, &after.status);
+            if let Some(when) = event.when {
+                track.standing.lists(&before.status, &after.status, when.done);
+            }
             executor_decision(track, event, after, &write, broken, settings);
+            confirm_suspicions(track, event, after);
             count(track, &before.status, &after.status);
             track.status_tried();
         }
@@ -290,8 +293,23 @@ fn executor_decision(
     // A terminated process has no backoff record.
     if explained && track.coverage.complete && !event.is_posthumous() {
         let heard = !track.unheard(event);
-        track.keep_backoff(heard, settings);
+        track.keep_backoff(event, heard, settings);
     }
+}
+
+/// TC-08: the next sync makes the decision that a failed deletion had kept the one before from. The violations of that one are
+/// withdrawn: a log shows no request that never arrived, and not whether a response did.
+fn confirm_suspicions(track: &mut Track, event: &Event, after: &Job) {
+    if !after.status.is_decided() {
+        return;
+    }
+    let suspicions = std::mem::take(&mut track.process.suspicions);
+    if suspicions.is_empty() {
+        return;
+    }
+    track.results.violations.retain(|it| !suspicions.contains(&it.order));
+    let reason = "TC-08: the decision was made a sync late: only a deletion that failed on the side of the client explains it";
+    track.reserve(Note::on(event, reason.to_owned()));
 }
 
 /// S-05: removes the finalizer of pods that were counted and adopted again, since they must not be recorded. The
@@ -394,28 +412,10 @@ fn readable_before(track: &Track, event: &Event) -> Vec<Arc<Job>> {
     }
 }
 
-/// Withdraws violations by removals of finalizers that the end of the Job allows, if the end came so soon afterwards that
-/// clocks which differ may hide the order. A removal without a version is placed by its times alone.
-fn allow_an_earlier_end(track: &mut Track, event: &Event) {
-    let Some(when) = event.when.filter(|_| event.version.is_none()) else { return };
-    let near = when.received.saturating_sub(CLOCKS_DIFFER)..=when.received;
-    let is_early = |it: &Violation| {
-        it.broken.what == finalizer_removal::WHAT
-            && it.actor != event.actor
-            && it.done.is_some_and(|done| near.contains(&done))
-    };
-    let all = track.results.violations.len();
-    track.results.violations.retain(|it| !is_early(it));
-    if track.results.violations.len() < all {
-        let reason = "a finalizer was removed a moment before the Job was deleted: either the clocks of two API servers differ, or \
-                      the removal is wrong";
-        track.reserve(Note::on(event, reason.to_owned()));
-    }
-}
-
 /// Notes that the Job is gone; its pods may remain.
 pub fn gone(track: &mut Track, event: &Event) {
-    allow_an_earlier_end(track, event);
+    track
+        .may_have_come_earlier(event, "deletion of the Job", &|it| it.broken.what == finalizer_removal::WHAT);
     track.note_last_counts();
     track.manager.mirror.job_gone(track.stored.as_ref());
     if let Some(job) = track.stored.take() {

@@ -131,7 +131,7 @@ impl Judge {
             track.manager.executor |= built_in;
             track.enter_sync(event, &self.settings);
             if role == Role::JobController {
-                track.reads_cache(event, &self.settings);
+                track.reads_caches(event, &self.settings);
                 self.reading = Some((uid, actor));
             }
             track.note_work(event, &self.settings);

@@ -50,10 +50,9 @@ impl Judge {
             (Some(pod), _) => {
                 let controller = job_controller(pod.metadata.controller.as_ref());
                 self.learn_name(event, uid, controller);
-                // Only native traces show the progress of caches.
                 let owner = owner.or_else(|| self.pods.former.get(&uid).copied());
                 let jobs = [owner, controller].into_iter().flatten();
-                let version = event.version.filter(|_| event.form == Form::Native);
+                let version = event.version.filter(|_| event.when.is_some());
                 self.take_in(jobs.clone(), version, Written::by(event));
                 let state = self.by_policy(pod, controller);
                 self.pod_state(event, it, &state, &pod.metadata.labels, controller, role);

@@ -31,7 +31,7 @@ use super::story::{self, Words};
 use super::track::Track;
 use super::verdict::Note;
 use super::without_interim::with_the_job_in_mind;
-use super::{known, known_pods};
+use super::{known, known_pods, uncertain};
 
 /// Judges a new pod with this Job as its controller.
 pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: By, settings: &Settings) {
@@ -145,6 +145,7 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
         track.pod_changed(after.uid, (!gone).then(|| after.clone()), own);
         return;
     };
+    uncertain::judge_count(track, event, after, gone, by);
     track.process.uncertain.remove(&after.uid);
     if after.deleting {
         // The manager removes the finalizer only from a pod that is being deleted (J-08).

@@ -7,9 +7,9 @@ use jobcheck_spec::pod::Pod;
 use serde::{Deserialize, Serialize};
 
 use super::backoff::BackoffRecord;
+use super::caches::{Sighting, StatusWrites};
 use super::frontier::Frontier;
 use super::history::Position;
-use super::job_cache::{Shown, StatusWrites};
 use super::late::LateRequests;
 use super::observed::{Bounds, Sight};
 use super::own_write::OwnWrite;
@@ -50,6 +50,8 @@ pub struct Process {
     pub bounds: Bounds,
     /// The global backoff record.
     pub backoff: BackoffRecord,
+    /// The status write that brought the last failure into the record, in microseconds.
+    pub recorded: Option<i64>,
     /// The position at which the sync before the current one began.
     pub previous_sync: Position,
     /// The beginning of a sync whose status write had a server error. Its client may have sent the write again.
@@ -60,13 +62,15 @@ pub struct Process {
     pub refused: Refused,
     /// Writes with a server error that may have been committed, by pod.
     pub uncertain: BTreeMap<Uid, Uncertain>,
+    /// Status writes without a decision that only a failed deletion explains, by their places in the order of judgement.
+    pub suspicions: Vec<u64>,
     /// Failures that it met.
     pub setbacks: Setbacks,
     /// Requests that may come from the process before it.
     pub late: LateRequests,
     /// The times of its status writes.
     pub status_writes: StatusWrites,
-    /// The extent of its Job cache, as the current request shows it.
+    /// What the current request shows of its caches.
     #[serde(skip)]
-    pub shown: Option<Shown>,
+    pub sighting: Sighting,
 }

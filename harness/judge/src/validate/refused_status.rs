@@ -53,7 +53,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         let write = &"refused status write";
         let question = Question { event, settings, write, versions, latest, judge: &|_, _| {} };
         track.explain(&question, Interpretation::Ideal);
-        track.keep_backoff(false, settings);
+        track.keep_backoff(event, false, settings);
     }
     judge_content(track, event, it, settings);
     let refused = track.process.refused;

@@ -11,8 +11,8 @@ use jobcheck_traces::Resource;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
+use super::caches::Extent;
 use super::event::Event;
-use super::job_cache::Extent;
 use super::pod_records::Fact;
 use super::router::{DEPARTED, Judge};
 use super::settings::names_job_controller;

@@ -265,7 +265,7 @@ impl Judge {
         if let Some(binding) = self.early_bindings.of(event) {
             self.bound(&binding);
         }
-        self.note_cache();
+        self.note_caches();
     }
 
     /// Notes that changes are missing before the event with this position.
@@ -390,7 +390,7 @@ impl Judge {
         if !over {
             return;
         }
-        self.note_cache();
+        self.note_caches();
         let Some(track) = self.tracks.remove(&uid) else { return };
         for pod in track.history.stored.iter() {
             self.pods.owners.remove(&pod.uid);
@@ -427,7 +427,7 @@ impl Judge {
             if track.is_mirrored() && it.is_mirrored() {
                 return track.manager.mirror.has_had_time(it.req, self.end.work_of(track.manager.actor));
             }
-            it.is_overdue(&self.end, track.manager.actor) || track.standing.is_overdue(it.obligation)
+            it.is_overdue(&self.end, track.manager.actor) || track.has_neglected(it.obligation, self.end.last)
         };
         let (overdue, mut pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let (excused, overdue) = overdue.into_iter().partition(|it| track.trouble.refusal.excuses(it));

@@ -21,6 +21,7 @@ use jobcheck_traces::{Form, Verb};
 use rustc_hash::FxHashMap;
 
 use super::claims::Claims;
+use super::clocks::CLOCKS_DIFFER;
 use super::delivery::Delivery;
 use super::event::{Arrival, Body, Event, Gap};
 use super::settings::TOO_MANY_REQUESTS;
@@ -32,8 +33,6 @@ pub const WINDOW_EVENTS: usize = 16_384;
 /// Number of events of one namespace that are held back however far apart they are, and the window for watch events, which have
 /// no times. The order of the lines of a small log therefore changes nothing. A Job controller sends 500 creations at once.
 const HELD_EVENTS: usize = 2_048;
-/// Maximum difference between the clocks of two API servers, in microseconds.
-pub(super) const CLOCKS_DIFFER: i64 = 100_000;
 /// The reason for the gap between two lists of a watch.
 pub(super) const INTERRUPTED: &str = "the watch was interrupted, and the changes in between are not shown";
 /// The response to a write that lost against another one.
@@ -315,7 +314,7 @@ impl Lane {
     /// that was answered before it.
     fn arrange(&mut self, mut event: Event) {
         self.counter += 1;
-        self.find_stored(&mut event);
+        let stored = self.find_stored(&mut event);
         self.claims.settle(&mut event);
         let key = match event.version {
             // A request precedes the watch event with the same version, even if the watch was faster than the response.
@@ -330,6 +329,7 @@ impl Lane {
                 let before = before.max(self.may_have_been_seen(&event)).max(self.had_been_shown(&event));
                 let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
                 let before = self.may_have_gone(&event).map_or(before, |gone| before.min(gone));
+                let before = stored.map_or(before, |version| before.min(version.saturating_sub(1)));
                 (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)
             }
         };

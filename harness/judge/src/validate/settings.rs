@@ -13,9 +13,9 @@ use jobcheck_traces::{Mark, MarkKind};
 
 use super::activity::{Activity, SILENCE};
 use super::actor::{Actor, ActorId, Role};
+use super::caches::Caches;
 use super::delivery::Sender;
 use super::event::Event;
-use super::job_cache::JobCaches;
 use super::mirror::Profile;
 use super::mishaps::is_called;
 use super::observed::Observations;
@@ -64,7 +64,7 @@ pub struct Settings {
     /// The latest `creationTimestamp` of a pod of a Job.
     pub latest_birth: Option<Time>,
     /// The Job caches of the Job controller.
-    pub job_caches: JobCaches,
+    pub caches: Caches,
     clients: Vec<(ActorId, Client)>,
     restarts: VecDeque<Restart>,
 }
@@ -189,7 +189,7 @@ impl Settings {
             profile: None,
             skew: CLOCK_SKEW,
             latest_birth: None,
-            job_caches: JobCaches::default(),
+            caches: Caches::default(),
             restarts: VecDeque::new(),
         }
     }
@@ -283,17 +283,18 @@ impl Settings {
             .map(|(_, to)| Time(to.div_euclid(1_000_000)).plus(-PAUSE))
     }
 
-    /// The sync of a request that was received at this time began no earlier than the result, in microseconds. A sync
-    /// sends its requests without a pause of [`PAUSE`] seconds, unless the API server tells it to wait.
+    /// The sync of a request that was received at this time began no earlier than the result, in microseconds.
+    ///
+    /// A sync sends its requests without a pause of [`PAUSE`] seconds, unless the client delays them, or the API server tells
+    /// it to wait. In a silence of a second the client delays none.
     #[must_use]
     pub fn began_after_silence(&self, actor: ActorId, received: i64) -> Option<i64> {
-        const LONG: i64 = PAUSE * 1_000_000;
         let (_, client) = self.clients.iter().find(|(known, _)| *known == actor)?;
         if client.may_have_waited(received) {
             return None;
         }
-        let silences = client.activity.silences().into_iter();
-        silences.filter(|(from, to)| to - from >= LONG && *to <= received).map(|(_, to)| to - LONG).max()
+        let ends = client.activity.silences().into_iter().map(|(_, to)| to);
+        ends.filter(|to| *to <= received).max().map(|to| to - PAUSE * 1_000_000)
     }
 
     /// Notes a restart of the controller with this name; without a name, of every controller.
@@ -345,12 +346,6 @@ impl Settings {
             (Some(name), Some(client)) => client.is_meant_by(name),
             (Some(name), None) => names_job_controller(name),
         }
-    }
-
-    /// The evidence for a restart of the sender between the last failure and this write.
-    #[must_use]
-    pub fn restart_sign(&self, event: &Event, last_failure: Option<Time>) -> RestartSign {
-        self.restart_since(event, last_failure.map_or(i64::MIN / 2, |time| time.0.saturating_mul(1_000_000)))
     }
 
     /// The evidence for a restart of the sender between this time, in microseconds, and this write.

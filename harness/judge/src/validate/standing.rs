@@ -4,10 +4,14 @@
 //! everything for ever. So obligations are also checked at status writes of the manager. An obligation that is open
 //! each time, while the manager does nothing about any obligation, is as old as the work in between.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use jobcheck_spec::Uid;
 use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus};
 
 use super::event::Event;
 use super::owed::{PATIENCE, owed};
+use super::pod_records::Fact;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Owed;
@@ -26,12 +30,49 @@ pub struct Standing {
     seen: Option<i64>,
     /// The obligations, with the time that the manager has worked since, in microseconds.
     debts: Vec<(i64, Obligation)>,
+    /// The pods in the lists of the status.
+    listed: BTreeMap<Uid, Listed>,
 }
+
+/// A pod in a list of the status.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Listed {
+    /// The status write that added it, in microseconds.
+    since: i64,
+    /// Number of status writes since then that have counted other pods.
+    passed: u32,
+}
+
+/// A sync removes the finalizers of all pods in the lists, and counts them. One status write of the sync that added a pod may count
+/// others.
+const PASSED: u32 = 2;
 
 impl Standing {
     /// Forgets all ages: the manager did something about an obligation, or the obligations changed.
     pub fn forget(&mut self) {
-        *self = Standing::default();
+        self.seen = None;
+        self.debts.clear();
+    }
+
+    /// Notes the lists of a status write at this time, in microseconds.
+    pub fn lists(&mut self, before: &JobStatus, after: &JobStatus, now: i64) {
+        let recorded = |status: &JobStatus| -> BTreeSet<Uid> {
+            status.uncounted_succeeded().iter().chain(status.uncounted_failed()).copied().collect()
+        };
+        let (before, after) = (recorded(before), recorded(after));
+        let counts = u32::from(!before.is_subset(&after));
+        let known = std::mem::take(&mut self.listed);
+        let listed = |uid: &Uid| match known.get(uid) {
+            Some(it) => Listed { passed: it.passed.saturating_add(counts), ..*it },
+            None => Listed { since: now, passed: 0 },
+        };
+        self.listed = after.iter().map(|uid| (*uid, listed(uid))).collect();
+    }
+
+    /// The pods that others have passed, and that were added long before this time, with the time of the addition.
+    fn passed(&self, last: i64) -> impl Iterator<Item = (Uid, i64)> {
+        let is_old = move |it: &Listed| last - it.since >= PATIENCE && it.passed >= PASSED;
+        self.listed.iter().filter(move |(_, it)| is_old(it)).map(|(uid, it)| (*uid, it.since))
     }
 
     /// Notes a change of the status. Reporting living pods, and conditions of unknown types, meet no obligation.
@@ -73,6 +114,25 @@ impl Standing {
 }
 
 impl Track {
+    /// Returns `true` if the manager has neglected this obligation while it worked.
+    #[must_use]
+    pub fn has_neglected(&self, obligation: Obligation, last: Option<i64>) -> bool {
+        let leaves_a_pod = || obligation == Obligation::Count && self.leaves_a_pod_behind(last);
+        self.standing.is_overdue(obligation) || leaves_a_pod()
+    }
+
+    /// FT-02: returns `true` if a recorded pod keeps its finalizer and is not counted, while others are, and no request for it
+    /// has failed.
+    fn leaves_a_pod_behind(&self, last: Option<i64>) -> bool {
+        let is_left = |(uid, since): (Uid, i64)| {
+            let has_failed = self.process.setbacks.pod_write > Some(since)
+                || self.process.uncertain.contains_key(&uid)
+                || self.pods.has(uid, Fact::CleanUpRefused);
+            !has_failed && self.history.stored.get(uid).is_some_and(|pod| pod.finalizer)
+        };
+        last.is_some_and(|last| self.standing.passed(last).any(is_left))
+    }
+
     /// Notes a request of the manager. With `observed` lines in the trace, idle syncs are judged in another way.
     pub fn note_work(&mut self, event: &Event, settings: &Settings) {
         let Some(now) = event.when.map(|when| when.done) else { return };
@@ -113,6 +173,25 @@ mod tests {
         standing.look(130 * SECOND, Vec::new());
         standing.look(140 * SECOND, vec![Obligation::Count]);
         assert!(!standing.is_overdue(Obligation::Count));
+    }
+
+    #[test]
+    fn a_listed_pod_that_others_pass_is_left_behind() {
+        let (mut standing, uids) = (Standing::default(), [1, 2, 3].map(Uid));
+        let listed = |uids: &[Uid]| {
+            let lists = jobcheck_spec::job::Uncounted { succeeded: uids.to_vec(), ..Default::default() };
+            JobStatus { uncounted: Some(lists), ..JobStatus::default() }
+        };
+        let steps = [&uids[..2], &uids[..1], &[uids[0], uids[2]], &uids[..1]];
+        let mut before = listed(&[]);
+        for (now, uids) in (0..).zip(steps) {
+            let after = listed(uids);
+            standing.lists(&before, &after, now);
+            before = after;
+        }
+        let passed = |last| standing.passed(last).map(|(uid, _)| uid).collect::<Vec<_>>();
+        assert_eq!(passed(PATIENCE), [uids[0]]);
+        assert_eq!(passed(PATIENCE - 1), []);
     }
 
     #[test]

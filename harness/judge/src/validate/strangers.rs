@@ -12,12 +12,14 @@ use super::router::{Judge, job_controller};
 use super::track::Track;
 
 impl Judge {
-    /// Returns `true` if a pod is created or deleted that belongs to no Job. It has another owner, or none and no label of a
-    /// Job. A PATCH may remove the finalizer of a pod that has lost its owner and its labels.
+    /// Returns `true` if a request writes a pod that belongs to no Job. It has another owner, or none and no label of a Job. A PATCH
+    /// may remove the finalizer of a pod that has lost its owner and its labels. Nor does a pod belong to a Job of another
+    /// namespace.
     pub(super) fn is_of_no_job(&self, event: &Event, it: &PodEvent) -> bool {
         let shown = it.after.as_ref().map(|pod| &pod.metadata).or(it.metadata.as_ref());
-        let is_it = event.is_accepted() && matches!(event.verb, Some(Verb::Create | Verb::Delete));
-        let Some(metadata) = shown.filter(|_| is_it) else { return false };
+        let Some(metadata) = shown.filter(|_| event.is_accepted() && event.verb.is_some()) else {
+            return false;
+        };
         let uid = it.uid.unwrap_or(metadata.uid);
         if self.pods.owners.contains_key(&uid) {
             return false;
@@ -25,9 +27,16 @@ impl Judge {
         let is_label = |name: &str| name == CONTROLLER_UID_LABEL || name == JOB_NAME_LABEL;
         let has_labels = metadata.labels.iter().any(|(name, _)| is_label(name));
         let was_of_job = has_labels || self.pods.former.contains_key(&uid);
-        match &metadata.controller {
-            Some(_) => job_controller(metadata.controller.as_ref()).is_none(),
-            None => !was_of_job,
+        let may_let_go = event.verb == Some(Verb::Patch)
+            && it.other_field.is_none()
+            && it.names_owner != Some(true)
+            && !event.is_status;
+        match (&metadata.controller, job_controller(metadata.controller.as_ref())) {
+            (Some(_), None) => true,
+            (Some(_), Some(job)) => {
+                self.tracks.peek(&job).is_some_and(|track| track.id.namespace != event.namespace)
+            }
+            (None, _) => !was_of_job && !may_let_go,
         }
     }
 }

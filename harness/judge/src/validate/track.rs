@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
-use jobcheck_spec::{Broken, Findings, Time, Uid};
+use jobcheck_spec::{Broken, Findings, Req, Time, Uid};
 use jobcheck_traces::Place;
 use serde::{Deserialize, Serialize};
 
@@ -198,9 +198,22 @@ impl Track {
         let received = event.when.map_or(i64::MAX, |when| when.received);
         let overlapping = self.times.first_after(received).unwrap_or(end);
         self.process.uncertain.remove(&uid);
+        // FT-02: a pod that is gone may be counted.
+        let is_of_it = |it: &Violation| it.names.iter().any(|(named, _)| *named == uid);
+        self.may_have_come_earlier(event, "removal of a pod", &|it| {
+            it.broken.req == Req::FT02 && is_of_it(it)
+        });
         self.live_pod_gone(event, uid);
         self.name_leaves(uid);
         self.history.push(uid, None, None, if event.version.is_some() { end } else { overlapping });
+    }
+
+    /// The time of the last failure, or that of its record, in microseconds. The clock of a node may be ahead.
+    #[must_use]
+    pub fn failed_or_recorded(&self) -> i64 {
+        let failed = self.process.backoff.last_failure().map(|time| time.0.saturating_mul(1_000_000));
+        let earliest = failed.into_iter().chain(self.process.recorded).min();
+        earliest.unwrap_or(i64::MIN / 2)
     }
 
     /// The last event, or the last failed removal, or the last server error.

@@ -1,12 +1,19 @@
 //! Writes to pods with a server error, which may have been committed (`docs/reference/judging.md`, *Audit logs*).
 
-use jobcheck_spec::{Broken, Operand, Req, Uid};
+use jobcheck_spec::guards::counting::judge_count_of_holder;
+use jobcheck_spec::pod::Pod;
+use jobcheck_spec::{Broken, Findings, Operand, Req, Uid};
+use jobcheck_traces::Verb;
 
 use super::clock::Written;
+use super::event::Event;
 use super::explain::Question;
 use super::hypotheses::Consequence;
+use super::job_writes::By;
+use super::own_write::OwnWrite;
 use super::pod_records::Fact;
 use super::process::Uncertain;
+use super::story;
 use super::track::Track;
 use super::verdict::ViewRefusal;
 
@@ -55,6 +62,26 @@ fn counts_more(broken: &Broken, most: i64) -> bool {
     let is_number = matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
     matches!((&broken.expected, &broken.found), (Operand::Number(expected), Operand::Number(found))
         if is_number && (expected + 1..=expected + most).contains(found))
+}
+
+/// FT-02: judges the count of a pod whose finalizer a request with a server error may have removed, once a record shows that it has
+/// not.
+pub(super) fn judge_count(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By) {
+    let uid = after.uid;
+    let was_uncertain = matches!(
+        track.process.uncertain.get(&uid),
+        Some(Uncertain::Effect { own: Some(OwnWrite::RemoveFinalizer), .. })
+    );
+    // A kubelet adds no finalizer. A removal without an effect would have the version of before.
+    let is_shown = event.is_status && after.finalizer;
+    let is_removed_now = by == By::Manager && !after.finalizer && event.verb == Some(Verb::Patch);
+    let still_held = !gone && event.version.is_some() && (is_shown || is_removed_now);
+    if !was_uncertain || !still_held || !track.pods.has(uid, Fact::Counted) {
+        return;
+    }
+    let mut findings = Findings::new();
+    judge_count_of_holder(uid, &mut findings);
+    track.take(event, &format_args!("earlier count of {}", story::pod(after)), findings);
 }
 
 impl Track {

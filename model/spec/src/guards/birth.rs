@@ -226,7 +226,10 @@ impl Pairs<'_> {
         let asked = self.asked.unwrap_or(self.created);
         let (created, sent): (BTreeSet<_>, BTreeSet<_>) =
             (self.created.iter().collect(), asked.iter().collect());
-        let is_absent = |pair: &&(Text, Text)| !created.contains(pair) || !sent.contains(pair);
+        // The contract's keys overwrite those of a template that was copied from a pod.
+        let is_absent = |pair: &&(Text, Text)| {
+            !(self.is_own)(&pair.0) && (!created.contains(pair) || !sent.contains(pair))
+        };
         let absent = self.wanted.iter().find(is_absent).map(|(key, value)| format!("{key}={value}"));
         let expected = absent.clone().map_or(Operand::Words("those in the template"), Operand::Text);
         if findings.require(Req::PC14, absent.is_none(), what, expected, "absent") {

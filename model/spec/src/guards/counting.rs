@@ -394,6 +394,18 @@ pub fn judge_counting_truth(
     }
 }
 
+/// FT-02: judges the count of a pod that a later record shows with the tracking finalizer.
+pub fn judge_count_of_holder(uid: Uid, findings: &mut Findings) {
+    let found = Operand::lazy(|| format!("{uid:?}, which held it until later"));
+    findings.require(
+        Req::FT02,
+        false,
+        "UID that left uncountedTerminatedPods",
+        "a pod without the tracking finalizer",
+        found,
+    );
+}
+
 /// FT-02: a UID leaves its list only after its pod has lost the finalizer, and its counter rises by one in the same
 /// write.
 fn judge_moves(

@@ -135,7 +135,7 @@ fn track_with_failure(settings: &Settings) -> Track {
     let failed = Pod { phase: Phase::Failed, finished: Some(Time(5)), ..pod(1) };
     track.pod_changed(Uid(1), Some(failed.clone()), None);
     assert!(judge(&mut track, settings, &pods_seen(1)));
-    track.keep_backoff(true, settings);
+    track.keep_backoff(&sent_by(Sender::Alive), true, settings);
     assert_eq!(track.process.backoff.last_failure(), Some(Time(5)));
     track.pod_changed(Uid(1), Some(Pod { finalizer: false, ..failed }), None);
     track

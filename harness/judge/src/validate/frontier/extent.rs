@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jobcheck_spec::job::Job;
 
 use super::{Frontier, Version};
+use crate::validate::caches::{Extent, Shown};
 use crate::validate::clock::Written;
-use crate::validate::job_cache::{Extent, Shown};
 use crate::validate::observed::Reach;
 
 impl Frontier {

@@ -16,20 +16,22 @@ use crate::validate::event::{Body, Event, PodEvent};
 const ROUNDED: i64 = 1;
 
 impl Lane {
-    /// Adds the pod that a creation with a server error has stored, if a later record shows it.
-    pub(super) fn find_stored(&mut self, creation: &mut Event) {
+    /// Adds the pod that a creation with a server error has stored, if a later record shows it. Returns the version in this record,
+    /// which the creation precedes.
+    pub(super) fn find_stored(&mut self, creation: &mut Event) -> Option<u64> {
         let is_open =
             creation.verb == Some(Verb::Create) && creation.has_server_error() && !creation.delivery.injected;
-        let Body::Pod(asked) = &creation.body else { return };
-        let Some(stored) = is_open.then(|| self.first_fitting(creation, asked)).flatten() else { return };
+        let Body::Pod(asked) = &creation.body else { return None };
+        let (stored, version) = is_open.then(|| self.first_fitting(creation, asked)).flatten()?;
         self.claims.meet(stored.uid);
         if let Body::Pod(asked) = &mut creation.body {
             asked.stored = Some(Box::new(stored));
         }
+        version
     }
 
-    /// The first state of the pod that a creation has stored.
-    fn first_fitting(&self, creation: &Event, asked: &PodEvent) -> Option<Pod> {
+    /// The first state of the pod that a creation has stored, and the version of its first record.
+    fn first_fitting(&self, creation: &Event, asked: &PodEvent) -> Option<(Pod, Option<u64>)> {
         let (pod, metadata) = (asked.attempted.as_deref()?, asked.metadata.as_ref()?);
         let creations = self.held().filter(|it| it.verb == Some(Verb::Create));
         let created: FxHashSet<Uid> = creations.filter_map(shown).map(|object| object.pod.uid).collect();
@@ -39,8 +41,9 @@ impl Lane {
                 is_new(object.pod.uid) && is_stored_by(creation, pod, metadata, it, object)
             })
         };
-        let object = shown(self.held().filter(fits).min_by_key(|it| it.version)?)?;
-        Some(Pod { uid: object.pod.uid, created: object.pod.created, ..pod.clone() })
+        let record = self.held().filter(fits).min_by_key(|it| it.version)?;
+        let object = shown(record)?;
+        Some((Pod { uid: object.pod.uid, created: object.pod.created, ..pod.clone() }, record.version))
     }
 }
 

@@ -1,0 +1,139 @@
+//! The Job controller has one cache of Jobs and one of pods. A decision about one Job shows how far they have come, so that a
+//! later sync of another Job cannot rest on less.
+
+use jobcheck_judge::validate::Outcome;
+use jobcheck_tests::log::{Log, USER};
+use jobcheck_tests::traces::broken;
+use serde_json::{Value, json};
+
+/// Job `a` is suspended after its first sync with one of two pods. Job `b` is handled after the suspension, or before it.
+fn suspended(log: &mut Log, handles_another: Option<bool>) -> Value {
+    let mut a = log.job("a");
+    log.wait(1);
+    log.pod(&a, 1);
+    log.status(&mut a, (1, 0));
+    log.wait(1);
+    if handles_another == Some(false) {
+        let mut b = log.job("b");
+        log.serve(&mut b);
+        log.wait(2);
+    }
+    log.edit(&mut a, "suspend", json!(true));
+    log.wait(2);
+    if handles_another == Some(true) {
+        let mut b = log.job("b");
+        log.serve(&mut b);
+    }
+    a
+}
+
+#[test]
+fn a_sync_that_began_after_another_one_knows_what_that_one_knew() {
+    for (handles_another, seconds, expected) in [
+        // Nothing shows that the cache has got the suspension.
+        (None, 30, Outcome::Conforms),
+        (Some(false), 30, Outcome::Conforms),
+        // The other Job is newer than the suspension, but the sync may have begun before.
+        (Some(true), 8, Outcome::Conforms),
+        (Some(true), 30, Outcome::Violates),
+    ] {
+        let mut log = Log::default();
+        let a = suspended(&mut log, handles_another);
+        log.wait(seconds);
+        log.pod(&a, 2);
+        let found = log.verdict();
+        assert_eq!(found.outcome(), expected, "{handles_another:?} {seconds} s: {:?}", broken(&found));
+        if expected == Outcome::Violates {
+            assert!(broken(&found)[0].contains("SU-01"), "{:?}", broken(&found));
+        }
+    }
+}
+
+/// The client of a sync may be told to wait, and send its request again long after the sync has read the cache.
+#[test]
+fn a_sync_that_was_told_to_wait_may_have_read_the_cache_before() {
+    for (code, expected) in [(429, Outcome::Conforms), (503, Outcome::Conforms), (403, Outcome::Violates)] {
+        let mut log = Log::default();
+        let a = suspended(&mut log, Some(true));
+        log.wait(1);
+        log.pod(&a, 2);
+        let refused = log.lines.last_mut().unwrap();
+        refused["responseStatus"]["code"] = json!(code);
+        refused["responseObject"] = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+            "message": "try again" });
+        log.wait(20);
+        log.pod(&a, 2);
+        let found = log.verdict();
+        assert_eq!(found.outcome(), expected, "{code}: {:?}", broken(&found));
+    }
+}
+
+/// The pods of all Jobs are in one cache, too. The status of Job `a` leaves out that a pod has ended.
+#[test]
+fn a_status_that_an_old_pod_cache_explains_is_wrong_if_the_cache_was_newer() {
+    for (handles_another, expected) in [(false, Outcome::Conforms), (true, Outcome::Violates)] {
+        let mut log = Log::default();
+        let mut a = log.job("a");
+        log.wait(1);
+        let mut pods = log.serve(&mut a);
+        log.wait(1);
+        log.becomes_ready(&mut a, &mut pods[0], 1);
+        log.becomes_ready(&mut a, &mut pods[1], 2);
+        let mut b = log.job("b");
+        let mut of_b = log.serve(&mut b);
+        log.wait(1);
+        let started = log.second();
+        log.kubelet(&mut pods[0], json!({ "phase": "Running", "startTime": started }));
+        log.wait(1);
+        log.kubelet(&mut pods[1], json!({ "phase": "Succeeded", "startTime": started }));
+        log.wait(1);
+        if handles_another {
+            log.becomes_ready(&mut b, &mut of_b[0], 1);
+        }
+        log.wait(40);
+        // Between both writes of the kubelet, one pod of two was ready.
+        log.status(&mut a, (2, 1));
+        let found = log.verdict();
+        assert_eq!(found.outcome(), expected, "{handles_another}: {:?}", broken(&found));
+    }
+}
+
+/// Nobody knows how many processes another manager has.
+#[test]
+fn other_managers_may_share_their_jobs_among_processes() {
+    let mut log = Log::default();
+    log.managed_by = Some("example.com/manager");
+    log.controller = ["example", "manager/v1"];
+    let a = suspended(&mut log, Some(true));
+    log.wait(30);
+    log.pod(&a, 2);
+    let found = log.verdict();
+    assert_ne!(found.outcome(), Outcome::Violates, "{:?}", broken(&found));
+}
+
+/// A cache that no longer contains a Job is no reason to create its pods.
+#[test]
+fn a_pod_of_a_job_that_the_controller_knows_to_be_gone_is_told() {
+    for (handles_another, expected) in [(false, Outcome::Conforms), (true, Outcome::Inconclusive)] {
+        let mut log = Log::default();
+        let a = log.job("a");
+        log.wait(1);
+        let mut status = json!({ "kind": "Status", "apiVersion": "v1", "status": "Success",
+            "metadata": { "name": "a", "uid": a["metadata"]["uid"] },
+            "details": { "name": "a", "group": "batch", "kind": "jobs", "uid": a["metadata"]["uid"] } });
+        log.request(USER, "delete", ("jobs", None), &mut status);
+        let line = log.lines.last_mut().unwrap();
+        line["responseObject"]["metadata"] = json!({});
+        line["requestObject"] =
+            json!({ "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background" });
+        log.wait(3);
+        if handles_another {
+            let mut b = log.job("b");
+            log.serve(&mut b);
+        }
+        log.wait(30);
+        log.pod(&a, 1);
+        let found = log.verdict();
+        assert_eq!(found.outcome(), expected, "{:?} {:?}", broken(&found), found.doubts);
+    }
+}

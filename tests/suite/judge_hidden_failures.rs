@@ -1,0 +1,130 @@
+//! Right logs of what nobody but the client, or a node, can see: requests that never arrive, lost responses, clocks that are ahead.
+
+use jobcheck_judge::validate::{Outcome, Summary};
+use jobcheck_tests::log::Log;
+use jobcheck_tests::traces::broken;
+use serde_json::{Value, json};
+
+fn uid(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().unwrap()
+}
+
+/// One of two pods fails by a clock that is ahead. The controller counts it, and replaces it after this time.
+fn replaced_after(seconds: i64, ahead: i64) -> Summary {
+    let mut log = Log::default();
+    let mut job = log.job("a");
+    log.wait(1);
+    let mut pods = log.serve(&mut job);
+    log.wait(5);
+    log.fails(&mut pods[0], ahead);
+    log.wait(1);
+    let listed = json!({ "failed": [uid(&pods[0])] });
+    log.write(&mut job, &json!({ "active": 1, "uncountedTerminatedPods": listed }));
+    log.release(&mut pods[0]);
+    log.write(&mut job, &json!({ "active": 1, "failed": 1 }));
+    log.wait(seconds);
+    log.pod(&job, 3);
+    log.verdict()
+}
+
+/// BO-05: a restart loses the delay. It lies behind the record of the failure, which is before its end by the clock of the node.
+#[test]
+fn a_restart_explains_a_replacement_before_the_end_of_the_failed_pod() {
+    for (seconds, ahead, expected) in [
+        (12, 0, Outcome::Conforms),
+        (12, 6, Outcome::Inconclusive),
+        (12, 60, Outcome::Inconclusive),
+        (0, 0, Outcome::Violates),
+        (0, 60, Outcome::Violates),
+    ] {
+        let found = replaced_after(seconds, ahead);
+        assert_eq!(found.outcome(), expected, "{seconds} s, {ahead} s ahead: {:?}", broken(&found));
+    }
+}
+
+/// Whether the DELETE of the second pod reaches the API server, and when the decision is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Deletion {
+    NeverArrives,
+    LosesItsResponse,
+    Succeeds,
+}
+
+/// The first of two pods fails, and the Job has no retries.
+fn decided(deletion: Deletion, decides: bool) -> Summary {
+    let mut log = Log::default();
+    let mut job = log.job_with("a", &json!({ "backoffLimit": 0 }));
+    log.wait(1);
+    let [mut failed, mut other] = log.serve(&mut job);
+    log.wait(5);
+    log.fails(&mut failed, 0);
+    log.wait(1);
+    if deletion != Deletion::NeverArrives {
+        log.delete(&mut other);
+    }
+    let active = if deletion == Deletion::Succeeds { 0 } else { 1 };
+    let listed = json!({ "failed": [uid(&failed)] });
+    let terminating = 1 - active;
+    log.write(
+        &mut job,
+        &json!({ "active": active, "terminating": terminating, "uncountedTerminatedPods": listed }),
+    );
+    log.release(&mut failed);
+    log.write(&mut job, &json!({ "active": active, "terminating": terminating, "failed": 1 }));
+    log.wait(1);
+    if deletion == Deletion::NeverArrives {
+        log.delete(&mut other);
+    }
+    if decides {
+        let time = log.second();
+        let condition = json!([{ "type": "FailureTarget", "status": "True", "reason": "BackoffLimitExceeded",
+            "message": "Job has reached the specified backoff limit", "lastTransitionTime": time, "lastProbeTime": time }]);
+        log.write(&mut job, &json!({ "terminating": 1, "failed": 1, "conditions": condition }));
+    }
+    log.verdict()
+}
+
+/// TC-08: if a deletion fails, the decision waits for the next sync. A log does not show such a failure.
+#[test]
+fn a_decision_may_wait_for_a_deletion_that_failed_at_the_client() {
+    for (deletion, decides, expected) in [
+        (Deletion::NeverArrives, true, Outcome::Inconclusive),
+        (Deletion::LosesItsResponse, true, Outcome::Inconclusive),
+        // Nothing has failed by the numbers of the status.
+        (Deletion::Succeeds, true, Outcome::Violates),
+        (Deletion::NeverArrives, false, Outcome::Violates),
+    ] {
+        let found = decided(deletion, decides);
+        assert_eq!(found.outcome(), expected, "{deletion:?} {decides}: {:?}", broken(&found));
+    }
+}
+
+/// FT-02: the fate of a removal with a server error is open, until a record shows the pod with its finalizer.
+#[test]
+fn a_pod_that_is_counted_before_a_record_with_its_finalizer_is_counted_too_early() {
+    for (shows, expected) in [(false, Outcome::Conforms), (true, Outcome::Violates)] {
+        let mut log = Log::default();
+        let mut job = log.job("a");
+        log.wait(1);
+        let mut pods = log.serve(&mut job);
+        log.wait(30);
+        log.fails(&mut pods[0], 0);
+        log.wait(1);
+        let listed = json!({ "failed": [uid(&pods[0])] });
+        log.write(&mut job, &json!({ "active": 1, "uncountedTerminatedPods": listed }));
+        let held = pods[0].clone();
+        log.release(&mut pods[0]);
+        let line = log.lines.last_mut().unwrap();
+        line["responseStatus"]["code"] = json!(500);
+        line["responseObject"] = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500,
+            "message": "etcdserver: request timed out" });
+        log.wait(1);
+        log.write(&mut job, &json!({ "active": 1, "failed": 1 }));
+        log.wait(1);
+        let mut after = if shows { held } else { pods[0].clone() };
+        let status = after["status"].clone();
+        log.kubelet(&mut after, status);
+        let found = log.verdict();
+        assert_eq!(found.outcome(), expected, "{shows}: {:?} {:?}", broken(&found), found.doubts);
+    }
+}
