@@ -96,7 +96,7 @@ impl Flat {
     /// The times of `startTime` and `completionTime`, each as one bit.
     #[must_use]
     pub fn times(&self) -> u32 {
-        [self.start, self.end].into_iter().filter(|time| *time > 0).map(bit).sum()
+        [self.start, self.end].into_iter().filter(|time| *time > 0).fold(0, |bits, time| bits | bit(time))
     }
 
     /// All times, each as one bit.
