@@ -6,6 +6,7 @@ use std::num::NonZero;
 use jobcheck_explorer::check::scopes;
 use jobcheck_explorer::mutants::{MUTANTS, Mutant};
 use jobcheck_judge::report::{UnknownId, find_with_issues};
+use jobcheck_managers::any::{self, AnyMutant};
 use jobcheck_spec::Req;
 use jobcheck_spec::requirement::Judged;
 
@@ -35,6 +36,8 @@ pub fn guarded(id: &str) -> Result<Req, String> {
     let id = found.id();
     match found.entry().judged {
         Judged::Truth | Judged::View | Judged::Audit => Ok(found),
+        // A write that takes the end back is judged at once.
+        Judged::Pending if found == Req::MR08 => Ok(found),
         Judged::Pending => Err(format!("{id} has no guard: it is checked at quiescence, not at a write")),
         Judged::Clusters => {
             Err(format!("{id} has no guard on a write: it compares the Jobs of two clusters"))
@@ -43,18 +46,43 @@ pub fn guarded(id: &str) -> Result<Req, String> {
     }
 }
 
-/// Parses the id of a known defect.
+/// A known defect.
+#[derive(Clone, Copy, Debug)]
+pub enum Defect {
+    /// A defect of a controller that creates pods.
+    OfAController(&'static Mutant),
+    /// A defect of a manager that writes status alone.
+    OfAManager(AnyMutant),
+}
+
+/// Parses the id of a known defect of any subject.
+pub fn any_defect(id: &str) -> Result<Defect, String> {
+    match (Mutant::named(id), AnyMutant::named(id)) {
+        (Some(mutant), _) => Ok(Defect::OfAController(mutant)),
+        (None, Some(mutant)) => Ok(Defect::OfAManager(mutant)),
+        (None, None) => {
+            let of_managers = AnyMutant::all().map(AnyMutant::id);
+            Err(no_defect(id, MUTANTS.iter().map(|mutant| mutant.id).chain(of_managers)))
+        }
+    }
+}
+
+/// Parses the id of a known defect of a controller that creates pods.
 pub fn defect(id: &str) -> Result<&'static Mutant, String> {
-    Mutant::named(id).ok_or_else(|| {
-        let hint = similar(id, MUTANTS.iter().map(|mutant| mutant.id));
-        format!("there is no defect {id:?}{hint} (jobcheck mutants lists all)")
-    })
+    Mutant::named(id).ok_or_else(|| no_defect(id, MUTANTS.iter().map(|mutant| mutant.id)))
+}
+
+fn no_defect(id: &str, known: impl Iterator<Item = &'static str>) -> String {
+    let hint = similar(id, known);
+    format!("there is no defect {id:?}{hint} (jobcheck mutants lists all)")
 }
 
 /// The error for a scope that does not exist.
 pub fn unknown_scope(name: &str) -> String {
     let known = scopes();
-    let hint = similar(name, known.iter().map(|scope| scope.name));
+    let of_managers = [any::all(), any::large()].concat();
+    let of_managers = of_managers.iter().map(any::AnyScope::name);
+    let hint = similar(name, known.iter().map(|scope| scope.name).chain(of_managers));
     format!("there is no scope {name:?}{hint} (jobcheck check --list lists all)")
 }
 

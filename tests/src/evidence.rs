@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jobcheck_explorer::mutants::MUTANTS;
 use jobcheck_explorer::properties::PROPERTIES;
+use jobcheck_managers::any::AnyMutant;
 use jobcheck_rulebook::Kind;
 use jobcheck_spec::{CATALOGUE, Req};
 
@@ -70,9 +71,13 @@ pub fn collect() -> BTreeSet<Item> {
         let (name, file) = (mutant.id.to_owned(), "model/explorer/src/mutants".to_owned());
         items.insert(Item { req: mutant.requirement(), kind: Kind::Mutant, name, file });
     }
-    for mutant in jobcheck_managers::mutants::MUTANTS {
-        let (name, file) = (mutant.id.to_owned(), "model/managers/src/mutants.rs".to_owned());
-        items.insert(Item { req: mutant.req, kind: Kind::Mutant, name, file });
+    for mutant in AnyMutant::all() {
+        let file = match mutant {
+            AnyMutant::Mirror(_) => "model/managers/src/mutants.rs",
+            AnyMutant::Aggregate(_) => "model/managers/src/aggregate/defects.rs",
+        };
+        let (name, file) = (mutant.id().to_owned(), file.to_owned());
+        items.insert(Item { req: mutant.req(), kind: Kind::Mutant, name, file });
     }
     for path in files("traces/corpus/invalid", "jsonl") {
         let name = stem(&path);

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jobcheck_explorer::mutants::Mutant;
+use jobcheck_managers::any::AnyMutant;
 use jobcheck_spec::Req;
 
 use super::subject::Subject;
 use crate::format::Format;
 use crate::global::defaults;
-use crate::parse::{defect, guarded, processors, size, threads};
+use crate::parse::{Defect, any_defect, guarded, processors, size, threads};
 use crate::save::Folder;
 use crate::shard::{Shard, shard};
 use jobcheck_traces::parse_duration;
@@ -57,12 +58,12 @@ pub struct CheckArgs {
     /// The system under test: what manages the Jobs.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Subject::All)]
     pub subject: Subject,
-    /// Explore with this known defect, such as B18: the defect's own scope, or the scopes that are named.
+    /// Explore with this known defect, such as B18 or K1: the defect's own scope, or the scopes that are named.
     ///
     /// The search stops at the first property that breaks. `jobcheck mutants` looks for the requirement that the
     /// defect is known for, which may be another one.
-    #[arg(long, value_name = "DEFECT", value_parser = defect)]
-    pub mutant: Option<&'static Mutant>,
+    #[arg(long, value_name = "DEFECT", value_parser = any_defect)]
+    pub mutant: Option<Defect>,
     /// Treat states as equal that differ only in the names of pods and Jobs (symmetry reduction).
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Symmetry::Auto)]
     pub symmetry: Symmetry,
@@ -103,6 +104,8 @@ pub struct CheckArgs {
     #[arg(short, long, value_name = "FORM", value_parser = Format::without_junit(), default_value = "text")]
     pub output: Format,
     /// Switch off the guards of this requirement, to see which property breaks. Can be repeated.
+    ///
+    /// In the scopes of the family contract, the API server does not check the requirement either.
     #[arg(long, value_name = "REQUIREMENT", value_parser = guarded)]
     pub without: Vec<Req>,
 }
@@ -167,6 +170,7 @@ Examples:
   jobcheck check --subject controller --scope quick
                                                 explores our own controllers
   jobcheck check non-indexed --without FT-03    shows why FT-03 is needed
+  jobcheck check aggregate                      explores a sum of several Jobs
   jobcheck check --list-properties -o json      lists what is checked
 
 Ctrl-C ends the search, and the report of what was explored is printed.
@@ -191,6 +195,22 @@ impl CheckArgs {
     /// The arguments for the quick scopes of a subject.
     pub fn quick(subject: Subject, threads: Option<usize>) -> CheckArgs {
         CheckArgs { size: Size::Quick, subject, threads, ..defaults() }
+    }
+
+    /// The defect of a controller that creates pods.
+    pub fn mutant(&self) -> Option<&'static Mutant> {
+        match self.mutant? {
+            Defect::OfAController(mutant) => Some(mutant),
+            Defect::OfAManager(_) => None,
+        }
+    }
+
+    /// The defect of a manager that writes status alone.
+    pub fn mutant_of_managers(&self) -> Option<AnyMutant> {
+        match self.mutant? {
+            Defect::OfAController(_) => None,
+            Defect::OfAManager(mutant) => Some(mutant),
+        }
     }
 
     /// The number of threads.

@@ -166,13 +166,13 @@ fn limit(cut: Cut, is_interrupted: bool) -> &'static str {
     }
 }
 
-/// The report of an exploration between two clusters.
-pub fn between_clusters(report: &managers::Report) -> CheckReport {
+/// The report of an exploration of managers that write status alone.
+pub fn of_managers(report: &managers::Report) -> CheckReport {
     CheckReport {
         api_version: API_VERSION,
         kind: "CheckReport",
         exit_code: report.exit().code(),
-        scopes: report.runs.iter().map(|run| scope_between_clusters(run, report.is_interrupted)).collect(),
+        scopes: report.runs.iter().map(|run| scope_of_managers(run, report.is_interrupted)).collect(),
         not_run: report.not_run.clone(),
         never_taken: Vec::new(),
         peak_memory: memory::peak(),
@@ -181,7 +181,7 @@ pub fn between_clusters(report: &managers::Report) -> CheckReport {
     }
 }
 
-fn scope_between_clusters(run: &managers::Run, is_interrupted: bool) -> ScopeReport {
+fn scope_of_managers(run: &managers::Run, is_interrupted: bool) -> ScopeReport {
     use jobcheck_managers::check::Outcome;
     let it = &run.exploration;
     let (result, limit) = match &it.outcome {
@@ -189,10 +189,10 @@ fn scope_between_clusters(run: &managers::Run, is_interrupted: bool) -> ScopeRep
         Outcome::Broken(_) => ("broken", None),
         Outcome::NotFinished(cut) => ("notFinished", Some(limit(*cut, is_interrupted))),
     };
-    let kinds = jobcheck_managers::step::Step::KINDS.into_iter().zip(&it.steps);
+    let kinds = run.scope.kinds().iter().zip(&it.steps);
     ScopeReport {
-        scope: run.scope.name,
-        subject: run.scope.subject.name,
+        scope: run.scope.name(),
+        subject: run.scope.subject(),
         bounds: run.scope.bounds(),
         states: it.states,
         symmetry: false,
@@ -208,16 +208,14 @@ fn scope_between_clusters(run: &managers::Run, is_interrupted: bool) -> ScopeRep
         rests: it.settled,
         pods_bound_reached: true,
         steps: kinds.map(|(kind, it)| StepReport { kind, count: it.taken, fresh: it.fresh }).collect(),
-        counterexample: it.found().map(|found| counterexample_between_clusters(&run.scope, found)),
+        counterexample: it.found().map(counterexample_of_managers),
     }
 }
 
 /// The counterexample of a scope of managers.
-pub fn counterexample_between_clusters(
-    scope: &jobcheck_managers::scope::Scope,
-    found: &jobcheck_managers::check::Counterexample,
+pub fn counterexample_of_managers(
+    found: &jobcheck_managers::check::Counterexample<String>,
 ) -> CounterexampleReport {
-    let steps = jobcheck_managers::narrative::steps(scope, &found.path).into_iter();
     let line = |what| StoryLine {
         who: "",
         what,
@@ -234,7 +232,7 @@ pub fn counterexample_between_clusters(
         why: found.why.clone(),
         turn: found.cycle_start,
         world: Vec::new(),
-        story: steps.map(line).collect(),
+        story: found.path.iter().cloned().map(line).collect(),
         end: format!("broken: {}", found.why),
     }
 }

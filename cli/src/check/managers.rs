@@ -1,19 +1,21 @@
-//! Scopes of managers that write status alone: two clusters or three (`jobcheck_managers`).
+//! Scopes of managers that write status alone: mirrors, aggregators, and the contract itself (`jobcheck_managers`).
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use jobcheck_explorer::engine::Limits;
 use jobcheck_judge::report::Exit;
-use jobcheck_managers::check::{Counterexample, Exploration, Outcome, explore_within};
-use jobcheck_managers::narrative::lines;
-use jobcheck_managers::scope::{FAMILY, Scope, all, large, named};
+use jobcheck_managers::any::{self, AnyScope, FAMILIES};
+use jobcheck_managers::check::{Counterexample, Exploration, Outcome};
+use jobcheck_managers::contract::Rules;
+use jobcheck_managers::scope::FAMILY;
 use jobcheck_managers::subject::Subject as Manager;
 
 use super::args::{CheckArgs, Size, Symmetry};
 use super::json;
 use super::page;
 use super::rows::Rows;
-use super::subject::Subject;
+use super::subject::{Subject, other_requirement};
 use super::text::{Row, head, limit};
 use crate::format::Format;
 use crate::global::Global;
@@ -21,6 +23,7 @@ use crate::interrupt::Interrupt;
 use crate::memory;
 use crate::output;
 use crate::output::count;
+use crate::parse::{Defect, unknown_scope};
 use crate::progress::Progress;
 use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
 use crate::text::Text;
@@ -28,9 +31,9 @@ use crate::text::Text;
 /// The exploration of one scope.
 pub struct Run {
     /// The scope.
-    pub scope: Scope,
+    pub scope: AnyScope,
     /// The result.
-    pub exploration: Exploration,
+    pub exploration: Exploration<String>,
     /// The time that it took.
     pub elapsed: Duration,
 }
@@ -49,7 +52,7 @@ pub struct Report {
 
 impl Report {
     /// The counterexamples, each with its scope.
-    pub fn found(&self) -> impl Iterator<Item = (&Scope, &Counterexample)> {
+    pub fn found(&self) -> impl Iterator<Item = (&AnyScope, &Counterexample<String>)> {
         self.runs.iter().filter_map(|run| Some((&run.scope, run.exploration.found()?)))
     }
 
@@ -66,19 +69,20 @@ impl Report {
     }
 }
 
-/// Returns whether a name is that of a scope of managers, or of their family.
+/// Returns whether a name is that of a scope of managers, or of one of their families.
 fn is_of_managers(name: &str) -> bool {
-    name == FAMILY || name.starts_with(&format!("{FAMILY}/"))
+    FAMILIES.contains(&name.split('/').next().unwrap_or(name))
 }
 
 /// Returns whether the arguments choose scopes of managers.
 pub fn are_chosen(args: &CheckArgs) -> bool {
-    matches!(args.subject, Subject::Mirror | Subject::Kueue)
+    args.subject.family().is_some()
+        || args.mutant_of_managers().is_some()
         || args.scopes.iter().any(|name| is_of_managers(name))
 }
 
-/// The scopes that the arguments choose.
-fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
+/// The scopes that the arguments choose, each with its manager.
+fn chosen(args: &CheckArgs) -> Result<Vec<AnyScope>, String> {
     let given = [
         ("--engine", args.engine != super::args::Engine::Jobcheck),
         ("--walks", args.walks.is_some()),
@@ -86,38 +90,80 @@ fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
         ("--itf", args.itf.is_some()),
         ("--save", args.save.is_some()),
         ("--scenario", args.scenario.is_some()),
-        ("--mutant", args.mutant.is_some()),
-        ("--without", !args.without.is_empty()),
         ("--symmetry on", args.symmetry == Symmetry::On),
     ];
     if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given) {
         return Err(format!("{option} is not for scopes of managers"));
     }
-    let manager = match args.subject {
-        Subject::Mirror | Subject::All => Manager::MIRROR,
-        Subject::Kueue => Manager::KUEUE,
-        Subject::Specification | Subject::Algorithm | Subject::Controller => {
-            return Err(format!("scopes of {FAMILY} need --subject mirror or kueue"));
-        }
-    };
-    let of_name = |name: &String| match named(name) {
-        Some(scope) => Ok(vec![scope]),
-        None if name == FAMILY => Ok(all()),
-        None if is_of_managers(name) => {
-            Err(format!("there is no scope {name:?} (jobcheck check --list --subject mirror lists all)"))
-        }
-        None => Err(format!("{name} has one cluster, so that it is explored without scopes of {FAMILY}")),
-    };
-    let scopes = match args.size {
-        Size::Large => large(),
-        _ if args.scopes.is_empty() => all(),
-        _ => args.scopes.iter().map(of_name).collect::<Result<Vec<_>, _>>()?.concat(),
-    };
-    let scopes = scopes.into_iter().map(|scope| scope.of(manager)).collect();
+    let scopes = scopes(args)?.into_iter().map(|scope| placed(scope, args));
+    let scopes = scopes.collect::<Result<Vec<_>, _>>()?;
     Ok(match args.shard {
         Some(shard) => shard.part("scopes", scopes),
         None => scopes,
     })
+}
+
+/// The scopes that are named, else that of the defect, else those of the size and the subject.
+fn scopes(args: &CheckArgs) -> Result<Vec<AnyScope>, String> {
+    if !args.scopes.is_empty() {
+        let mut found = args.scopes.iter().map(of_name).collect::<Result<Vec<_>, _>>()?.concat();
+        let mut names = BTreeSet::new();
+        found.retain(|scope| names.insert(scope.name()));
+        return Ok(found);
+    }
+    if let Some(mutant) = args.mutant_of_managers() {
+        return Ok(vec![mutant.place()]);
+    }
+    let mut scopes = if args.size == Size::Large { any::large() } else { any::all() };
+    scopes.retain(|scope| args.subject.family() == Some(scope.family()));
+    Ok(scopes)
+}
+
+/// The scope with this name, or the default scopes of this family.
+fn of_name(name: &String) -> Result<Vec<AnyScope>, String> {
+    if !is_of_managers(name) {
+        return Err(format!("{name} is no scope of managers; explore it in another call"));
+    }
+    let mut found = any::all();
+    found.retain(|scope| scope.family() == name);
+    if found.is_empty() {
+        found = [any::all(), any::large()].concat();
+        found.retain(|scope| scope.name() == name);
+    }
+    if found.is_empty() { Err(unknown_scope(name)) } else { Ok(found) }
+}
+
+/// The scope with the subject, the defect, and without the rules that the arguments name.
+fn placed(scope: AnyScope, args: &CheckArgs) -> Result<AnyScope, String> {
+    let name = scope.name();
+    if args.subject != Subject::All && args.subject.family() != Some(scope.family()) {
+        return Err(format!("{name} is no scope of this --subject; leave the option out"));
+    }
+    let scope = match (scope, &args.without[..]) {
+        (AnyScope::Contract(rules), without) => AnyScope::Contract(Rules::without(rules.scope, without)),
+        (scope, []) => scope,
+        (_, _) => {
+            return Err(format!(
+                "--without is not for {name}: a manager does not attempt what a rule forbids"
+            ));
+        }
+    };
+    match args.mutant {
+        None if args.subject == Subject::Kueue => Ok(scope.of(Manager::KUEUE)),
+        None => Ok(scope),
+        Some(_) if args.subject == Subject::Kueue => {
+            Err("--mutant is not for --subject kueue, which has defects of its own".to_owned())
+        }
+        Some(Defect::OfAManager(mutant)) => {
+            let problem = || {
+                format!("{} is for scopes of the family {}, and not for {name}", mutant.id(), mutant.family())
+            };
+            mutant.put_into(scope).ok_or_else(problem)
+        }
+        Some(Defect::OfAController(mutant)) => {
+            Err(format!("{} is no defect of a manager; {name} cannot have it", mutant.id))
+        }
+    }
 }
 
 /// Explores the chosen scopes, and prints the report. Returns the exit code.
@@ -138,24 +184,39 @@ pub fn run(args: &CheckArgs, global: &Global) -> Exit {
     let has_table = args.output == Format::Text && !global.quiet;
     let rows = has_table.then(|| Rows::begin(&head()));
     let report = explore_all(scopes, args, global, &Interrupt::listen(), rows.as_ref());
-    let rendered = args.output.render(|| text(&report), || json::between_clusters(&report));
+    let rendered = args.output.render(|| text(&report), || json::of_managers(&report));
     let exit = output::print_report(rendered, args.output, report.exit());
+    notes(&report, args);
     let is_written = args.page.as_ref().is_none_or(|file| {
-        super::write_page(file, &page::html_page(&json::between_clusters(&report), args, report.exit(), ""))
+        super::write_page(file, &page::html_page(&json::of_managers(&report), args, report.exit(), ""))
     });
     if is_written { exit } else { Exit::Environment }
 }
 
-/// The default scopes, with the protocol as their manager.
-pub fn with_the_protocol() -> Vec<Scope> {
-    all()
+/// Explains why a defect breaks another requirement than its own, or why nothing is broken without a rule.
+fn notes(report: &Report, args: &CheckArgs) {
+    let other = args.mutant_of_managers().zip(report.found().next());
+    let other = other.and_then(|(it, (_, found))| other_requirement(it.id(), it.req(), found.req));
+    if let Some(note) = other {
+        output::note(note);
+    }
+    if report.exit() == Exit::Conforms && !args.without.is_empty() {
+        output::note(super::nothing_without(&args.without));
+    }
+}
+
+/// The default scopes of mirrors, with the protocol as their manager.
+pub fn with_the_protocol() -> Vec<AnyScope> {
+    let mut scopes = any::all();
+    scopes.retain(|scope| scope.family() == FAMILY);
+    scopes
 }
 
 /// The scopes with their bounds.
-pub fn list(scopes: &[Scope]) -> String {
+pub fn list(scopes: &[AnyScope]) -> String {
     let mut out = Text::default();
     for scope in scopes {
-        let _ = writeln!(out, "{BOLD}{:<36}{BOLD:#} {}", scope.name, scope.about);
+        let _ = writeln!(out, "{BOLD}{:<36}{BOLD:#} {}", scope.name(), scope.about());
         let _ = writeln!(out, "    {DIM}{}{DIM:#}", scope.bounds());
     }
     out.finish()
@@ -163,13 +224,14 @@ pub fn list(scopes: &[Scope]) -> String {
 
 /// The same scopes at the end of the list of all.
 pub fn list_for_others() -> String {
-    let head = "Between two clusters (--subject mirror or kueue, or by name):";
-    format!("\n{BOLD}{head}{BOLD:#}\n{}", list(&all()))
+    let head =
+        "Managers that write status alone (by name, or --subject mirror, kueue, contract or aggregate):";
+    format!("\n{BOLD}{head}{BOLD:#}\n{}", list(&any::all()))
 }
 
 /// Explores scopes one after the other, each with all threads.
 pub fn explore_all(
-    scopes: Vec<Scope>,
+    scopes: Vec<AnyScope>,
     args: &CheckArgs,
     global: &Global,
     interrupt: &Interrupt,
@@ -180,22 +242,23 @@ pub fn explore_all(
     let progress = Progress::new(!global.quiet, scopes.len());
     let (mut runs, mut not_run) = (Vec::new(), Vec::new());
     for (position, scope) in scopes.into_iter().enumerate() {
+        let name = scope.name();
         if stop() {
-            not_run.push(scope.name);
+            not_run.push(name);
             continue;
         }
         let begun = Instant::now();
-        progress.begin(scope.name);
+        progress.begin(name);
         let limits = Limits {
             threads: args.threads(),
             max_states: args.max_states,
             max_memory: args.max_memory,
             memory: &memory::used,
             stop: &|| stop(),
-            progress: &|so_far| progress.show(scope.name, so_far),
+            progress: &|so_far| progress.show(name, so_far),
         };
-        let exploration = explore_within(&scope, &limits);
-        progress.end(scope.name);
+        let exploration = scope.explore(&limits);
+        progress.end(name);
         let run = Run { scope, exploration, elapsed: begun.elapsed() };
         if let Some(rows) = rows {
             rows.put(position, row(&run, interrupt), &progress);
@@ -216,7 +279,7 @@ fn row(run: &Run, interrupt: &Interrupt) -> String {
         Outcome::NotFinished(cut) => (OPEN, limit(*cut, interrupt)),
     };
     let (states, steps, depth, bytes) = (it.states, it.generated, it.depth, it.bytes);
-    let (scope, elapsed, bounds) = (run.scope.name, run.elapsed, run.scope.bounds());
+    let (scope, elapsed, bounds) = (run.scope.name(), run.elapsed, run.scope.bounds());
     Row { scope, states, steps, depth, bytes, elapsed, bounds }.render(result)
 }
 
@@ -224,9 +287,9 @@ fn row(run: &Run, interrupt: &Interrupt) -> String {
 fn text(report: &Report) -> String {
     let mut out = Text::default();
     for (scope, found) in report.found() {
-        let _ = writeln!(out, "\n{BAD}{} ({}): {}{BAD:#}", scope.name, scope.subject.name, found.req);
-        let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about);
-        narrative(scope, found, &mut out);
+        let _ = writeln!(out, "\n{BAD}{} ({}): {}{BAD:#}", scope.name(), scope.subject(), found.req);
+        let _ = writeln!(out, "  {DIM}{}{DIM:#}", scope.about());
+        narrative(found, &mut out);
     }
     let states: usize = report.runs.iter().map(|run| run.exploration.states).sum();
     let (scopes, seconds) = (count(report.runs.len(), "scope"), report.elapsed.as_secs_f64());
@@ -240,8 +303,8 @@ fn text(report: &Report) -> String {
 }
 
 /// The numbered steps of a counterexample, and what it breaks.
-pub fn narrative(scope: &Scope, found: &Counterexample, out: &mut Text) {
-    for (number, line) in (1..).zip(lines(scope, found)) {
+pub fn narrative(found: &Counterexample<String>, out: &mut Text) {
+    for (number, line) in (1..).zip(found.lines()) {
         let _ = writeln!(out, "{number:>4}. {line}");
     }
 }

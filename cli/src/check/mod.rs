@@ -5,7 +5,7 @@
 //! | `args`, `scopes`, `subject` | the arguments, and the scopes that they choose |
 //! | `exploration`, `walks` | the search, and random walks in its place |
 //! | `text`, `rows`, `json`, `properties` | the reports |
-//! | `managers` | the scopes of managers between two clusters |
+//! | `managers` | the scopes of managers that write status alone |
 //! | `page`, `picture` | the report as a page, with graphs |
 //! | `dot`, `itf` | graphs and counterexamples for other tools |
 //! | `engine` | the comparison with another checker |
@@ -38,16 +38,16 @@ use jobcheck_explorer::reference::Reference;
 use jobcheck_explorer::scope::Scope;
 use jobcheck_judge::report::Exit;
 use jobcheck_scenario::{About, export};
+use jobcheck_spec::Req;
 
 pub use self::args::CheckArgs;
 use self::args::Size;
 pub use self::exploration::measured;
 use self::exploration::{Report, Run, bounds, explore_all};
 pub use self::json::{
-    CheckReport, CounterexampleReport, counterexample as counterexample_report,
-    counterexample_between_clusters,
+    CheckReport, CounterexampleReport, counterexample as counterexample_report, counterexample_of_managers,
 };
-pub use self::managers::narrative as narrative_between_clusters;
+pub use self::managers::narrative as narrative_of_managers;
 pub use self::page::counterexample as counterexample_page;
 use self::rows::Rows;
 use self::subject::has_controllers;
@@ -120,15 +120,20 @@ fn can_write(args: &CheckArgs) -> bool {
         && args.save.as_deref().is_none_or(crate::save::can_make_directory)
 }
 
+/// A note for a search that breaks nothing although guards are switched off.
+fn nothing_without(without: &[Req]) -> String {
+    let ids = text::ids(without);
+    format!(
+        "without the guards of {ids}, no other property is broken: in these scopes, no property depends on the guards"
+    )
+}
+
 /// Explains why nothing is broken although a guard is switched off.
 fn note_without(report: &Report, args: &CheckArgs) {
     if args.without.is_empty() || report.is_broken() {
         return;
     }
-    output::note(format!(
-        "without the guards of {}, no other property is broken: in these scopes, no property depends on the guards",
-        text::ids(&args.without)
-    ));
+    output::note(nothing_without(&args.without));
     let Some(run) = report.runs.iter().find(|run| has_controllers(&run.scope)) else { return };
     let base = run.scope.name.rsplit('/').next().unwrap_or(run.scope.name);
     output::note(format!(
@@ -141,9 +146,9 @@ fn note_without(report: &Report, args: &CheckArgs) {
 /// Explains why a defect breaks another requirement than the one that it is known for.
 fn note_mutant(report: &Report, args: &CheckArgs) {
     let found = report.runs.iter().find_map(|run| Some((&run.scope, run.found()?)));
-    let Some((mutant, (scope, found))) = args.mutant.zip(found) else { return };
+    let Some((mutant, (scope, found))) = args.mutant().zip(found) else { return };
     let broken = jobcheck_explorer::narrative::cause(scope, found);
-    if let Some(note) = broken.and_then(|req| other_requirement(mutant, req)) {
+    if let Some(note) = broken.and_then(|req| other_requirement(mutant.id, mutant.requirement(), req)) {
         output::note(note);
     }
 }
@@ -198,11 +203,11 @@ pub fn quick_managers(threads: Option<usize>, global: &Global, interrupt: &Inter
     let args = CheckArgs::quick(Subject::Mirror, threads);
     let report = managers::explore_all(managers::with_the_protocol(), &args, global, interrupt, None);
     let mut problems: Vec<String> =
-        report.found().map(|(scope, found)| format!("{}: {}", scope.name, found.why)).collect();
+        report.found().map(|(scope, found)| format!("{}: {}", scope.name(), found.why)).collect();
     if !report.not_run.is_empty() {
         problems.push(format!("interrupted: {} scopes were not explored", report.not_run.len()));
     }
-    let (exit, found) = (report.exit(), json::between_clusters(&report));
+    let (exit, found) = (report.exit(), json::of_managers(&report));
     let page = page::counterexamples(&found, &args) + &page::scopes(&found);
     let states = report.runs.iter().map(|run| run.exploration.states).sum();
     Quick { exit, scopes: report.runs.len(), states, problems, report: found, page }
@@ -236,7 +241,7 @@ fn write_files(report: &Report, args: &CheckArgs, interrupt: &Interrupt) -> bool
         let graphs = graphs(report, args, interrupt);
         write_page(file, &page::html_page(&json::report(report), args, report.exit(), &graphs))
     });
-    let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report, args.mutant));
+    let scenario = args.scenario.as_ref().is_none_or(|file| write_scenario(file, report, args.mutant()));
     let found = report.runs.iter().filter_map(|run| Some(counterexample(&run.scope, run.found()?)));
     let traces = args.folder().is_none_or(|folder| crate::save::save(folder, found));
     trace && graph && page && scenario && traces

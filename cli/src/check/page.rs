@@ -40,14 +40,14 @@ pub fn counterexamples(report: &CheckReport, args: &CheckArgs) -> String {
     shown.collect()
 }
 
-/// The command that steps through a counterexample. Managers between clusters have none.
+/// The command that steps through a counterexample. Managers that write status alone have none.
 fn command(scope: &ScopeReport, args: &CheckArgs) -> Option<String> {
     let subject = match scope.subject {
-        "mirror" | "kueue" => return None,
+        "mirror" | "kueue" | "contract" | "aggregate" => return None,
         "controller" => " --subject controller",
         _ => "",
     };
-    if let Some(mutant) = args.mutant.filter(|_| args.scopes.is_empty()) {
+    if let Some(mutant) = args.mutant().filter(|_| args.scopes.is_empty()) {
         return Some(format!("jobcheck explore --mutant {}", mutant.id));
     }
     if args.mutant.is_some() {

@@ -19,7 +19,7 @@ use crate::parse::unknown_scope;
 /// There is no such scope, or the arguments exclude each other.
 pub fn chosen(args: &CheckArgs) -> Result<Vec<Scope>, String> {
     let named = named(args)?;
-    let mut scopes = match args.mutant {
+    let mut scopes = match args.mutant() {
         Some(mutant) => with_defect(mutant, args.subject, named)?,
         // Only the specification attempts what a guard forbids.
         None if args.scopes.is_empty() && !args.without.is_empty() && args.subject == Subject::All => {
@@ -76,7 +76,7 @@ pub fn of_size(size: Size, subject: Subject) -> Vec<Scope> {
         Subject::Algorithm => algorithm(),
         Subject::Controller => algorithm().into_iter().map(of_the_controller).collect(),
         Subject::All => [specification(), algorithm()].concat(),
-        Subject::Mirror | Subject::Kueue => Vec::new(),
+        Subject::Mirror | Subject::Kueue | Subject::Contract | Subject::Aggregate => Vec::new(),
     }
 }
 
@@ -87,8 +87,12 @@ pub fn by_name_only(args: &CheckArgs) -> Vec<Scope> {
     }
     let scopes = reference::two_leaders().into_iter();
     match args.subject {
-        Subject::Specification | Subject::Mirror | Subject::Kueue => Vec::new(),
         Subject::Algorithm | Subject::All => scopes.collect(),
         Subject::Controller => scopes.map(of_the_controller).collect(),
+        Subject::Specification
+        | Subject::Mirror
+        | Subject::Kueue
+        | Subject::Contract
+        | Subject::Aggregate => Vec::new(),
     }
 }

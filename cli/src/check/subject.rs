@@ -6,7 +6,7 @@ use jobcheck_adapter::of_the_controller;
 use jobcheck_explorer::mutants::Mutant;
 use jobcheck_explorer::mutations::Mutations;
 use jobcheck_explorer::scope::Scope;
-use jobcheck_managers::scope as managers;
+use jobcheck_managers::{aggregate, contract, scope as managers};
 use jobcheck_spec::Req;
 
 /// The system under test: what manages the Jobs of a scope.
@@ -25,6 +25,10 @@ pub enum Subject {
     Mirror,
     /// Kueue's adapter in the same scopes. It breaks the contract of managers.
     Kueue,
+    /// The loosest manager: every status that the contract admits, in the scopes of the family contract.
+    Contract,
+    /// The sum of several Jobs, in the scopes of the family aggregate.
+    Aggregate,
 }
 
 /// Returns whether controllers manage the Jobs of a scope, and not the specification.
@@ -33,6 +37,16 @@ pub fn has_controllers(scope: &Scope) -> bool {
 }
 
 impl Subject {
+    /// The family of the scopes of a manager that writes status alone. `None` for a subject that creates pods.
+    pub fn family(self) -> Option<&'static str> {
+        match self {
+            Subject::Mirror | Subject::Kueue => Some(managers::FAMILY),
+            Subject::Contract => Some(contract::FAMILY),
+            Subject::Aggregate => Some(aggregate::FAMILY),
+            Subject::Specification | Subject::Algorithm | Subject::Controller | Subject::All => None,
+        }
+    }
+
     /// The scopes of one argument that this subject can manage, with the subject in them.
     ///
     /// # Errors
@@ -46,15 +60,12 @@ impl Subject {
             Subject::Specification => of_the_specification,
             Subject::Algorithm => of_controllers,
             Subject::Controller => of_controllers.into_iter().map(of_the_controller).collect(),
-            Subject::Mirror | Subject::Kueue => Vec::new(),
+            Subject::Mirror | Subject::Kueue | Subject::Contract | Subject::Aggregate => Vec::new(),
         };
         if found.is_empty() { Err(self.no_scope(name)) } else { Ok(found) }
     }
 
     fn no_scope(self, name: &str) -> String {
-        if matches!(self, Subject::Mirror | Subject::Kueue) {
-            return format!("{name} has one cluster; use a scope of the family {}", managers::FAMILY);
-        }
         let base = name.rsplit('/').next().unwrap_or(name);
         if self == Subject::Specification {
             return format!("{name} is a scope of controllers; use {base}, the one of the specification");
@@ -79,13 +90,11 @@ pub fn not_in_the_plan(mutant: &Mutant) -> Option<String> {
 }
 
 /// A note for a search that has found another requirement than the one that the defect is known for.
-pub fn other_requirement(mutant: &Mutant, found: Req) -> Option<String> {
-    let known = mutant.requirement();
+pub fn other_requirement(id: &str, known: Req, found: Req) -> Option<String> {
     (known != found).then(|| {
         format!(
-            "{} is known for breaking {known}; this run stops at the first requirement that breaks, {found} \
-             (jobcheck mutants {} looks for {known})",
-            mutant.id, mutant.id
+            "{id} is known for breaking {known}; this run stops at the first requirement that breaks, {found} \
+             (jobcheck mutants {id} looks for {known})"
         )
     })
 }
@@ -98,8 +107,8 @@ pub fn other_requirement(mutant: &Mutant, found: Req) -> Option<String> {
 pub fn with_defect(mutant: &Mutant, subject: Subject, named: Vec<Scope>) -> Result<Vec<Scope>, String> {
     match subject {
         Subject::All | Subject::Algorithm => {}
-        Subject::Mirror | Subject::Kueue => {
-            return Err("--mutant needs --subject algorithm or controller".to_owned());
+        Subject::Mirror | Subject::Kueue | Subject::Contract | Subject::Aggregate => {
+            return Err(format!("{} needs --subject algorithm or controller", mutant.id));
         }
         Subject::Specification => {
             return Err("--mutant needs --subject algorithm or controller: the specification has no defects"

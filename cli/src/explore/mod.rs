@@ -124,8 +124,8 @@ fn chosen(args: &ExploreArgs) -> Result<Scope, String> {
             let lag = scope.lag;
             of_the_controller(run_by_the_algorithm(scope, lag))
         }
-        Some(Subject::Mirror | Subject::Kueue) => {
-            return Err("the pages show one cluster; use jobcheck check --subject mirror".to_owned());
+        Some(subject) if subject.family().is_some() => {
+            return Err("the pages show controllers that create pods; use jobcheck check".to_owned());
         }
         Some(_) | None => scope,
     };

@@ -48,6 +48,8 @@ pub enum Subject {
     Controller,
     /// The mirror protocol between two clusters, with mutations, and Kueue's adapter (K1 to K5).
     Mirror,
+    /// The sum of several Jobs, with mutations.
+    Aggregate,
 }
 
 impl Subject {
@@ -57,13 +59,14 @@ impl Subject {
             Subject::Algorithm => "algorithm",
             Subject::Controller => "controller",
             Subject::Mirror => "mirror",
+            Subject::Aggregate => "aggregate",
         }
     }
 
     /// The scope of a defect with this system in it.
     pub fn placed(self, scope: Scope) -> Scope {
         match self {
-            Subject::Algorithm | Subject::Mirror => scope,
+            Subject::Algorithm | Subject::Mirror | Subject::Aggregate => scope,
             Subject::Controller => of_the_controller(scope),
         }
     }
@@ -73,7 +76,7 @@ impl Subject {
         match self {
             Subject::Algorithm => true,
             Subject::Controller => mutations::can_have(mutant),
-            Subject::Mirror => false,
+            Subject::Mirror | Subject::Aggregate => false,
         }
     }
 }
@@ -108,7 +111,9 @@ Examples:
   jobcheck mutants                         looks for all defects
   jobcheck mutants B18                     prints the counterexample of B18
   jobcheck mutants --subject mirror        looks for those of managers that
-                                           write status alone
+                                           copy the status of a Job elsewhere
+  jobcheck mutants --subject aggregate     looks for those of managers that
+                                           sum up several Jobs
   jobcheck mutants K5                      prints how Kueue runs a Job twice
   jobcheck mutants --subject controller    looks for them in our own controllers
   jobcheck mutants B18 --scenario b18.yaml && jobcheck run --mutant B18 b18.yaml

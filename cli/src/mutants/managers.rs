@@ -1,16 +1,16 @@
-//! Defects of managers that write status alone (`jobcheck_managers::mutants`).
+//! Defects of managers that write status alone (`jobcheck_managers::any`).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use jobcheck_judge::report::Exit;
+use jobcheck_managers::any::AnyMutant;
 use jobcheck_managers::check::Exploration;
-use jobcheck_managers::mutants::{MUTANTS, Mutant};
 
 use super::args::{MutantsArgs, Subject};
 use super::page;
-use super::report::{Row, between_clusters};
-use crate::check::narrative_between_clusters;
+use super::report::{Row, of_managers};
+use crate::check::narrative_of_managers;
 use crate::global::Global;
 use crate::interrupt::Interrupt;
 use crate::output;
@@ -21,9 +21,9 @@ use crate::text::Text;
 /// The search for one defect.
 pub struct Run {
     /// The defect.
-    pub mutant: &'static Mutant,
+    pub mutant: AnyMutant,
     /// The exploration with the defect.
-    pub exploration: Exploration,
+    pub exploration: Exploration<String>,
     /// True if the same scope holds without the defect.
     pub holds_without: bool,
     /// The time that the search took.
@@ -33,16 +33,18 @@ pub struct Run {
 impl Run {
     /// Returns whether the defect breaks its requirement, and nothing else does.
     pub fn is_caught(&self) -> bool {
-        self.holds_without && self.exploration.found().is_some_and(|found| found.req == self.mutant.req)
+        self.holds_without && self.exploration.found().is_some_and(|found| found.req == self.mutant.req())
     }
 }
 
 /// The searches of one call.
 pub struct Report {
+    /// The system that got the defects.
+    pub subject: Subject,
     /// The searches.
     pub runs: Vec<Run>,
     /// The defects for which the user left no time.
-    pub not_run: Vec<&'static Mutant>,
+    pub not_run: Vec<AnyMutant>,
 }
 
 impl Report {
@@ -58,31 +60,50 @@ impl Report {
 
 /// Returns whether the arguments choose defects of managers.
 pub fn are_chosen(args: &MutantsArgs) -> bool {
-    args.subject == Subject::Mirror || args.defects.iter().any(|id| Mutant::named(id).is_some())
+    matches!(args.subject, Subject::Mirror | Subject::Aggregate)
+        || args.defects.iter().any(|id| AnyMutant::named(id).is_some())
 }
 
-/// The defects that the arguments choose; all if none is named.
-fn chosen(args: &MutantsArgs) -> Result<Vec<&'static Mutant>, String> {
+/// The subject of a defect.
+fn subject(mutant: AnyMutant) -> Subject {
+    match mutant {
+        AnyMutant::Mirror(_) => Subject::Mirror,
+        AnyMutant::Aggregate(_) => Subject::Aggregate,
+    }
+}
+
+/// The defects that the arguments choose, and their subject; all of the subject if none is named.
+fn chosen(args: &MutantsArgs) -> Result<(Subject, Vec<AnyMutant>), String> {
     if args.subject == Subject::Controller {
         return Err(
             "the shipped controllers are no managers that write status alone; remove --subject".to_owned()
         );
     }
     if args.save.is_some() || args.scenario.is_some() {
-        return Err("--save and --scenario are for defects in one cluster".to_owned());
-    }
-    if args.defects.is_empty() {
-        return Ok(MUTANTS.iter().collect());
+        return Err("--save and --scenario are for defects of controllers that create pods".to_owned());
     }
     let of_id = |id: &String| {
-        Mutant::named(id).ok_or_else(|| format!("{id} is no defect of a manager; name such defects alone"))
+        AnyMutant::named(id).ok_or_else(|| format!("{id} is no defect of a manager; name such defects alone"))
     };
-    args.defects.iter().map(of_id).collect()
+    let named = args.defects.iter().map(of_id).collect::<Result<Vec<_>, _>>()?;
+    // Without --subject, the first defect decides.
+    let subject_of_all = match (args.subject, named.first()) {
+        (Subject::Algorithm, Some(first)) => subject(*first),
+        (given, _) => given,
+    };
+    if let Some(other) = named.iter().find(|it| subject(**it) != subject_of_all) {
+        let (id, other, name) = (other.id(), subject(*other).name(), subject_of_all.name());
+        return Err(format!(
+            "{id} is a defect of the subject {other}; look for those of {name} in another call"
+        ));
+    }
+    let all = || AnyMutant::all().filter(|it| subject(*it) == subject_of_all).collect();
+    Ok((subject_of_all, if named.is_empty() { all() } else { named }))
 }
 
 /// Looks for defects of managers, and prints the report. Returns the exit code.
 pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
-    let chosen = match chosen(args) {
+    let (subject, chosen) = match chosen(args) {
         Ok(chosen) => chosen,
         Err(message) => {
             output::error(message);
@@ -99,24 +120,23 @@ pub fn run(args: &MutantsArgs, global: &Global) -> Exit {
         if interrupt.is_set() {
             break;
         }
-        progress.show_message(&format!("{number} of {} defects; {}", chosen.len(), mutant.id));
+        progress.show_message(&format!("{number} of {} defects; {}", chosen.len(), mutant.id()));
         let begun = Instant::now();
         let exploration = mutant.hunt();
         let elapsed = begun.elapsed();
         // Several defects share a scope without them.
-        let without = (mutant.scope, format!("{:?} {:?}", mutant.repaired.mutations, mutant.setting));
-        let holds = || mutant.hunt_without_any().holds();
-        let holds_without = *known.entry(without).or_insert_with(holds);
+        let holds = || mutant.holds_without();
+        let holds_without = *known.entry(format!("{:?}", mutant.without())).or_insert_with(holds);
         runs.push(Run { mutant, exploration, holds_without, elapsed });
     }
     progress.finish();
     let not_run = chosen[runs.len()..].to_vec();
-    let report = Report { runs, not_run };
+    let report = Report { subject, runs, not_run };
     let with_counterexamples = !args.defects.is_empty();
     let rendered =
-        args.output.render(|| text(&report, with_counterexamples, global), || between_clusters(&report));
+        args.output.render(|| text(&report, with_counterexamples, global), || of_managers(&report));
     let exit = output::print_report(rendered, args.output, report.exit());
-    page::write(args.page.as_deref(), &between_clusters(&report), exit)
+    page::write(args.page.as_deref(), &of_managers(&report), exit)
 }
 
 /// The report for people.
@@ -128,8 +148,8 @@ fn text(report: &Report, with_counterexamples: bool, global: &Global) -> String 
     }
     for run in report.runs.iter().filter(|run| with_counterexamples || !run.is_caught()) {
         let Some(found) = run.exploration.found() else { continue };
-        let _ = writeln!(out, "\n{BOLD}{}: {}{BOLD:#}", run.mutant.id, run.mutant.title);
-        narrative_between_clusters(&run.mutant.scope(), found, &mut out);
+        let _ = writeln!(out, "\n{BOLD}{}: {}{BOLD:#}", run.mutant.id(), run.mutant.title());
+        narrative_of_managers(found, &mut out);
         let _ = writeln!(out);
     }
     if !report.not_run.is_empty() {
@@ -144,13 +164,13 @@ fn text(report: &Report, with_counterexamples: bool, global: &Global) -> String 
 fn row(run: &Run) -> Row<'_> {
     let found = run.exploration.found();
     Row {
-        id: run.mutant.id,
+        id: run.mutant.id(),
         issue: "-",
         breaks: found.map(|found| found.req),
         steps: found.map(|found| (found.path.len(), found.cycle_start)),
         elapsed: run.elapsed,
         is_caught: run.is_caught(),
         result: super::result(run.is_caught(), run.holds_without, found.is_some()),
-        title: run.mutant.title,
+        title: run.mutant.title(),
     }
 }

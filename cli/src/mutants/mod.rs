@@ -56,7 +56,7 @@ impl Run {
         self.holds_without
             && match self.subject {
                 Subject::Algorithm => self.mutant.is_caught_by(&self.hunt),
-                Subject::Controller | Subject::Mirror => self.hunt.found().is_some(),
+                Subject::Controller | Subject::Mirror | Subject::Aggregate => self.hunt.found().is_some(),
             }
     }
 

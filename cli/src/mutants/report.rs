@@ -177,23 +177,23 @@ fn mutant(run: &Run) -> MutantReport {
 }
 
 /// The report for programs about defects of managers.
-pub fn between_clusters(report: &managers::Report) -> MutantsReport {
+pub fn of_managers(report: &managers::Report) -> MutantsReport {
     MutantsReport {
         api_version: API_VERSION,
         kind: "MutantsReport",
         exit_code: report.exit().code(),
-        subject: "mirror",
-        mutants: report.runs.iter().map(mutant_between_clusters).collect(),
+        subject: report.subject.name(),
+        mutants: report.runs.iter().map(mutant_of_managers).collect(),
         impossible: Vec::new(),
-        not_run: report.not_run.iter().map(|mutant| mutant.id).collect(),
+        not_run: report.not_run.iter().map(|mutant| mutant.id()).collect(),
     }
 }
 
-fn mutant_between_clusters(run: &managers::Run) -> MutantReport {
+fn mutant_of_managers(run: &managers::Run) -> MutantReport {
     let found = run.exploration.found();
     MutantReport {
-        id: run.mutant.id,
-        title: run.mutant.title,
+        id: run.mutant.id(),
+        title: run.mutant.title(),
         issues: &[],
         caught: run.is_caught(),
         holds_without: run.holds_without,
@@ -202,7 +202,7 @@ fn mutant_between_clusters(run: &managers::Run) -> MutantReport {
         turn: found.and_then(|found| found.cycle_start),
         states: run.exploration.states,
         seconds: run.elapsed.as_secs_f64(),
-        counterexample: found.map(|found| check::counterexample_between_clusters(&run.mutant.scope(), found)),
+        counterexample: found.map(check::counterexample_of_managers),
         is_explored: false,
     }
 }

@@ -90,7 +90,9 @@ fn evidence(run: &Run, args: &RunArgs, out: &mut Text) {
         Execution::NotRun(_) | Execution::Failed { .. } => {}
     }
     let broken = args.mutant.zip(run.requirement());
-    if let Some(note) = broken.and_then(|(mutant, req)| check::other_requirement(mutant, req)) {
+    if let Some(note) =
+        broken.and_then(|(mutant, req)| check::other_requirement(mutant.id, mutant.requirement(), req))
+    {
         let _ = writeln!(out, "  {note}");
     }
 }

@@ -303,29 +303,6 @@ fn on_a_narrow_terminal_a_row_takes_two_lines_and_no_word_is_cut() {
 }
 
 #[test]
-fn managers_are_explored_between_two_clusters() {
-    let list = jobcheck(["check", "--list"]);
-    assert!(list.code == 0 && list.out.contains("managers/lost-copy"), "{list:?}");
-    let mirror = jobcheck(["check", "managers/stranger"]);
-    assert!(mirror.code == 0 && mirror.out.contains("gets there"), "{mirror:?}");
-    let kueue = jobcheck(["check", "managers/lost-copy", "--subject", "kueue"]);
-    assert!(kueue.code == 1 && kueue.out.contains("broken: MR-"), "{kueue:?}");
-    let cut = jobcheck(["check", "managers/ttl", "--max-states", "1000", "-o", "json"]);
-    assert_eq!(cut.code, 3, "{cut:?}");
-    schema::check(&cut.json());
-    assert_eq!(
-        (&cut.json()["scopes"][0]["subject"], &cut.json()["scopes"][0]["limit"]),
-        (&"mirror".into(), &"states".into())
-    );
-    let json = jobcheck(["check", "managers/recreation", "--subject", "kueue", "-o", "json"]);
-    schema::check(&json.json());
-    for wrong in [&["managers/none"][..], &["managers/ttl", "ttl"], &["managers/ttl", "--walks", "3"]] {
-        let run = jobcheck([&["check"], wrong].concat());
-        assert!(run.code == 2 && !run.err.is_empty(), "{run:?}");
-    }
-}
-
-#[test]
 fn another_checker_finds_the_same_states() {
     let run = jobcheck(["check", "backoff-limit", "crash/backoff-limit", "--engine", "stateright"]);
     assert_eq!((run.code, run.out.matches("| same").count()), (0, 2), "{run:?}");
@@ -340,7 +317,7 @@ fn another_checker_finds_the_same_states() {
 /// The scopes of the parts are those of the whole, and no part has a scope of another.
 #[test]
 fn all_shards_together_are_the_whole() {
-    for subject in ["all", "mirror"] {
+    for subject in ["all", "mirror", "aggregate"] {
         let listed = |shard: &[&str]| {
             let run = check(&[&["--list", "--subject", subject], shard].concat());
             assert_eq!(run.code, 0, "{run:?}");

@@ -81,6 +81,27 @@ fn an_export_of_cloudwatch_is_read_and_its_other_messages_are_named() {
 }
 
 #[test]
+fn previews_of_an_export_of_splunk_are_no_final_rows() {
+    let folder = Folder::new();
+    let all = lines("nonindexed-success.audit");
+    let export = |is_preview: bool, lines: &[String]| -> Vec<String> {
+        let row = |(at, line): (usize, &String)| {
+            let is_last = at + 1 == lines.len();
+            serde_json::json!({"preview": is_preview, "offset": at, "lastrow": is_last, "result": {"_raw": line}})
+        };
+        lines.iter().enumerate().map(row).map(|row| row.to_string()).collect()
+    };
+    // A search that still runs has found a part of the rows.
+    let part = export(true, &all[1..]);
+    let run = replay([folder.write_lines("export.json", &part)]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.out.contains("export.json is incomplete: preview is true in its last row"), "{run:?}");
+    let run = replay([folder.write_lines("export.json", &[part, export(false, &all)].concat())]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.first_line().contains("(audit log): 1 Job, 20 writes judged"), "{}", run.out);
+}
+
+#[test]
 fn all_recordings_at_once_conform_each_for_itself() {
     let folder = recording("x").parent().unwrap().to_owned();
     let files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

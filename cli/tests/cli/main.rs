@@ -18,6 +18,7 @@ mod hostile_text;
 mod inputs;
 mod interrupt;
 mod live;
+mod managers;
 mod many_jobs;
 mod mutants;
 mod operators;

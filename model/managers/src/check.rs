@@ -20,7 +20,7 @@ use jobcheck_spec::requirement::Findings;
 use crate::executor::Move;
 use crate::obligations::{judge_quiescence, open_obligation};
 use crate::packed::{Packed, Parts, Tables};
-use crate::progress::{Fair, endless};
+use crate::progress::{Fair, Settling, check_progress};
 use crate::scope::Scope;
 use crate::step::{Call, Step};
 use crate::world::World;
@@ -115,6 +115,28 @@ impl<S> Exploration<S> {
             Outcome::Holds | Outcome::NotFinished(_) => None,
         }
     }
+
+    /// The exploration with the steps of its counterexample in words, a line for each.
+    #[must_use]
+    pub fn in_words(self, words: impl FnOnce(&[S]) -> Vec<String>) -> Exploration<String> {
+        let outcome = match self.outcome {
+            Outcome::Holds => Outcome::Holds,
+            Outcome::Broken(found) => Outcome::Broken(found.in_words(words)),
+            Outcome::NotFinished(cut) => Outcome::NotFinished(cut),
+        };
+        let Exploration { states, generated, depth, layers, bytes, parts, steps, premises, settled, .. } =
+            self;
+        Exploration { states, generated, depth, layers, bytes, parts, steps, premises, settled, outcome }
+    }
+}
+
+impl<S> Counterexample<S> {
+    /// The counterexample with its steps in words, a line for each.
+    #[must_use]
+    pub fn in_words(&self, words: impl FnOnce(&[S]) -> Vec<String>) -> Counterexample<String> {
+        let (req, why, path) = (self.req, self.why.clone(), words(&self.path));
+        Counterexample { req, why, path, cycle_start: self.cycle_start }
+    }
 }
 
 /// The transition system of a scope.
@@ -183,6 +205,34 @@ impl System for Clusters<'_> {
     }
 }
 
+impl Settling for Clusters<'_> {
+    type Action = Action;
+
+    fn open_obligation(&self, parts: &mut Parts, state: &Packed) -> Option<(Req, String)> {
+        let world = self.tables.unpack(parts, state);
+        self.note(&judge_quiescence(&world, self.scope));
+        open_obligation(&world, self.scope)
+    }
+
+    fn actions(
+        &self,
+        parts: &mut Parts,
+        state: &Packed,
+        steps: &mut dyn Iterator<Item = &Step>,
+    ) -> Vec<Action> {
+        let world = self.tables.unpack(parts, state);
+        steps.map(|step| action(step, &world, self.scope)).collect()
+    }
+
+    fn fairness(action: Action) -> Fair {
+        match action {
+            Action::Unfair => Fair::Never,
+            Action::Request(_) | Action::Execute(..) => Fair::Strongly,
+            Action::Assign | Action::Reconnect(_) => Fair::Weakly,
+        }
+    }
+}
+
 /// Explores a scope with this number of threads, and visits at most this number of states.
 #[must_use]
 pub fn explore_scope(scope: &Scope, threads: usize, max_states: Option<usize>) -> Exploration {
@@ -197,7 +247,7 @@ pub fn explore_within(scope: &Scope, limits: &Limits<'_>) -> Exploration {
     let mut exploration = Exploration::of(&clusters, &run, |_, path| broken(scope, path));
     exploration.parts = clusters.tables.len();
     if exploration.holds() && scope.progress {
-        check_progress(scope, &clusters, &run, &mut exploration);
+        check_progress(&clusters, &run, &mut exploration);
     }
     exploration.premises = clusters.met();
     exploration
@@ -216,7 +266,7 @@ fn broken(scope: &Scope, path: Vec<Step>) -> Counterexample {
 
 /// Steps that share one fairness assumption.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Action {
+pub(crate) enum Action {
     Unfair,
     Request(Call),
     Execute(usize, Move),
@@ -248,41 +298,4 @@ fn action(step: &Step, world: &World, scope: &Scope) -> Action {
         | Step::Disconnect(_)
         | Step::Crash => Action::Unfair,
     }
-}
-
-fn fairness(action: Action) -> Fair {
-    match action {
-        Action::Unfair => Fair::Never,
-        Action::Request(_) | Action::Execute(..) => Fair::Strongly,
-        Action::Assign | Action::Reconnect(_) => Fair::Weakly,
-    }
-}
-
-fn check_progress<'a>(
-    scope: &Scope,
-    clusters: &Clusters<'a>,
-    run: &Run<Clusters<'a>>,
-    exploration: &mut Exploration,
-) {
-    let parts = &mut Parts::new();
-    let mut settled = Vec::new();
-    for (_, state) in run.store.states() {
-        let world = &clusters.tables.unpack(parts, state);
-        settled.push(open_obligation(world, scope).is_none());
-        clusters.note(&judge_quiescence(world, scope));
-    }
-    exploration.settled = Some(settled.iter().filter(|settled| **settled).count());
-    let actions = |parts: &mut Parts, state: &Packed, steps: &mut dyn Iterator<Item = &Step>| {
-        let world = clusters.tables.unpack(parts, state);
-        steps.map(|step| action(step, &world, scope)).collect()
-    };
-    let endless = match endless(clusters, run, parts, &settled, actions, fairness) {
-        Ok(None) => return,
-        Ok(Some(endless)) => endless,
-        Err(cut) => return exploration.outcome = Outcome::NotFinished(cut),
-    };
-    let world = clusters.tables.unpack(parts, run.store.state(endless.node));
-    let (req, why) = open_obligation(&world, scope).expect("no state of the cycle is settled");
-    let cycle_start = Some(endless.cycle_start);
-    exploration.outcome = Outcome::Broken(Counterexample { req, why, path: endless.path, cycle_start });
 }

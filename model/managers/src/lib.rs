@@ -24,9 +24,11 @@
 //! | [`world`], [`history`], [`packed`], [`step`], [`transition`] | states and steps |
 //! | [`contract`] | every write that the contract admits |
 //! | [`aggregate`] | a sum of several copies, and its exploration |
-//! | [`scope`], [`check`], [`progress`], [`obligations`], [`narrative`] | bounds, exploration, progress, counterexamples as text |
+//! | [`any`] | the scopes and the defects of all subjects |
+//! | [`scope`], [`check`], `progress`, [`obligations`], [`narrative`] | bounds, exploration, progress, counterexamples as text |
 
 pub mod aggregate;
+pub mod any;
 pub mod check;
 pub mod contract;
 pub mod executor;
@@ -36,7 +38,7 @@ pub mod mutants;
 pub mod narrative;
 pub mod obligations;
 pub mod packed;
-pub mod progress;
+mod progress;
 pub mod protocol;
 pub mod scope;
 pub mod step;

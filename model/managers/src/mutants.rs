@@ -38,7 +38,7 @@ pub enum Setting {
 }
 
 /// The largest number of states that a search visits.
-const MAX_STATES: usize = 2_000_000;
+pub(crate) const MAX_STATES: usize = 2_000_000;
 
 impl Mutant {
     /// The mutant with this id. Case does not matter.
@@ -53,6 +53,13 @@ impl Mutant {
         self.subject == Subject::KUEUE
     }
 
+    /// A scope for a manager, with the rules of the API server that show the defect. All requirements are checked.
+    #[must_use]
+    pub fn setting_of(&self, scope: Scope, subject: Subject) -> Scope {
+        let rules = RuleSet { job_managed_by: self.setting != Setting::Unvalidated, ..scope.rules };
+        Scope { advice: self.setting == Setting::Advised, rules, ..scope.of(subject) }
+    }
+
     /// The scope that shows the defect, for a manager. Only the requirement is checked.
     ///
     /// # Panics
@@ -60,9 +67,8 @@ impl Mutant {
     /// There is no such scope.
     #[must_use]
     pub fn scope_of(&self, subject: Subject) -> Scope {
-        let scope = named(self.scope).expect("each mutant names a scope").of(subject).asking(&[self.req]);
-        let rules = RuleSet { job_managed_by: self.setting != Setting::Unvalidated, ..scope.rules };
-        Scope { advice: self.setting == Setting::Advised, rules, ..scope }
+        let scope = named(self.scope).expect("each mutant names a scope");
+        self.setting_of(scope, subject).asking(&[self.req])
     }
 
     /// The scope with the defect.
@@ -83,13 +89,13 @@ impl Mutant {
         explore_scope(&self.scope_of(self.repaired), 1, Some(MAX_STATES))
     }
 
-    /// The same for the requirements of all mutants with this scope, manager and setting.
+    /// The scope without the defect. The requirements of all mutants with this scope, manager and setting are checked.
     #[must_use]
-    pub fn hunt_without_any(&self) -> Exploration {
+    pub fn scope_without_any(&self) -> Scope {
         let is_like =
             |it: &&Mutant| (it.scope, it.repaired, it.setting) == (self.scope, self.repaired, self.setting);
         let asked: Vec<Req> = MUTANTS.iter().filter(is_like).map(|it| it.req).collect();
-        explore_scope(&self.scope_of(self.repaired).asking(&asked), 1, Some(MAX_STATES))
+        self.scope_of(self.repaired).asking(&asked)
     }
 
     /// A defect of Kueue's adapter.

@@ -23,18 +23,22 @@ pub fn steps(scope: &Scope, path: &[Step]) -> Vec<String> {
 /// The steps of a counterexample, and what it breaks.
 #[must_use]
 pub fn lines(scope: &Scope, found: &Counterexample) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (number, step) in steps(scope, &found.path).into_iter().enumerate() {
-        if found.cycle_start == Some(number) {
-            lines.push("from here the steps repeat:".to_owned());
+    found.in_words(|path| steps(scope, path)).lines()
+}
+
+impl Counterexample<String> {
+    /// The steps, and what they break. The beginning of a cycle is marked.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = self.path.clone();
+        match self.cycle_start {
+            Some(start) if start == lines.len() => lines.push("nothing more has to happen".to_owned()),
+            Some(start) => lines.insert(start, "from here the steps repeat:".to_owned()),
+            None => {}
         }
-        lines.push(step);
+        lines.push(format!("broken: {}", self.why));
+        lines
     }
-    if found.cycle_start == Some(found.path.len()) {
-        lines.push("nothing more has to happen".to_owned());
-    }
-    lines.push(format!("broken: {}", found.why));
-    lines
 }
 
 fn line(step: &Step, before: &World, after: &World, scope: &Scope) -> String {
@@ -43,17 +47,13 @@ fn line(step: &Step, before: &World, after: &World, scope: &Scope) -> String {
     match step {
         Step::Request(_, call) => request(*call, before, after),
         Step::Execute(worker, it) => {
-            let whose =
-                if before.own_copies().any(|(own, _)| own == *worker) { "copy" } else { "former copy" };
-            let at = place(*worker, scope);
-            match it {
-                Move::Create => format!("a pod of the {whose} is created{at}"),
-                it => {
-                    let shown = changes(&copy(before, *worker), &copy(after, *worker));
-                    let what = if shown.is_empty() { format!("{it:?}") } else { shown };
-                    format!("the executor{at} writes the status of the {whose}: {what}")
-                }
-            }
+            let whose = if before.own_copies().any(|(own, _)| own == *worker) {
+                "the copy"
+            } else {
+                "the former copy"
+            };
+            let statuses = [before, after].map(|world| copy(world, *worker));
+            executed(*it, &statuses, whose, &place(*worker, scope))
         }
         Step::Assign(worker) => format!("the dispatcher chooses {}", name(*worker, scope)),
         Step::Evict => "the dispatcher takes the Job away".to_owned(),
@@ -72,6 +72,16 @@ fn line(step: &Step, before: &World, after: &World, scope: &Scope) -> String {
         Step::Reconnect(worker) => format!("{} is reachable again", name(*worker, scope)),
         Step::Crash => "the manager crashes, and starts again".to_owned(),
     }
+}
+
+/// A step of the executor of a copy, whose status was the first and is the second.
+pub(crate) fn executed(it: Move, statuses: &[Flat; 2], whose: &str, at: &str) -> String {
+    if it == Move::Create {
+        return format!("a pod of {whose} is created{at}");
+    }
+    let shown = changes(&statuses[0], &statuses[1]);
+    let what = if shown.is_empty() { format!("{it:?}") } else { shown };
+    format!("the executor{at} writes the status of {whose}: {what}")
 }
 
 fn request(call: Call, before: &World, after: &World) -> String {
@@ -111,8 +121,8 @@ fn place(worker: usize, scope: &Scope) -> String {
     if scope.workers == 1 { String::new() } else { format!(" on worker {worker}") }
 }
 
-/// The fields that differ, with their new values.
-fn changes(old: &Flat, new: &Flat) -> String {
+/// The fields that differ, with their new values. A `completionTime` that belongs to Complete is left out.
+pub(crate) fn changes(old: &Flat, new: &Flat) -> String {
     let number = |what: &str, old: u8, new: u8| (old != new).then(|| format!("{what} {new}"));
     let time = |what: &str, old: u8, new: u8| match (old != new, new) {
         (false, _) => None,
@@ -134,6 +144,8 @@ fn changes(old: &Flat, new: &Flat) -> String {
                 .then(|| format!("{name}={}", if new.is(kind) { "True" } else { "False" })),
         );
     }
+    let belongs = (new.end > 0) == new.is(COMPLETE);
+    parts.push(time("completionTime", old.end, new.end).filter(|_| !belongs));
     parts.push((old.other != new.other).then(|| "another condition".to_owned()));
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

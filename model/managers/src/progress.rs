@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use jobcheck_explorer::engine::{Cut, Run, System, leaving};
 use jobcheck_explorer::liveness::{Builder, Fairness, Label, Property, check};
+use jobcheck_spec::catalogue::Req;
+
+use crate::check::{Counterexample, Exploration, Outcome};
 
 /// The fairness assumption about an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fair {
+pub(crate) enum Fair {
     /// It need not be taken.
     Never,
     /// It is taken if it stays enabled.
@@ -16,38 +19,71 @@ pub enum Fair {
     Strongly,
 }
 
+/// A system in which every fair behaviour settles again and again.
+pub(crate) trait Settling: System {
+    /// Steps that share one fairness assumption.
+    type Action: Copy + Ord;
+
+    /// The obligation that is open in a state, as a sentence without a full stop. A state without one is settled.
+    fn open_obligation(&self, scratch: &mut Self::Scratch, state: &Self::State) -> Option<(Req, String)>;
+
+    /// The action of each of these steps, which leave the state.
+    fn actions(
+        &self,
+        scratch: &mut Self::Scratch,
+        state: &Self::State,
+        steps: &mut dyn Iterator<Item = &Self::Step>,
+    ) -> Vec<Self::Action>;
+
+    /// The assumption about an action.
+    fn fairness(action: Self::Action) -> Fair;
+}
+
 /// A behaviour that never settles.
-#[derive(Clone, Debug)]
-pub struct Endless<S> {
+struct Endless<S> {
     /// The steps to the cycle, and those of the cycle.
-    pub path: Vec<S>,
+    path: Vec<S>,
     /// The number of steps before the cycle.
-    pub cycle_start: usize,
+    cycle_start: usize,
     /// The number of a state of the cycle.
-    pub node: u32,
+    node: u32,
+}
+
+/// Adds progress to the exploration of a system whose states are all explored, and hold.
+pub(crate) fn check_progress<T: Settling>(system: &T, run: &Run<T>, exploration: &mut Exploration<T::Step>) {
+    let scratch = &mut system.scratch();
+    let is_settled = |(_, state)| system.open_obligation(scratch, state).is_none();
+    let settled: Vec<bool> = run.store.states().map(is_settled).collect();
+    exploration.settled = Some(settled.iter().filter(|settled| **settled).count());
+    let scratch = &mut system.scratch();
+    exploration.outcome = match endless(system, run, scratch, &settled) {
+        Ok(None) => return,
+        Err(cut) => Outcome::NotFinished(cut),
+        Ok(Some(Endless { path, cycle_start, node })) => {
+            let owed = system.open_obligation(scratch, run.store.state(node));
+            let (req, why) = owed.expect("no state of the cycle is settled");
+            Outcome::Broken(Counterexample { req, why, path, cycle_start: Some(cycle_start) })
+        }
+    };
 }
 
 /// Looks for a behaviour that is in a settled state only finitely often.
 ///
-/// `actions` returns the action of each step that leaves a state, and `fair` the assumption about an action.
-///
 /// # Errors
 ///
 /// The graph is too large.
-pub fn endless<T: System, A: Copy + Ord>(
+fn endless<T: Settling>(
     system: &T,
     run: &Run<T>,
     scratch: &mut T::Scratch,
     settled: &[bool],
-    actions: impl Fn(&mut T::Scratch, &T::State, &mut dyn Iterator<Item = &T::Step>) -> Vec<A>,
-    fair: impl Fn(A) -> Fair,
 ) -> Result<Option<Endless<T::Step>>, Cut> {
-    let mut labels: BTreeMap<A, Label> = BTreeMap::new();
+    let mut labels: BTreeMap<T::Action, Label> = BTreeMap::new();
     let mut builder = Builder::new();
     builder.initial(0);
     for (number, state) in run.store.states() {
         let edges = leaving(system, run, scratch, number);
-        let all = actions(scratch, state, &mut edges.iter().map(|(step, _)| step));
+        let all = system.actions(scratch, state, &mut edges.iter().map(|(step, _)| step));
         let edges = all.into_iter().zip(&edges).map(|(action, (_, to))| {
             let fresh = Label::try_from(labels.len()).unwrap_or(Label::MAX);
             (*labels.entry(action).or_insert(fresh), *to)
@@ -55,7 +91,7 @@ pub fn endless<T: System, A: Copy + Ord>(
         builder.node(edges.collect::<Vec<_>>());
     }
     let Ok(graph) = builder.finish() else { return Err(Cut::States) };
-    let assumption = |(action, label): (&A, &Label)| match fair(*action) {
+    let assumption = |(action, label): (&T::Action, &Label)| match T::fairness(*action) {
         Fair::Never => None,
         Fair::Weakly => Some(Fairness::Weak(vec![*label])),
         Fair::Strongly => Some(Fairness::Strong(vec![*label])),
@@ -65,7 +101,7 @@ pub fn endless<T: System, A: Copy + Ord>(
     let Err(lasso) = check(&graph, &fairness, &Property::AlwaysEventually(&goal)) else { return Ok(None) };
     let mut step = |from: u32, to: u32, label: Label| {
         let edges = leaving(system, run, scratch, from);
-        let all = actions(scratch, run.store.state(from), &mut edges.iter().map(|(step, _)| step));
+        let all = system.actions(scratch, run.store.state(from), &mut edges.iter().map(|(step, _)| step));
         let mut edges = edges.into_iter().zip(all);
         let found = edges.find(|((_, next), action)| *next == to && labels[action] == label);
         found.expect("each edge of the graph is a step").0.0

@@ -63,6 +63,24 @@ pub struct Budget {
     pub conditions: u8,
 }
 
+impl Budget {
+    /// The kinds of steps that may happen, each with its number.
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = String> {
+        let counts = [
+            ("changes of suspend", self.suspends),
+            ("deletions", self.deletions),
+            ("recreations", self.recreations),
+            ("evictions", self.evictions),
+            ("deletions of a copy", self.copy_deletions),
+            ("Jobs of somebody else", self.strangers),
+            ("disconnections", self.disconnections),
+            ("crashes", self.crashes),
+            ("foreign conditions", self.conditions),
+        ];
+        counts.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{what} {count}"))
+    }
+}
+
 impl Scope {
     /// The scope with another manager. Only the protocol itself has to follow recommendations.
     #[must_use]
@@ -79,22 +97,8 @@ impl Scope {
     /// The bounds in words.
     #[must_use]
     pub fn bounds(&self) -> String {
-        let most = &self.most;
         let mut parts = vec![format!("workers {}", self.workers), format!("pods {}", self.pods)];
-        let counts = [
-            ("changes of suspend", most.suspends),
-            ("deletions", most.deletions),
-            ("recreations", most.recreations),
-            ("evictions", most.evictions),
-            ("deletions of a copy", most.copy_deletions),
-            ("Jobs of somebody else", most.strangers),
-            ("disconnections", most.disconnections),
-            ("crashes", most.crashes),
-            ("foreign conditions", most.conditions),
-        ];
-        parts.extend(
-            counts.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{what} {count}")),
-        );
+        parts.extend(self.most.bounds());
         parts.extend(self.ttl.then(|| "TTLs".to_owned()));
         parts.join(", ")
     }
@@ -106,7 +110,7 @@ impl Scope {
     }
 }
 
-const SMALL: Scope = Scope {
+pub(crate) const SMALL: Scope = Scope {
     name: "",
     about: "",
     workers: 1,
@@ -250,26 +254,6 @@ pub fn large() -> Vec<Scope> {
             workers: 2,
             most: Budget { suspends: 3, evictions: 1, crashes: 1, ..NOTHING },
             ..SMALL
-        },
-    ]
-}
-
-/// The scopes of the loosest manager ([`crate::contract`]).
-#[must_use]
-pub fn of_the_contract() -> Vec<Scope> {
-    let plain = Scope { workers: 0, pods: 1, ..SMALL };
-    vec![
-        Scope {
-            name: "managers/contract",
-            about: "every status that the contract admits, and a change of suspend",
-            most: Budget { suspends: 1, ..NOTHING },
-            ..plain.clone()
-        },
-        Scope {
-            name: "managers/contract-recreation",
-            about: "every status that the contract admits, for two Jobs of one name",
-            most: Budget { recreations: 1, ..NOTHING },
-            ..plain
         },
     ]
 }

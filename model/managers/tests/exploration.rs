@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use jobcheck_managers::any::AnyMutant;
 use jobcheck_managers::check::{Exploration, explore_scope};
 use jobcheck_managers::mutants::{MUTANTS, Setting};
 use jobcheck_managers::scope::all;
@@ -76,8 +77,10 @@ fn each_defect_breaks_its_requirement_and_nothing_breaks_without_it() {
 #[test]
 fn every_requirement_of_the_contract_has_a_defect_that_breaks_it() {
     let of_the_contract = CATALOGUE.iter().map(|entry| entry.req).filter(|req| req.id().starts_with("MR-"));
-    let unbroken: Vec<Req> = of_the_contract.filter(|req| MUTANTS.iter().all(|it| it.req != *req)).collect();
-    assert_eq!(unbroken, UNREACHED);
+    let unbroken: Vec<Req> =
+        of_the_contract.filter(|req| AnyMutant::all().all(|it| it.req() != *req)).collect();
+    // The API server refuses an illegal sum of older members (MR-32), which breaks MR-09.
+    assert_eq!(unbroken, [Req::MR02, Req::MR15, Req::MR32]);
 }
 
 #[test]

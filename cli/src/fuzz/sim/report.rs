@@ -84,7 +84,10 @@ pub fn text(tally: &Tally, args: &FuzzArgs) -> String {
         for line in failure.scenario().lines() {
             let _ = writeln!(out, "    {line}");
         }
-        let note = args.mutant.zip(failure.requirement).and_then(|(it, req)| other_requirement(it, req));
+        let note = args
+            .mutant
+            .zip(failure.requirement)
+            .and_then(|(it, req)| other_requirement(it.id, it.requirement(), req));
         if let Some(note) = note {
             let _ = writeln!(out, "  {note}");
         }

@@ -1,5 +1,6 @@
 //! Defects of aggregators, each a mutation of the sum protocol.
 
+use jobcheck_spec::catalogue::Req;
 use jobcheck_spec::job::{ConditionKind, JobStatus};
 use jobcheck_spec::time::Time;
 
@@ -32,22 +33,103 @@ pub enum Defect {
     ReleasesNothing,
 }
 
-impl Defect {
-    /// All defects.
-    pub const ALL: [Defect; 11] = [
-        Defect::CountsTwice,
-        Defect::Forgets,
-        Defect::FailsAtOnce,
-        Defect::EndsBusy,
-        Defect::EndsWhenEmpty,
-        Defect::OmitsInterim,
-        Defect::ReleasesFirst,
-        Defect::ForgetsCreations,
-        Defect::TrustsEmptyCaches,
-        Defect::ReplacesNothing,
-        Defect::ReleasesNothing,
-    ];
+/// A known defect, the scope that shows it, and a requirement that it breaks there.
+#[derive(Clone, Copy, Debug)]
+pub struct Mutant {
+    /// Its id: A with a number.
+    pub id: &'static str,
+    /// The defect in one line.
+    pub title: &'static str,
+    /// The mutation of the protocol.
+    pub defect: Defect,
+    /// The name of the scope.
+    pub scope: &'static str,
+    /// The requirement.
+    pub req: Req,
+}
 
+/// All mutants, one for each defect.
+pub const MUTANTS: &[Mutant] = &[
+    Mutant {
+        id: "A01",
+        title: "a member that has left counts twice while it exists",
+        defect: Defect::CountsTwice,
+        scope: "aggregate/deletion",
+        req: Req::MR30,
+    },
+    Mutant {
+        id: "A02",
+        title: "the counts of a member are lost with it",
+        defect: Defect::Forgets,
+        scope: "aggregate/deletion",
+        req: Req::MR09,
+    },
+    Mutant {
+        id: "A03",
+        title: "the Job fails with its first member while others run",
+        defect: Defect::FailsAtOnce,
+        scope: "aggregate/plain",
+        req: Req::MR31,
+    },
+    Mutant {
+        id: "A04",
+        title: "the Job ends while pods of its members end",
+        defect: Defect::EndsBusy,
+        scope: "aggregate/plain",
+        req: Req::MR31,
+    },
+    Mutant {
+        id: "A05",
+        title: "a list without members is the end",
+        defect: Defect::EndsWhenEmpty,
+        scope: "aggregate/deletion",
+        req: Req::MR33,
+    },
+    Mutant {
+        id: "A06",
+        title: "the terminal condition without the interim one",
+        defect: Defect::OmitsInterim,
+        scope: "aggregate/older",
+        req: Req::MR09,
+    },
+    Mutant {
+        id: "A07",
+        title: "a member is released before its counts are stored",
+        defect: Defect::ReleasesFirst,
+        scope: "aggregate/deletion",
+        req: Req::MR09,
+    },
+    Mutant {
+        id: "A08",
+        title: "a creation is forgotten before the cache shows it",
+        defect: Defect::ForgetsCreations,
+        scope: "aggregate/plain",
+        req: Req::MR31,
+    },
+    Mutant {
+        id: "A09",
+        title: "a cache that is not filled counts as one without a member",
+        defect: Defect::TrustsEmptyCaches,
+        scope: "aggregate/crash",
+        req: Req::MR09,
+    },
+    Mutant {
+        id: "A10",
+        title: "a member that has left is not replaced",
+        defect: Defect::ReplacesNothing,
+        scope: "aggregate/deletion",
+        req: Req::MR21,
+    },
+    Mutant {
+        id: "A11",
+        title: "the finalizers stay",
+        defect: Defect::ReleasesNothing,
+        scope: "aggregate/crash",
+        req: Req::MR25,
+    },
+];
+
+impl Defect {
     /// The requests of a manager with this defect.
     pub(super) fn decide(
         self,

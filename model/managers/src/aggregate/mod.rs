@@ -11,6 +11,7 @@
 //! writes of executors are strongly fair.
 
 pub mod defects;
+mod narrative;
 pub mod protocol;
 pub mod world;
 
@@ -19,17 +20,20 @@ use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::catalogue::Req;
 
 use self::defects::Defect;
-use self::world::{Call, State, Step};
-use crate::check::{Counterexample, Exploration, Outcome};
+pub use self::narrative::steps;
+use self::world::{CLUSTERS, Call, State, Step};
+use crate::check::{Counterexample, Exploration};
 use crate::executor::Move;
-use crate::progress::{Fair, endless};
+use crate::progress::{Fair, Settling, check_progress};
 use crate::scope::{Budget, NOTHING};
 
 /// A bounded configuration.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// The name in reports.
+    /// The name in options and reports.
     pub name: &'static str,
+    /// The description that a list shows.
+    pub about: &'static str,
     /// `completions` and `parallelism` of the Job.
     pub completions: u8,
     /// The largest number of pods of all members.
@@ -58,10 +62,22 @@ impl Scope {
     pub fn with(self, defect: Defect) -> Scope {
         Scope { defect: Some(defect), ..self }
     }
+
+    /// The bounds in words.
+    #[must_use]
+    pub fn bounds(&self) -> String {
+        let mut parts = vec![format!("clusters {CLUSTERS}"), format!("pods {}", self.pods)];
+        parts.extend(self.most.bounds());
+        parts.join(", ")
+    }
 }
+
+/// The first part of the names of all scopes.
+pub const FAMILY: &str = "aggregate";
 
 const PLAIN: Scope = Scope {
     name: "aggregate/plain",
+    about: "two members at a time, and nothing that happens to them",
     completions: 2,
     pods: 2,
     most: NOTHING,
@@ -71,15 +87,37 @@ const PLAIN: Scope = Scope {
     asked: None,
 };
 
+/// A crash of the manager.
+const CRASH: Budget = Budget { crashes: 1, ..NOTHING };
+
+/// A deletion of a member by somebody else.
+const DELETION: Budget = Budget { copy_deletions: 1, ..NOTHING };
+
 /// The default scopes: two members at a time, or one member and one kind of trouble.
 #[must_use]
 pub fn scopes() -> Vec<Scope> {
     let one = Scope { completions: 1, ..PLAIN };
     vec![
         PLAIN,
-        Scope { name: "aggregate/crash", most: Budget { crashes: 1, ..NOTHING }, ..one.clone() },
-        Scope { name: "aggregate/deletion", most: Budget { copy_deletions: 1, ..NOTHING }, ..one.clone() },
-        Scope { name: "aggregate/older", most: Budget { copy_deletions: 1, ..NOTHING }, older: true, ..one },
+        Scope {
+            name: "aggregate/crash",
+            about: "one member at a time, and the manager crashes",
+            most: CRASH,
+            ..one.clone()
+        },
+        Scope {
+            name: "aggregate/deletion",
+            about: "one member at a time, and somebody deletes it",
+            most: DELETION,
+            ..one.clone()
+        },
+        Scope {
+            name: "aggregate/older",
+            about: "the same with members of a Kubernetes without interim conditions and `terminating`",
+            most: DELETION,
+            older: true,
+            ..one
+        },
     ]
 }
 
@@ -87,10 +125,16 @@ pub fn scopes() -> Vec<Scope> {
 #[must_use]
 pub fn large() -> Vec<Scope> {
     vec![
-        Scope { name: "aggregate/large-crash", most: Budget { crashes: 1, ..NOTHING }, ..PLAIN },
+        Scope {
+            name: "aggregate/large-crash",
+            about: "two members at a time, and the manager crashes",
+            most: CRASH,
+            ..PLAIN
+        },
         Scope {
             name: "aggregate/large-deletion",
-            most: Budget { copy_deletions: 1, ..NOTHING },
+            about: "two members at a time, three pods, and somebody deletes a member",
+            most: DELETION,
             pods: 3,
             ..PLAIN
         },
@@ -135,37 +179,37 @@ impl System for Scope {
     }
 }
 
+impl Settling for Scope {
+    type Action = Action;
+
+    fn open_obligation(&self, (): &mut (), state: &State) -> Option<(Req, String)> {
+        state.open_obligation().map(|(req, why)| (req, why.to_owned()))
+    }
+
+    fn actions(&self, (): &mut (), state: &State, steps: &mut dyn Iterator<Item = &Step>) -> Vec<Action> {
+        let due = state.due(self);
+        steps.map(|step| action(step, state, &due, self)).collect()
+    }
+
+    fn fairness(action: Action) -> Fair {
+        if action == Action::Unfair { Fair::Never } else { Fair::Strongly }
+    }
+}
+
 /// Explores a scope, with progress.
 #[must_use]
 pub fn explore_aggregate(scope: &Scope, limits: &Limits<'_>) -> Exploration<Step> {
     let run = explore(scope, limits);
     let mut exploration = Exploration::of(scope, &run, |_, path| broken(scope, path));
-    if !exploration.holds() {
-        return exploration;
-    }
-    let settled: Vec<bool> = run.store.states().map(|(_, it)| it.open_obligation().is_none()).collect();
-    exploration.settled = Some(settled.iter().filter(|settled| **settled).count());
-    let actions = |(): &mut (), state: &State, steps: &mut dyn Iterator<Item = &Step>| {
-        let due = state.due(scope);
-        steps.map(|step| action(step, state, &due, scope)).collect()
-    };
-    let fair = |action: Action| if action == Action::Unfair { Fair::Never } else { Fair::Strongly };
-    match endless(scope, &run, &mut (), &settled, actions, fair) {
-        Ok(None) => {}
-        Ok(Some(found)) => {
-            let (req, why) = run.store.state(found.node).open_obligation().expect("the cycle is not settled");
-            let (path, cycle_start) = (found.path, Some(found.cycle_start));
-            exploration.outcome =
-                Outcome::Broken(Counterexample { req, why: why.to_owned(), path, cycle_start });
-        }
-        Err(cut) => exploration.outcome = Outcome::NotFinished(cut),
+    if exploration.holds() {
+        check_progress(scope, &run, &mut exploration);
     }
     exploration
 }
 
 /// Steps that share one fairness assumption.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Action {
+pub(crate) enum Action {
     Unfair,
     Request(Call),
     Execute(usize, Move),

@@ -250,14 +250,15 @@ impl State {
     /// The caches that can show another version than they do.
     fn stale(&self) -> u8 {
         let differs = |cluster: &usize| {
-            let newest = Some(self.members[*cluster].map(Member::object));
-            self.process.members[*cluster] != newest || self.process.awaited[*cluster]
+            let is_late = self.process.is_late(*cluster, self.members[*cluster].as_ref());
+            is_late || self.process.awaited[*cluster]
         };
         let members: u8 = (0..CLUSTERS).filter(differs).map(|cluster| 1 << cluster).sum();
         members | if self.process.has_job { 0 } else { JOB }
     }
 
-    fn refreshed(&self, caches: u8) -> State {
+    /// The state in which these caches show the newest version.
+    pub(super) fn refreshed(&self, caches: u8) -> State {
         let mut state = *self;
         state.process.has_job |= caches & JOB != 0;
         for cluster in (0..CLUSTERS).filter(|cluster| caches >> cluster & 1 == 1) {
@@ -433,6 +434,13 @@ impl State {
 /// Returns true if the executor has a cause for this write. A member fails after a failure of a pod, and deletes pods at its end.
 fn has_cause(it: Move, task: &Task, shown: &Shown) -> bool {
     it.is_due(task, shown) || (it == Move::Reject && shown.status.failed > 0)
+}
+
+impl Process {
+    /// Returns true if the cache of a cluster does not show this member.
+    pub(super) fn is_late(&self, cluster: usize, newest: Option<&Member>) -> bool {
+        self.members[cluster] != Some(newest.copied().map(Member::object))
+    }
 }
 
 impl Member {

@@ -186,6 +186,7 @@ impl Flat {
     }
 }
 
-fn succeeds(pod: u8) -> bool {
+/// Returns true if this pod succeeds.
+pub(super) fn succeeds(pod: u8) -> bool {
     SUCCEED >> pod & 1 == 1
 }

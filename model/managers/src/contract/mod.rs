@@ -16,6 +16,7 @@
 //! - `ready` is 0, and the Job is NonIndexed.
 
 mod alphabet;
+mod narrative;
 
 use jobcheck_explorer::engine::{Limits, System, explore};
 use jobcheck_spec::apiserver::status_refusals;
@@ -28,9 +29,10 @@ use jobcheck_spec::time::Time;
 use jobcheck_spec::uid::Uid;
 
 pub use self::alphabet::{Change, Told, written};
+pub use self::narrative::steps;
 use crate::check::{Counterexample, Exploration};
 use crate::flat::{COMPLETE, FAILED, Instant, times_of};
-use crate::scope::{Budget, Scope};
+use crate::scope::{Budget, NOTHING, SMALL, Scope};
 use crate::world::Local;
 
 /// The most pods of a Job.
@@ -87,13 +89,64 @@ pub enum Step {
     Recreate,
 }
 
-/// A headline invariant, with the requirement that names it.
+/// The headline invariants: the requirement that names each, and its failure.
 const HEADLINES: [(Req, &str); 4] = [
-    (Req::MR30, "the status counts no pod twice"),
-    (Req::TC04, "a finished Job has no active, terminating or recorded pod"),
-    (Req::TC05, "a Job has a completionTime if and only if it is Complete"),
-    (Req::TC06, "a Job has one end, which stays"),
+    (Req::MR30, "the status counts a pod twice"),
+    (Req::TC04, "a finished Job has an active, terminating or recorded pod"),
+    (Req::TC05, "completionTime without Complete, or Complete without completionTime"),
+    (Req::TC06, "a Job has two ends, or its end is taken back"),
 ];
+
+/// The first part of the names of all scopes.
+pub const FAMILY: &str = "contract";
+
+/// One cluster, one pod, and nothing that happens to the Job.
+const PLAIN: Scope = Scope { workers: 0, pods: 1, progress: false, ..SMALL };
+
+/// The default scopes.
+#[must_use]
+pub fn scopes() -> Vec<Scope> {
+    vec![
+        Scope {
+            name: "contract/suspend",
+            about: "every status that the contract admits, and a change of suspend",
+            most: Budget { suspends: 1, ..NOTHING },
+            ..PLAIN
+        },
+        Scope {
+            name: "contract/recreation",
+            about: "every status that the contract admits, for two Jobs of one name",
+            most: Budget { recreations: 1, ..NOTHING },
+            ..PLAIN
+        },
+        Scope {
+            name: "contract/pods",
+            about: "every status that the contract admits, for a pod that succeeds and one that fails",
+            pods: 2,
+            ..PLAIN
+        },
+    ]
+}
+
+/// Larger scopes, which take minutes.
+#[must_use]
+pub fn large() -> Vec<Scope> {
+    vec![
+        Scope {
+            name: "contract/large-pods",
+            about: "every status that the contract admits, for two pods and a change of suspend",
+            pods: 2,
+            most: Budget { suspends: 1, ..NOTHING },
+            ..PLAIN
+        },
+        Scope {
+            name: "contract/large-suspend",
+            about: "every status that the contract admits, and two changes of suspend",
+            most: Budget { suspends: 2, ..NOTHING },
+            ..PLAIN
+        },
+    ]
+}
 
 impl Rules {
     /// The whole contract, with the validation of the API server.
@@ -106,6 +159,13 @@ impl Rules {
     #[must_use]
     pub fn without(scope: Scope, without: &[Req]) -> Rules {
         Rules { scope, without: without.to_vec() }
+    }
+
+    /// The bounds in words.
+    #[must_use]
+    pub fn bounds(&self) -> String {
+        let pods = format!("pods {}", self.scope.pods);
+        std::iter::once(pods).chain(self.scope.most.bounds()).collect::<Vec<_>>().join(", ")
     }
 
     fn binds(&self, req: Req) -> bool {
@@ -296,6 +356,6 @@ pub fn explore_contract(rules: &Rules, limits: &Limits<'_>) -> Exploration<Step>
     let run = explore(rules, limits);
     Exploration::of(rules, &run, |property, path| {
         let (req, why) = HEADLINES[property];
-        Counterexample { req, why: format!("not so: {why}"), path, cycle_start: None }
+        Counterexample { req, why: why.to_owned(), path, cycle_start: None }
     })
 }
