@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use crate::cloud_logging;
 use crate::columns;
 use crate::error::{Defect, Problem};
+use crate::exports::Row;
 use crate::form::is_line_of_a_trace;
 use crate::prefix;
 use crate::scan::holds_a_list;
@@ -41,6 +42,9 @@ const INSIGHTS: &str =
 const AZURE: &str = "export the category kube-audit alone";
 const CONTAINER: &str = "keep the lines of the audit log: grep -F audit.k8s.io FILE | jobcheck replay -";
 const SEARCH: &str = "search for audit.k8s.io, and export the whole text of each event";
+const SPLUNK: &str = "a result of Splunk";
+/// The path to the event in a row of an export of Splunk.
+const RESULT: &[&str] = &["result", "_raw"];
 const CLOUD: &str = "read the audit log alone: gcloud logging read 'protoPayload.serviceName=\"k8s.io\"' --order=asc --format=json";
 
 /// An envelope that is never split, and says nothing of what it holds.
@@ -101,8 +105,8 @@ pub(crate) static ENVELOPES: [Envelope; 26] = [
     // "JSON File logging driver", Docker.
     container("a line of a Docker log", &["log", "stream", "time"], &["log"]),
     // "Exporting search results" and "Format events for HTTP Event Collector", Splunk.
-    plain("a result of Splunk", &["result"], &["result", "_raw"], SEARCH),
-    plain("a result of Splunk", &["_raw"], &["_raw"], SEARCH),
+    plain(SPLUNK, &["result"], RESULT, SEARCH),
+    plain(SPLUNK, &["_raw"], &["_raw"], SEARCH),
     // "Search API", Elasticsearch and OpenSearch. elasticdump writes one hit per line.
     plain("a hit of Elasticsearch", &["_source"], &["_source"], SEARCH),
     plain("a hit of Elasticsearch", &["fields", "_index"], &["fields"], SEARCH),
@@ -133,6 +137,8 @@ pub(crate) enum Opening {
     List,
     /// An envelope that holds no audit event by its own words.
     Other,
+    /// A row of an export, with the text in it. A preview is not opened: it comes again.
+    Row { row: Row, content: Option<(String, Origin)> },
     /// An envelope, with the text in it.
     Holds(String, Origin),
     /// An envelope with a part of a text. `None`: nothing says whether it is the last one.
@@ -173,12 +179,25 @@ pub(crate) fn open(document: &str) -> Result<Opening, Defect> {
     if let Some(event) = columns::event(&fields) {
         return Ok(Opening::Holds(event, Origin { name: "a row of Azure Monitor", remedy: AZURE }));
     }
+    if let Some(opening) = row(&fields) {
+        return Ok(opening);
+    }
     for envelope in &ENVELOPES {
         if let Some(opening) = envelope.open(&fields) {
             return Ok(opening);
         }
     }
     Ok(if holds_a_list(document) { Opening::List } else { Opening::Unknown })
+}
+
+/// Opens a row of an export of Splunk. `None`: the fields are of something else.
+fn row(fields: &Fields<'_>) -> Option<Opening> {
+    let row = Row::of(fields)?;
+    if row.is_preview || !fields.contains_key("result") {
+        return Some(Opening::Row { row, content: None });
+    }
+    let text = content(at(fields, RESULT)?)?;
+    Some(Opening::Row { row, content: Some((text, Origin { name: SPLUNK, remedy: SEARCH })) })
 }
 
 impl Envelope {

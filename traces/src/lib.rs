@@ -42,7 +42,7 @@
 //! | --- | --- |
 //! | `input`, `unpack` | opens inputs and unpacks them |
 //! | `documents`, `scan` | cuts inputs into JSON documents, and lists into their elements |
-//! | `pages` | finds what an export states about missing rows |
+//! | `pages`, `exports` | finds what an export states about missing rows |
 //! | `envelope`, `prefix`, `cloud_logging`, `columns`, `unwrap` | takes events out of what log systems put around them |
 //! | `form`, `audit`, `watch`, `lines`, `cursor` | recognise and read the three forms |
 //! | `record`, `request`, `native`, `object`, `detached` | the types of a record |
@@ -60,6 +60,7 @@ mod documents;
 mod duration;
 mod envelope;
 mod error;
+mod exports;
 pub mod files;
 mod form;
 mod input;

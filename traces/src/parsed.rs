@@ -23,6 +23,7 @@ pub(crate) enum SkipReason {
     Level,
     Resource,
     Bookmark,
+    Preview,
     Unknown,
 }
 
@@ -39,6 +40,8 @@ pub struct Skipped {
     pub resources: u64,
     /// Bookmarks of a watch.
     pub bookmarks: u64,
+    /// Rows of a search that still ran when they were exported.
+    pub previews: u64,
     /// Lines of a newer minor version of the native format.
     pub unknown: u64,
 }
@@ -51,6 +54,7 @@ impl Skipped {
             SkipReason::Level => &mut self.levels,
             SkipReason::Resource => &mut self.resources,
             SkipReason::Bookmark => &mut self.bookmarks,
+            SkipReason::Preview => &mut self.previews,
             SkipReason::Unknown => &mut self.unknown,
         };
         *counter += 1;
@@ -59,7 +63,7 @@ impl Skipped {
     /// The sum of all reasons.
     #[must_use]
     pub fn total(&self) -> u64 {
-        let Skipped { reads, stages, levels, resources, bookmarks, unknown } = *self;
-        reads + stages + levels + resources + bookmarks + unknown
+        let Skipped { reads, stages, levels, resources, bookmarks, previews, unknown } = *self;
+        reads + stages + levels + resources + bookmarks + previews + unknown
     }
 }

@@ -256,7 +256,8 @@ impl Source {
         self.info.bytes = documents.bytes;
         self.info.lines = documents.lines();
         if matches!(found, Ok(false)) {
-            self.info.lack = documents.pages.lack();
+            let of_rows = || self.unwrapping.as_ref().and_then(|it| it.exports.lack());
+            self.info.lack = documents.pages.lack().or_else(of_rows);
         }
         match found {
             Ok(true) => self.state = State::Open(documents),
@@ -366,6 +367,10 @@ impl Source {
             Step::Found => {}
             Step::Other => {
                 self.info.skipped.count(SkipReason::Resource);
+                return Ok(false);
+            }
+            Step::Preview => {
+                self.info.skipped.count(SkipReason::Preview);
                 return Ok(false);
             }
             Step::Opened | Step::Ended => return Ok(false),

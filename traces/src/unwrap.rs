@@ -3,6 +3,7 @@
 use crate::documents::{Documents, LONGEST};
 use crate::envelope::{Opening, Origin, open, within};
 use crate::error::{Defect, Problem};
+use crate::exports::Exports;
 use crate::form::recognise;
 use crate::input::Opened;
 use crate::scan::{Scan, Scanned};
@@ -21,6 +22,8 @@ pub(crate) struct Unwrapping {
     held: Option<Held>,
     /// The last envelope, for messages.
     origin: Option<Origin>,
+    /// The rows of exports so far.
+    pub exports: Exports,
     /// The line of a trace that was found last.
     pub text: String,
     /// The line of the input on which it begins.
@@ -42,6 +45,8 @@ pub(crate) enum Step {
     Found,
     /// An envelope holds no audit event by its own words.
     Other,
+    /// A row of a search that still ran. It may come again.
+    Preview,
     /// Something was opened, and is not at its end.
     Opened,
     /// The input has ended.
@@ -113,6 +118,14 @@ impl Unwrapping {
                     return Ok(Step::Found);
                 }
                 Opening::Other => return Ok(Step::Other),
+                Opening::Row { row, content } => {
+                    self.exports.note(row);
+                    let Some((inner, origin)) = content else {
+                        return Ok(if row.is_preview { Step::Preview } else { Step::Opened });
+                    };
+                    self.origin = Some(origin);
+                    inner
+                }
                 Opening::List if self.lists.len() < DEEPEST => {
                     self.lists.push(Documents::new(Opened::of_text(text), LONGEST));
                     return Ok(Step::Opened);

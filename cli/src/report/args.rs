@@ -133,11 +133,15 @@ scenario shows is undecided: the judge does not know it.
 The report must have the scenarios of its profile, unless some were chosen.
 Each has the text and the requirements of the profile, and traces of its own.
 
+results.json, junit.xml, and index.html must be those of report.yaml. If another
+version of jobcheck wrote them, a page of another form is undecided. No other
+file is compared, such as e2e.log; the output names them.
+
 Exit codes:
   0  each outcome is confirmed
-  1  an outcome is not confirmed, or scenarios of the profile are missing
+  1  an outcome or a file is not confirmed, or scenarios are missing
   2  wrong usage, or an unreadable report
-  3  nothing was run, or an outcome is undecided
+  3  nothing was run, or an outcome or a file is undecided
   4  the output cannot be written
   5  internal error: please report it";
 

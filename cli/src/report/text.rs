@@ -10,6 +10,9 @@ use crate::output::count;
 use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
 use crate::text::{Text, clean, short};
 
+/// The number of files that a line names.
+const MOST_FILES: usize = 5;
+
 /// The report: its numbers, and each scenario that did not pass. `all` adds those that did.
 pub fn report(report: &ConformanceReport, all: bool) -> String {
     let mut out = Text::default();
@@ -112,6 +115,9 @@ pub fn verification(verification: &Verification, all: bool) -> String {
             number(State::NotRun)
         ),
     );
+    if !verification.not_compared.is_empty() {
+        line(&mut out, format_args!("not compared {}", first_names(&verification.not_compared, all)));
+    }
     let judging = judging(&verification.judging);
     let usual = format!("1.{}", RuleSet::V1_36.minor);
     let is_usual = verification.judging.rule_set == usual && !judging.contains(", ");
@@ -127,6 +133,16 @@ pub fn verification(verification: &Verification, all: bool) -> String {
         line(&mut out, format_args!("The report was written by jobcheck {by}, and judged again by {own}."));
     }
     out.finish()
+}
+
+/// The first of these files; `all` adds the others.
+fn first_names(files: &[String], all: bool) -> String {
+    let shown = if all { files.len() } else { MOST_FILES.min(files.len()) };
+    let names: Vec<String> = files[..shown].iter().map(|it| clean(it)).collect();
+    match files.len() - shown {
+        0 => names.join(", "),
+        rest => format!("{}, and {rest} more", names.join(", ")),
+    }
 }
 
 /// The rules, and the options that make the judge less strict or stricter, as flags of `replay`.

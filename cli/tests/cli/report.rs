@@ -133,7 +133,7 @@ fn verify_confirms_what_was_recorded_and_nothing_else() {
     assert_eq!(run.code, 0, "{run:?}");
     assert_eq!(
         run.out,
-        "2 scenarios: 2 confirmed, 0 not confirmed, 0 undecided, 0 not run\nThe report was written by jobcheck , and judged again by 0.1.0.\n"
+        "2 scenarios: 2 confirmed, 0 not confirmed, 0 undecided, 0 not run\nnot compared e2e.log\nThe report was written by jobcheck , and judged again by 0.1.0.\n"
     );
     let run = report(&["verify", "-v"], &[root.path()]);
     assert!(
@@ -165,6 +165,105 @@ fn verify_confirms_what_was_recorded_and_nothing_else() {
     let run = report(&["verify"], &[root.path()]);
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.out.starts_with("not confirmed  executor/adoption  pass\n  the judge finds "), "{}", run.out);
+}
+
+/// Replaces a text of a file of the folder.
+fn edit(root: &Path, file: &str, from: &str, to: &str) {
+    let path = root.join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{file}: {text}");
+    fs::write(path, text.replace(from, to)).unwrap();
+}
+
+/// The files that a reader opens, each with an edit that makes a failure a success.
+const FORGERIES: [(&str, &str, &str); 3] = [
+    ("index.html", "<td class=\"fail\">fail</td>", "<td class=\"pass\">pass</td>"),
+    ("junit.xml", "failures=\"1\"", "failures=\"0\""),
+    ("results.json", "\"outcome\": \"fail\"", "\"outcome\": \"pass\""),
+];
+
+#[test]
+fn verify_confirms_no_file_that_contradicts_the_report() {
+    for version in [env!("CARGO_PKG_VERSION"), "0.0.9"] {
+        for (file, from, to) in FORGERIES {
+            let root = tempfile::tempdir().unwrap();
+            let mut written = good_and_bad(root.path());
+            written.run.jobcheck_version = version.to_owned();
+            Folder::at(root.path()).write(&written).unwrap();
+            assert_eq!(report(&["verify"], &[root.path()]).code, 0, "{file} {version}");
+            edit(root.path(), file, from, to);
+            let run = report(&["verify"], &[root.path()]);
+            // JSON is the same report in each version. The page and the cases may have had another form.
+            let is_known = version != "0.0.9" || file == "results.json";
+            let (code, word) = if is_known { (1, "not confirmed") } else { (3, "undecided") };
+            assert!(run.code == code && run.out.starts_with(&format!("{word}: {file} ")), "{run:?}");
+            let not_compared = if is_known { "e2e.log".to_owned() } else { format!("e2e.log, {file}") };
+            assert!(run.out.contains(&format!("\nnot compared {not_compared}\n")), "{run:?}");
+            let json = report(&["verify", "-o", "json"], &[root.path()]).json();
+            schema::check(&json);
+            assert_eq!(json["objections"][0]["state"], if is_known { "notConfirmed" } else { "undecided" });
+        }
+    }
+}
+
+#[test]
+fn verify_names_the_files_that_it_does_not_compare() {
+    let root = tempfile::tempdir().unwrap();
+    good_and_bad(root.path());
+    // A file that is missing states nothing.
+    for file in ["index.html", "junit.xml", "results.json", "e2e.log"] {
+        fs::remove_file(root.path().join(file)).unwrap();
+    }
+    let run = report(&["verify"], &[root.path()]);
+    assert!(run.code == 0 && !run.out.contains("not compared"), "{run:?}");
+    fs::write(root.path().join("summary.html"), "all passed").unwrap();
+    fs::create_dir(root.path().join("traces/more")).unwrap();
+    fs::write(root.path().join("traces/more/a.jsonl"), "").unwrap();
+    let run = report(&["verify"], &[root.path()]);
+    assert!(
+        run.code == 0 && run.out.contains("\nnot compared summary.html, traces/more/a.jsonl\n"),
+        "{run:?}"
+    );
+    let json = report(&["verify", "-o", "json"], &[root.path()]).json();
+    schema::check(&json);
+    assert_eq!(json["notCompared"], serde_json::json!(["summary.html", "traces/more/a.jsonl"]));
+}
+
+#[test]
+fn verify_compares_the_manager_and_the_times_with_the_traces() {
+    let root = tempfile::tempdir().unwrap();
+    let written = good_and_bad(root.path());
+    let verified = |change: &dyn Fn(&mut Run)| {
+        let mut run = written.run.clone();
+        change(&mut run);
+        Folder::at(root.path()).write(&ConformanceReport::new(run, written.scenarios.clone())).unwrap();
+        report(&["verify"], &[root.path()])
+    };
+    let other = verified(&|run| {
+        run.implementation.managed_by = Some("example.com/a".to_owned());
+        run.selection.clear();
+    });
+    let why = "not confirmed: no Job in the traces has the spec.managedBy example.com/a\n";
+    assert!(other.code == 1 && other.out.contains(why), "{other:?}");
+    let later = verified(&|run| {
+        run.start_time = "2030-01-01T00:00:00Z".to_owned();
+        run.end_time = "2030-01-01T01:00:00Z".to_owned();
+    });
+    assert_eq!(later.code, 3, "{later:?}");
+    assert!(later.out.starts_with("undecided: executor/indexed: the traces are of 20"), "{later:?}");
+}
+
+#[test]
+fn a_scenario_with_traces_was_run() {
+    let root = tempfile::tempdir().unwrap();
+    let mut written = good_and_bad(root.path());
+    written.scenarios[1].outcome = Outcome::Skip;
+    written.scenarios[1].reason = "a hook is missing".to_owned();
+    written.scenarios[1].evidence.clear();
+    let forged = ConformanceReport::new(written.run, written.scenarios);
+    Folder::at(root.path()).write(&forged).unwrap();
+    let run = report(&["verify"], &[root.path()]);
+    assert!(run.code == 2 && run.err.contains("scenario executor/adoption: its outcome skip has"), "{run:?}");
 }
 
 /// Writes the report anew, as this version of jobcheck does if nothing is chosen.

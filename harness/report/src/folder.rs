@@ -9,8 +9,9 @@
 //! | `e2e.log` | the log of the run | the suite |
 //! | `traces/` | what was recorded | the suite, which then adds each file with [`Folder::seal`] |
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -146,6 +147,48 @@ impl Folder {
             Ok(found) => Some(format!("the report has the digest {}, the file has {found}", trace.digest)),
             Err(why) => Some(format!("it cannot be read: {why}")),
         }
+    }
+
+    /// The bytes of a file, at most one more than `most`; none if the file is missing.
+    ///
+    /// # Errors
+    ///
+    /// It is a link or no file, or cannot be read.
+    pub(crate) fn bytes_of(&self, file: &str, most: u64) -> Result<Option<Vec<u8>>, String> {
+        let path = self.path(file);
+        if let Err(why) = fs::symlink_metadata(&path)
+            && why.kind() == ErrorKind::NotFound
+        {
+            return Ok(None);
+        }
+        // A pipe would be waited for.
+        self.no_file(file).map_or(Ok(()), Err)?;
+        let mut bytes = Vec::new();
+        let read = fs::File::open(&path).and_then(|it| it.take(most + 1).read_to_end(&mut bytes));
+        read.map(|_| Some(bytes)).map_err(|why| format!("it cannot be read: {why}"))
+    }
+
+    /// The names of all files of the folder but these, in order. A link counts as a file, and so does a folder that cannot
+    /// be listed.
+    pub(crate) fn files_but(&self, known: &BTreeSet<&str>) -> Vec<String> {
+        let (mut open, mut found) = (vec![String::new()], Vec::new());
+        while let Some(folder) = open.pop() {
+            let Ok(entries) = fs::read_dir(self.path(&folder)) else {
+                found.push(folder);
+                continue;
+            };
+            for entry in entries.flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let name = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => open.push(name),
+                    _ if known.contains(&*name) => {}
+                    _ => found.push(name),
+                }
+            }
+        }
+        found.sort_unstable();
+        found
     }
 
     /// Why a name of a report is no plain file below the folder.

@@ -32,6 +32,8 @@ pub struct Judged {
 pub struct Shown {
     /// The Jobs of what is under test, each as `NAMESPACE/NAME UID`.
     pub jobs: BTreeSet<String>,
+    /// The values of their `spec.managedBy`.
+    pub managers: BTreeSet<Option<String>>,
     /// The requirements whose premise a Job met.
     pub met: BTreeSet<String>,
     /// The requirements that such traces can decide, but whose premise no Job met.
@@ -153,6 +155,7 @@ fn outcome(report: &ReplayReport, traces: &[TraceReport], files: &BTreeMap<Strin
     let evidence = if outcome == Outcome::Fail { findings.collect() } else { Vec::new() };
     let shown = Shown {
         jobs: jobs().map(|job| format!("{} {}", job.job, job.uid)).collect(),
+        managers: jobs().map(|job| job.managed_by.clone()).collect(),
         met: report.requirements.judged.keys().map(ToString::to_string).collect(),
         unmet: report.requirements.premise_never_met.iter().map(ToString::to_string).collect(),
     };

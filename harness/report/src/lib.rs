@@ -14,6 +14,7 @@
 //! | `cases` | the scenarios as cases of JUnit |
 //! | [`profile`] | the scenarios of a profile, and the objections to a report that has others |
 //! | [`judge`], [`verify`](mod@verify) | judges the traces of a scenario, and holds the outcomes against them |
+//! | `claims`, `rendered` | holds the circumstances of the run against the traces, and the other files against the report |
 //! | [`diff`](mod@diff), [`merge`](mod@merge) | what changed between two reports; one report of several shards |
 //! | [`github`] | a step summary, and annotations |
 //! | [`page`], [`junit`], [`forms`] | the report as HTML, as JUnit XML, as JSON and YAML |
@@ -22,6 +23,7 @@
 //! `docs/reference/report-format.md` describes the format for its readers.
 
 mod cases;
+mod claims;
 pub mod diff;
 pub mod digest;
 pub mod folder;
@@ -33,6 +35,7 @@ pub mod merge;
 pub mod page;
 pub mod profile;
 pub mod read;
+mod rendered;
 pub mod result;
 pub mod text;
 pub mod types;

@@ -124,7 +124,7 @@ impl Listed {
 }
 
 /// Returns whether this version of jobcheck wrote the report, so that its list is known.
-fn is_own(report: &ConformanceReport) -> bool {
+pub(crate) fn is_own(report: &ConformanceReport) -> bool {
     report.run.jobcheck_version == env!("CARGO_PKG_VERSION")
 }
 

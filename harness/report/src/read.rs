@@ -150,7 +150,13 @@ fn check_scenario(scenario: &Scenario) -> Result<(), String> {
             return Err(format!("its evidence names {name:?}, which is none of its traces"));
         }
     }
+    let was_begun =
+        !scenario.traces.is_empty() || scenario.start_time.is_some() || scenario.end_time.is_some();
     match scenario.outcome {
+        // Somebody may have replaced the outcome of a run.
+        Outcome::Skip | Outcome::Disabled if was_begun || !scenario.evidence.is_empty() => {
+            Err(format!("its outcome {} has traces, times, or evidence of a run", scenario.outcome))
+        }
         Outcome::Pass if !scenario.evidence.is_empty() => Err("it passed, but has evidence".to_owned()),
         Outcome::Fail if scenario.evidence.is_empty() => Err("it failed without evidence".to_owned()),
         Outcome::Skip | Outcome::Disabled | Outcome::Error | Outcome::Inconclusive
@@ -284,6 +290,14 @@ mod tests {
         for outcome in [Outcome::Skip, Outcome::Disabled, Outcome::Error, Outcome::Inconclusive] {
             let text = broken(&|it| it.reason.clear(), outcome);
             assert_eq!(text, format!("its outcome {outcome} has no reason"));
+        }
+        for outcome in [Outcome::Skip, Outcome::Disabled] {
+            let begun = [
+                broken(&|it| it.start_time = Some("2026-11-28T00:00:00Z".to_owned()), outcome),
+                broken(&|it| it.evidence = evidence.clone(), outcome),
+            ];
+            let text = format!("its outcome {outcome} has traces, times, or evidence of a run");
+            assert_eq!(begun, [text.clone(), text]);
         }
         let text = broken(&|it| it.digest = "sha256:0".to_owned(), Outcome::Pass);
         assert_eq!(text, "\"sha256:0\" is no digest; expected sha256: and 64 hexadecimal digits");

@@ -13,15 +13,20 @@
 //!
 //! A report must have the scenarios of its profile, each with the text and the requirements that it has there. A
 //! difference in a report of another version of jobcheck is undecided.
+//!
+//! The files that follow from the report must hold the same ([`folder::files`](crate::folder::files)). All other files are
+//! named as not compared. The traces must be of the manager and of the time that the report names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
+use crate::claims::{self, Seen};
 use crate::folder::{Difference, Folder};
 use crate::judge::{Judged, Shown, judged};
 use crate::profile::ProfileList;
+use crate::rendered::rendered;
 use crate::types::{ConformanceReport, Evidence, FoundBy, JudgingOptions, Outcome, Scenario};
 
 /// The outcomes of a report, held against its traces.
@@ -32,7 +37,7 @@ pub struct Verification {
     pub api_version: &'static str,
     /// `ReportVerification`.
     pub kind: &'static str,
-    /// 0 if the list and all outcomes are confirmed, 1 if one is not, 3 if nothing is left but undecided ones.
+    /// 0 if the list, the files, and all outcomes are confirmed, 1 if one is not, 3 if nothing is left but undecided ones.
     pub exit_code: Exit,
     /// The version of jobcheck that wrote the report.
     pub written_by: String,
@@ -44,6 +49,8 @@ pub struct Verification {
     pub lacking: Vec<String>,
     /// The objections to the report as a whole.
     pub objections: Vec<Objection>,
+    /// The files of the folder that were compared with nothing, in order.
+    pub not_compared: Vec<String>,
     /// The scenarios, in the order of the report.
     pub scenarios: Vec<Confirmation>,
 }
@@ -92,7 +99,8 @@ pub enum State {
     NotRun,
 }
 
-/// Judges the traces of a report again, and holds its scenarios against those of its profile.
+/// Judges the traces of a report again, and holds its scenarios against those of its profile, and the other files against
+/// the report.
 ///
 /// # Errors
 ///
@@ -103,8 +111,7 @@ pub fn verify(
     list: &ProfileList,
 ) -> Result<Verification, String> {
     let differences = folder.differences(report);
-    let mut scenarios = Vec::new();
-    let mut shown = Vec::new();
+    let (mut scenarios, mut shown, mut seen) = (Vec::new(), Vec::new(), Vec::new());
     for scenario in &report.scenarios {
         let changed = differences.iter().find(|it| it.scenario == scenario.id);
         let judged = match is_judged(scenario) && changed.is_none() {
@@ -116,10 +123,14 @@ pub fn verify(
             None => answer(scenario, changed, judged.as_ref(), list),
         };
         scenarios.push(Confirmation { id: scenario.id.clone(), outcome: scenario.outcome, state, reason });
+        seen.push(judged.as_ref().map(|it| Seen::of(folder, scenario, it)).unwrap_or_default());
         shown.push(judged.map(|it| it.shown).unwrap_or_default());
     }
     refuse_shared(&mut scenarios, &report.scenarios, &shown);
-    let objections: Vec<Objection> = list.objection_to_list(report).into_iter().collect();
+    let files = rendered(folder, report)?;
+    let mut objections: Vec<Objection> = list.objection_to_list(report).into_iter().collect();
+    objections.extend(files.objections);
+    objections.extend(claims::objections(report, &seen));
     Ok(Verification {
         judging: report.run.judging.clone(),
         lacking: list.lacking(report),
@@ -129,6 +140,7 @@ pub fn verify(
         written_by: report.run.jobcheck_version.clone(),
         judged_by: env!("CARGO_PKG_VERSION"),
         objections,
+        not_compared: files.not_compared,
         scenarios,
     })
 }

@@ -147,6 +147,71 @@ fn a_preview_of_splunk_is_a_part() {
     }
 }
 
+/// Rows of an export of Splunk: each has one of these lines, and the last one `lastrow`.
+fn rows_of_export(is_preview: bool, lines: &[&str]) -> Vec<Value> {
+    let row = |(at, line): (usize, &&str)| {
+        let mut row = json!({ "preview": is_preview, "offset": at, "result": { "_raw": line } });
+        if at + 1 == lines.len() {
+            row["lastrow"] = true.into();
+        }
+        row
+    };
+    lines.iter().enumerate().map(row).collect()
+}
+
+/// The number of records, of skipped previews, and the statement about missing rows.
+fn read_export(rows: &[&[Value]]) -> (usize, u64, Option<String>) {
+    let lines: Vec<String> = rows.concat().iter().map(Value::to_string).collect();
+    let mut results = Vec::new();
+    for text in [lines.join("\n"), format!("[{}]", lines.join(",\n"))] {
+        let mut reader = Reader::open(&[input("trace", text)]);
+        let mut records = 0;
+        while reader.next().unwrap().is_some() {
+            records += 1;
+        }
+        let file = reader.files().next().unwrap();
+        results.push((records, file.skipped.previews, file.lack.clone()));
+    }
+    assert_eq!(results[0], results[1]);
+    results.remove(0)
+}
+
+#[test]
+fn previews_of_an_export_of_splunk_are_no_rows() {
+    let lines: Vec<&str> = AUDIT.lines().collect();
+    let (first, whole) = (rows_of_export(true, &lines[..1]), rows_of_export(true, &lines));
+    let last = rows_of_export(false, &lines);
+    let preview = || Some("preview is true in its last row".to_owned());
+    let end = || Some("no row has lastrow behind the previews".to_owned());
+    let marker = [json!({ "preview": false, "lastrow": true })];
+    let no_marker = [json!({ "preview": true, "lastrow": true })];
+    assert_eq!(read_export(&[&last]), (3, 0, None));
+    assert_eq!(read_export(&[&last, &marker]), (3, 0, None));
+    assert_eq!(read_export(&[&first, &whole, &last]), (3, 4, None));
+    assert_eq!(read_export(&[&no_marker, &last]), (3, 1, None));
+    // The search had not ended.
+    assert_eq!(read_export(&[&first]), (0, 1, preview()));
+    assert_eq!(read_export(&[&first, &whole]), (0, 4, preview()));
+    // The file ends within the final rows.
+    assert_eq!(read_export(&[&whole, &last[..2]]), (2, 3, end()));
+    assert_eq!(read_export(&[&whole, &last[..2], &marker]), (2, 3, None));
+    // Two exports: the second one had not ended.
+    assert_eq!(read_export(&[&last, &first]), (3, 1, preview()));
+    assert_eq!(read_export(&[&last, &last]), (6, 0, None));
+    // The search has found nothing.
+    assert_eq!(read_export(&[&whole, &marker]), (0, 3, None));
+    // Rows of other searches are not looked into before they are final.
+    let counts = [json!({ "preview": true, "offset": 0, "lastrow": true, "result": { "count": "62" } })];
+    assert_eq!(read_export(&[&counts, &last]), (3, 1, None));
+}
+
+#[test]
+fn rows_that_somebody_has_chosen_state_nothing() {
+    let lines: Vec<&str> = AUDIT.lines().collect();
+    let last = rows_of_export(false, &lines);
+    assert_eq!(read_export(&[&last[..1]]), (1, 0, None));
+}
+
 #[test]
 fn lists_without_members_of_their_own_state_nothing() {
     let cases = [
