@@ -32,7 +32,7 @@ pub struct Log {
 
 impl Default for Log {
     fn default() -> Log {
-        let now = "2026-11-28T00:00:00.5Z".parse().unwrap();
+        let now = "2026-11-28T00:00:00.5Z".parse().expect("a time");
         Log { lines: Vec::new(), version: 100, now, managed_by: None, controller: CONTROLLER }
     }
 }
@@ -108,7 +108,7 @@ impl Log {
 
     /// A creation of a pod by the controller.
     pub fn pod(&mut self, job: &Value, number: u8) -> Value {
-        let (name, uid) = (job["metadata"]["name"].as_str().unwrap(), &job["metadata"]["uid"]);
+        let (name, uid) = (job["metadata"]["name"].as_str().expect("a name"), &job["metadata"]["uid"]);
         let mut pod = json!({
             "kind": "Pod", "apiVersion": "v1",
             "metadata": { "name": format!("{name}-{number}"), "generateName": format!("{name}-"), "namespace": "ns",
@@ -160,6 +160,11 @@ impl Log {
         pods
     }
 
+    /// The last event.
+    pub fn last(&mut self) -> &mut Value {
+        self.lines.last_mut().expect("an event")
+    }
+
     /// The controller removes the finalizer of a pod.
     pub fn release(&mut self, pod: &mut Value) {
         pod["metadata"]["finalizers"] = json!([]);
@@ -167,15 +172,15 @@ impl Log {
         let uid = pod["metadata"]["uid"].clone();
         let asked = json!({ "metadata": { "uid": uid,
             "$deleteFromPrimitiveList/finalizers": ["batch.kubernetes.io/job-tracking"] } });
-        self.lines.last_mut().unwrap()["requestObject"] = asked;
+        self.last()["requestObject"] = asked;
     }
 
-    /// The controller deletes a pod, which needs time to end.
+    /// The controller deletes a pod. Its finalizer keeps it.
     pub fn delete(&mut self, pod: &mut Value) {
         pod["metadata"]["deletionTimestamp"] = json!(self.second());
-        pod["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+        pod["metadata"]["deletionGracePeriodSeconds"] = json!(0);
         self.request(self.controller, "delete", ("pods", None), pod);
-        self.lines.last_mut().unwrap()["requestObject"] = json!({ "kind": "DeleteOptions", "apiVersion": "batch/v1", "preconditions": { "uid": pod["metadata"]["uid"] } });
+        self.last()["requestObject"] = json!({ "kind": "DeleteOptions", "apiVersion": "batch/v1", "preconditions": { "uid": pod["metadata"]["uid"] } });
     }
 
     /// A pod fails, by the clock of its node this many seconds from now.
@@ -190,7 +195,7 @@ impl Log {
     /// A user's change of a field of the spec.
     pub fn edit(&mut self, job: &mut Value, field: &str, value: Value) {
         job["spec"][field] = value;
-        job["metadata"]["generation"] = json!(job["metadata"]["generation"].as_u64().unwrap() + 1);
+        job["metadata"]["generation"] = json!(job["metadata"]["generation"].as_u64().expect("a number") + 1);
         self.request(USER, "update", ("jobs", None), job);
     }
 

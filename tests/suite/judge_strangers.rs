@@ -68,8 +68,8 @@ fn a_write_to_a_pod_of_no_job_is_told() {
         ("patches a pod of a ReplicaSet", &|line: &mut Value| {
             line["verb"] = json!("patch");
             line["responseStatus"]["code"] = json!(200);
-            line["requestObject"] = json!({"metadata": {"finalizers": null}});
             of_replica_set(line);
+            line["requestObject"] = json!({"metadata": {"finalizers": null}});
         }),
         ("deletes a pod of a ReplicaSet", &|line: &mut Value| {
             deletes(line);

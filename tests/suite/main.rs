@@ -34,6 +34,7 @@ mod judge_many_conditions;
 mod judge_many_indexes;
 mod judge_mirror_evidence;
 mod judge_mirrors;
+mod judge_neglect;
 mod judge_observed_lines;
 mod judge_parked;
 mod judge_reduced_forms;

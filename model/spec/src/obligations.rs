@@ -7,12 +7,13 @@
 //! whether a refusal or a bound of the scope prevents it.
 
 use crate::catalogue::Req;
+use crate::guards::adoption::matches;
 use crate::guards::counting::delays_finalizer_removal;
 use crate::guards::creation::want_active;
 use crate::guards::decision::{Tally, decide};
 use crate::guards::mirror::{agrees_with_suspend, is_at_end};
 use crate::guards::mirror_counts::covers;
-use crate::job::{ConditionKind, Job, JobStatus};
+use crate::job::{ConditionKind, Job, JobStatus, Text};
 use crate::pod::Pod;
 use crate::pods::Sums;
 use crate::time::Time;
@@ -47,6 +48,10 @@ pub enum Obligation {
     FailAtDeadline,
     /// Delete the pods of a suspended Job.
     DeleteSuspended,
+    /// Adopt ownerless pods.
+    Adopt,
+    /// Release pods.
+    Release,
     /// Bring `active` and the condition Suspended in line with `spec.suspend`.
     ReportSuspension,
 }
@@ -74,6 +79,8 @@ impl fmt::Display for Obligation {
             Obligation::WriteInterim => "write the interim condition: its criterion is met",
             Obligation::FailAtDeadline => "write FailureTarget: the deadline passes",
             Obligation::DeleteSuspended => "delete the pods of the suspended Job",
+            Obligation::Adopt => "adopt the ownerless pods that the selector matches",
+            Obligation::Release => "release the pods that the selector does not match",
             Obligation::ReportSuspension => {
                 "report the suspension: with spec.suspend, Suspended=True and active 0, and otherwise not Suspended=True"
             }
@@ -181,6 +188,20 @@ pub fn deadline(job: &Job) -> Option<Time> {
 #[must_use]
 pub fn must_suspend(job: &Job, pods: &Sums) -> bool {
     job.spec.is_suspended() && pods.active > 0
+}
+
+/// FT-24: returns true if an ownerless pod must be adopted. One with other labels may belong to somebody else, and a terminated
+/// one may have been counted (S-05).
+#[must_use]
+pub fn must_adopt(job: &Job, pod: &Pod, labels: &[(Text, Text)]) -> bool {
+    let is_free = !pod.controlled && !pod.deleting && !pod.is_terminated();
+    !job.deleting && is_free && matches(&job.spec.selector, labels) == Some(true)
+}
+
+/// FT-26: returns true if a pod of the Job must be released.
+#[must_use]
+pub fn must_release(job: &Job, labels: &[(Text, Text)]) -> bool {
+    !job.deleting && matches(&job.spec.selector, labels) == Some(false)
 }
 
 /// The next obligation of a manager that writes status alone, by the stored Job alone.

@@ -8,15 +8,19 @@
 use std::collections::VecDeque;
 
 use jobcheck_spec::Uid;
+use jobcheck_spec::view::Interpretation;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::actor::ActorId;
 use super::delivery::Sender;
 use super::event::Event;
+use super::explain::Question;
+use super::frontier::Explained;
 use super::router::Judge;
 use super::settings::{Settings, TOO_MANY_REQUESTS};
 use super::track::Track;
+use super::verdict::Note;
 
 /// Time by which clocks may differ, in microseconds.
 const SECOND: i64 = 1_000_000;
@@ -27,7 +31,7 @@ const KEPT: usize = 4096;
 /// Minimum time between two of them, in microseconds.
 const BETWEEN: i64 = SECOND / 10;
 
-/// How far a cache has come, at least.
+/// The least extent of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// It contains each change up to this `resourceVersion`.
@@ -74,7 +78,7 @@ impl Shown {
     }
 }
 
-/// What a request shows of both caches.
+/// The extents of both caches, as a request shows them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sighting {
     /// The cache of Jobs.
@@ -113,7 +117,7 @@ pub struct Caches {
     pods: FxHashMap<ActorId, History>,
 }
 
-/// What the requests of a sender have shown of a cache.
+/// The extents of a cache, as the requests of its sender have shown them.
 #[derive(Debug, Default)]
 struct History(VecDeque<Shown>);
 
@@ -148,20 +152,22 @@ impl History {
 }
 
 impl Settings {
-    /// What the caches of the sender had shown when the sync of this request began. `known`: the sync began no earlier than
-    /// that.
-    #[must_use]
-    fn caches_at_sync(&self, event: &Event, known: Option<i64>) -> Sighting {
+    /// The extents of the sender's caches when the sync of this request began, which was no earlier than `began`.
+    fn caches_at_sync(&self, event: &Event, began: Option<i64>) -> Sighting {
         let nothing = Sighting::default();
         if event.is_posthumous() || event.may_be_late() || event.arrival.late {
             return nothing;
         }
-        let Some((actor, when)) = event.actor.zip(event.when) else { return nothing };
-        let Some(began) = self.began_after_silence(actor, when.received).max(known) else { return nothing };
+        let Some((actor, began)) = event.actor.zip(began) else { return nothing };
         let of = |histories: &FxHashMap<ActorId, History>| {
             histories.get(&actor)?.before(began).filter(|shown| shown.is_of_the_counter_of(event))
         };
         Sighting { jobs: of(&self.caches.jobs), pods: of(&self.caches.pods) }
+    }
+
+    /// The earliest beginning of the sync by the silence before its requests.
+    fn began(&self, event: &Event) -> Option<i64> {
+        event.actor.zip(event.when).and_then(|(actor, when)| self.began_after_silence(actor, when.received))
     }
 }
 
@@ -175,7 +181,7 @@ impl Judge {
 
     /// Finds a pod that the Job controller creates although its cache no longer contains the Job.
     pub(super) fn find_late_birth(&mut self, event: &Event, job: Uid) {
-        let shown = self.settings.caches_at_sync(event, None).jobs;
+        let shown = self.settings.caches_at_sync(event, self.settings.began(event)).jobs;
         if shown.is_some_and(|shown| self.departures.is_in(job, shown.extent)) {
             self.totals.doubt("a Job controller creates pods of a Job that its cache no longer contains");
         }
@@ -188,9 +194,15 @@ impl Track {
         if !self.is_built_in() || event.delivery.observer.is_some() {
             return;
         }
-        let Sighting { jobs, pods } = settings.caches_at_sync(event, self.process.status_writes.sync_began());
-        self.process.bounds.versions = jobs.map(|shown| self.process.frontier.versions_shown(shown));
-        self.process.bounds.positions = pods.map(|shown| self.history.shown(shown));
+        let known = self.process.status_writes.sync_began();
+        self.limit_views(settings.caches_at_sync(event, known));
+        self.process.wider = None;
+        // The log may lack what has delayed the client, such as its requests in other namespaces.
+        let wider = self.process.bounds;
+        self.limit_views(settings.caches_at_sync(event, settings.began(event).max(known)));
+        if self.process.bounds != wider {
+            self.process.wider = Some(wider);
+        }
         // Within its sync, a client may send such a write again.
         let is_sent_again = event.code == TOO_MANY_REQUESTS || event.has_server_error();
         if let Some(when) = event.when.filter(|_| event.is_status && !is_sent_again) {
@@ -198,7 +210,29 @@ impl Track {
         }
     }
 
-    /// Notes what an explained write shows of the caches, unless a request whose fate is not known may explain it as well.
+    fn limit_views(&mut self, Sighting { jobs, pods }: Sighting) {
+        self.process.bounds.versions = jobs.map(|shown| self.process.frontier.versions_shown(shown));
+        self.process.bounds.positions = pods.map(|shown| self.history.shown(shown));
+    }
+
+    /// Searches the views of a sync that began before the silence, if those of a later one explain nothing.
+    pub(super) fn explain_by_older_caches(&mut self, question: &Question<'_>) -> Option<Explained> {
+        self.process.bounds = self.process.wider.take()?;
+        let explained = self.explain(question, Interpretation::Ideal);
+        if matches!(explained, Explained::Yes(_)) {
+            let write = question.write;
+            self.reserve(Note::on(
+                question.event,
+                format!(
+                    "SY-10: {write}: the sender had seen newer states in an earlier sync. Only a sync that began before that, and was \
+                     delayed for seconds, explains it, and the log does not show what has delayed it"
+                ),
+            ));
+        }
+        Some(explained)
+    }
+
+    /// Notes what an explained write shows of the caches, unless a request with a server error may explain it as well.
     pub(super) fn shows_caches(&mut self, event: &Event) {
         let is_certain = self.process.uncertain.is_empty() && self.process.setbacks.lost_creations == 0;
         let is_alive = event.delivery.sender == Sender::Alive && !self.process.late.possible;

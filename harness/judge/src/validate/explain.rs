@@ -48,7 +48,11 @@ impl Track {
         self.results.judged += 1;
         self.process.late.possible |= event.may_be_late();
         let question = Question { event, settings, write, versions, latest, judge };
-        match self.explain(&question, Interpretation::Ideal) {
+        let explained = match self.explain(&question, Interpretation::Ideal) {
+            Explained::No(views) => self.explain_by_older_caches(&question).unwrap_or(Explained::No(views)),
+            explained => explained,
+        };
+        match explained {
             Explained::Yes(mut findings) => {
                 self.results.premises.absorb(&mut findings);
                 self.shows_caches(event);

@@ -16,7 +16,7 @@
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
 //! | the namespace refused creations (H2) | a watch in which every pod is being deleted | inconclusive |
-//! | a deletion of the sync failed on the client's side | the next decision | violation, or inconclusive after the decision |
+//! | the responses to the deletions of the sync were lost | the status counts these pods as active | inconclusive after the next decision, else a violation |
 //! | the built-in controller deviates | the pattern of the deviation ([`super::known`]) | violation, KNOWN |
 
 use jobcheck_spec::guards::creation::want_active;
@@ -73,7 +73,7 @@ pub(super) enum Assumption {
     CountsRefused,
     /// The namespace refused creations, and the form shows no refusals (H2).
     UnshownCreations,
-    /// A deletion of the sync never reached the API server, or its response never reached the client (TC-08).
+    /// The responses to the deletions of the sync never reached the client (TC-08).
     FailedDeletion,
 }
 
@@ -230,13 +230,17 @@ impl Assumption {
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
             Assumption::FailedDeletion => {
-                let Body::Job(it) = &question.event.body else { return None };
-                let drops_decision = it.after.as_ref().is_some_and(|job| !job.status.is_decided());
                 let may_fail = question.settings.has_actors
                     && question.event.delivery.observer.is_none()
                     && question.versions == Versions::Stored;
-                let broken = views.iter().find_map(|view| primary(&view.broken))?;
-                (may_fail && drops_decision).then_some(Consequence::Suspicion(broken))
+                let deleted = i64::try_from(track.history.deletions_of_sync()).unwrap_or(0);
+                let broken = views.iter().flat_map(|view| &view.broken);
+                let counts_them = |it: &&Broken| {
+                    matches!((it.req, &it.expected, &it.found),
+                        (Req::PC01, Operand::Number(expected), Operand::Number(found)) if *found == expected + deleted)
+                };
+                let broken = broken.filter(|_| may_fail && deleted > 0).find(counts_them)?;
+                Some(Consequence::Suspicion(broken.clone()))
             }
             Assumption::UnshownCreations => {
                 let hides_creations = !question.settings.has_actors
@@ -292,7 +296,7 @@ impl Assumption {
             },
             Assumption::FailedDeletion => {
                 track.history.unhear_deletions();
-                track.process.refused.add(RefusedWrite::Unheard);
+                track.pod_write_refused(RefusedWrite::Unheard);
                 track.explain(question, Interpretation::Ideal)
             }
             Assumption::Misread(Misreading::FailedThenSucceeded) => {

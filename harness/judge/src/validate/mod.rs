@@ -70,6 +70,7 @@ mod owed;
 mod owed_work;
 pub mod own_write;
 mod ownerless;
+mod ownership;
 mod parked;
 mod patches;
 mod pod_api;

@@ -200,6 +200,9 @@ fn unfinished(
     for (req, obligation, since) in owed_work(track, &view) {
         owe(req, obligation, since);
     }
+    for (req, obligation, since) in track.owed_ownership().filter(|_| !job.deleting) {
+        owe(req, obligation, since);
+    }
     if let Some((req, obligation)) = obligations::next_condition(&view) {
         owe(track.trouble.name(req), obligation, last_try(track));
     }

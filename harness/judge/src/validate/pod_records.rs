@@ -10,6 +10,8 @@ use jobcheck_spec::pod::{Phase, Pod};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
+use super::ownership::Ownership;
+
 /// Something that happened to a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
@@ -65,6 +67,8 @@ pub struct PodRecords {
     numbers: [u32; FACTS],
     /// UIDs in the current write that belong to pods of another Job.
     pub strange: FxHashSet<Uid>,
+    /// Pods whose owner must change.
+    pub ownership: Ownership,
     /// `podReplacementPolicy` was changed.
     pub policy_changed: bool,
     /// The smallest `completions` since the Job was decided, less the successes that were lost since then.

@@ -212,6 +212,10 @@ impl Judge {
         if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
             track.saw(event, Some(pod.uid));
         }
+        let former = self.pods.former.get(&pod.uid).copied();
+        for job in [owner, controller, former].into_iter().flatten() {
+            self.note_ownership(event, pod, labels, job, it.gone);
+        }
     }
 
     /// PC-14: judges a pod that the manager of a Job creates with the labels of this Job, but not with the Job as its

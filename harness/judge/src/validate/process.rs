@@ -48,6 +48,9 @@ pub struct Process {
     pub sight: Sight,
     /// The views that this progress allows.
     pub bounds: Bounds,
+    /// The views that it allows if the sync of the current request began before a silence.
+    #[serde(skip)]
+    pub wider: Option<Bounds>,
     /// The global backoff record.
     pub backoff: BackoffRecord,
     /// The status write that brought the last failure into the record, in microseconds.
@@ -62,7 +65,7 @@ pub struct Process {
     pub refused: Refused,
     /// Writes with a server error that may have been committed, by pod.
     pub uncertain: BTreeMap<Uid, Uncertain>,
-    /// Status writes without a decision that only a failed deletion explains, by their places in the order of judgement.
+    /// Status writes that only lost responses to deletions explain, by their places in the order of judgement.
     pub suspicions: Vec<u64>,
     /// Failures that it met.
     pub setbacks: Setbacks,
@@ -70,7 +73,7 @@ pub struct Process {
     pub late: LateRequests,
     /// The times of its status writes.
     pub status_writes: StatusWrites,
-    /// What the current request shows of its caches.
+    /// The extents of its caches, as the current request shows them.
     #[serde(skip)]
     pub sighting: Sighting,
 }

@@ -104,6 +104,7 @@ impl Refusal {
                 *verb == Verb::Delete
             }
             Obligation::FinalizersOfDeletedJob | Obligation::FinalizersOfFinishedJob => !is_status,
+            Obligation::Adopt | Obligation::Release => !is_status && *verb == Verb::Patch,
             Obligation::Count => *is_status || *verb == Verb::Patch,
             Obligation::Report
             | Obligation::WriteFailed

@@ -75,7 +75,7 @@ struct Client {
     actor: Actor,
     activity: Activity,
     /// The last responses after which the client may have waited, and sent the request again within its sync.
-    told_to_wait: VecDeque<i64>,
+    asked_to_wait: VecDeque<i64>,
 }
 
 /// A restart of a controller.
@@ -91,19 +91,19 @@ const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 impl Client {
     fn new(sender: &Actor) -> Client {
-        Client { actor: sender.clone(), activity: Activity::default(), told_to_wait: VecDeque::new() }
+        Client { actor: sender.clone(), activity: Activity::default(), asked_to_wait: VecDeque::new() }
     }
 
-    fn is_told_to_wait(&mut self, done: i64) {
-        if self.told_to_wait.len() == WAITS_KEPT {
-            self.told_to_wait.pop_front();
+    fn is_asked_to_wait(&mut self, done: i64) {
+        if self.asked_to_wait.len() == WAITS_KEPT {
+            self.asked_to_wait.pop_front();
         }
-        self.told_to_wait.push_back(done);
+        self.asked_to_wait.push_back(done);
     }
 
-    /// Returns `true` if the client may have waited since it was told to, and sends this request again.
+    /// Returns `true` if the client may have waited since it was asked to, and sends this request again.
     fn may_have_waited(&self, received: i64) -> bool {
-        self.told_to_wait.iter().any(|done| (0..=LONGEST_WAIT).contains(&(received - done)))
+        self.asked_to_wait.iter().any(|done| (0..=LONGEST_WAIT).contains(&(received - done)))
     }
 
     /// Returns `true` if a mark with this name concerns this client.
@@ -205,7 +205,7 @@ impl Settings {
         let client = &mut self.clients[position].1;
         client.activity.note(when.received, when.done);
         if event.code == TOO_MANY_REQUESTS || event.has_server_error() {
-            client.is_told_to_wait(when.done);
+            client.is_asked_to_wait(when.done);
         }
     }
 
@@ -258,8 +258,8 @@ impl Settings {
 
     /// The earliest time at which the sync that created this pod began, if the process was idle before.
     ///
-    /// A sync reads its clock and sends its requests without a pause, unless the client delays them because it has sent
-    /// too many, or the API server has told it to wait. After [`PAUSE`] seconds without a request, or in a watch without a
+    /// A sync reads its clock and sends its requests without a pause. There are two exceptions: the client has sent too many
+    /// requests, or the API server has asked it to wait. After [`PAUSE`] seconds without a request, or in a watch without a
     /// new pod, it has not sent too many.
     #[must_use]
     pub fn idle_until(&self, event: &Event, created: Time) -> Option<Time> {
@@ -285,7 +285,7 @@ impl Settings {
 
     /// The sync of a request that was received at this time began no earlier than the result, in microseconds.
     ///
-    /// A sync sends its requests without a pause of [`PAUSE`] seconds, unless the client delays them, or the API server tells
+    /// A sync sends its requests without a pause of [`PAUSE`] seconds, unless the client delays them, or the API server asks
     /// it to wait. In a silence of a second the client delays none.
     #[must_use]
     pub fn began_after_silence(&self, actor: ActorId, received: i64) -> Option<i64> {

@@ -203,6 +203,7 @@ impl Track {
         self.may_have_come_earlier(event, "removal of a pod", &|it| {
             it.broken.req == Req::FT02 && is_of_it(it)
         });
+        self.pods.ownership.forget(uid);
         self.live_pod_gone(event, uid);
         self.name_leaves(uid);
         self.history.push(uid, None, None, if event.version.is_some() { end } else { overlapping });

@@ -64,8 +64,8 @@ fn counts_more(broken: &Broken, most: i64) -> bool {
         if is_number && (expected + 1..=expected + most).contains(found))
 }
 
-/// FT-02: judges the count of a pod whose finalizer a request with a server error may have removed, once a record shows that it has
-/// not.
+/// FT-02: judges the count of a pod after a removal of its finalizer with a server error. The record shows that the finalizer has
+/// stayed.
 pub(super) fn judge_count(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By) {
     let uid = after.uid;
     let was_uncertain = matches!(

@@ -21,10 +21,20 @@ impl History {
         wanted > 1 && before_last.filter(terminates).count() >= wanted
     }
 
-    /// Forgets the deletions of the current sync: they failed, or got no response.
-    pub fn unhear_deletions(&mut self) {
+    /// Number of deletions by the process in the current sync.
+    #[must_use]
+    pub fn deletions_of_sync(&self) -> usize {
+        self.deleted_in_sync().count()
+    }
+
+    fn deleted_in_sync(&self) -> impl Iterator<Item = &Entry> {
         let of_sync = self.range(self.sync_start, self.end());
-        let deleted = of_sync.filter(|entry| matches!(entry.own, Some(OwnWrite::Delete)));
+        of_sync.filter(|entry| matches!(entry.own, Some(OwnWrite::Delete)))
+    }
+
+    /// Forgets the deletions of the current sync, since it got no response.
+    pub fn unhear_deletions(&mut self) {
+        let deleted = self.deleted_in_sync();
         for uid in deleted.map(|entry| entry.uid).collect::<Vec<_>>() {
             self.disown(uid, |write| matches!(write, OwnWrite::Delete));
         }
