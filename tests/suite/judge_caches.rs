@@ -125,9 +125,8 @@ fn a_sync_behind_two_status_writes_is_younger_than_both() {
 /// Nobody knows how many processes another manager has.
 #[test]
 fn other_managers_may_share_their_jobs_among_processes() {
-    let mut log = Log::default();
-    log.managed_by = Some("example.com/manager");
-    log.controller = ["example", "manager/v1"];
+    let controller = ["example", "manager/v1"];
+    let mut log = Log { managed_by: Some("example.com/manager"), controller, ..Log::default() };
     let a = suspended(&mut log, Some(true));
     log.wait(30);
     log.pod(&a, 2);
