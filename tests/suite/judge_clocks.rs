@@ -27,7 +27,9 @@ fn clocks_of_api_servers_that_differ_make_no_recording_wrong() {
     for (name, whole) in recordings() {
         let users: std::collections::BTreeSet<&str> =
             whole.iter().filter_map(|line| line["user"]["username"].as_str()).collect();
-        for (user, millis) in users.iter().flat_map(|user| [-90, -5, 5, 90].map(|millis| (*user, millis))) {
+        for (user, millis) in
+            users.iter().flat_map(|user| [-90, -5, -1, 1, 5, 90].map(|millis| (*user, millis)))
+        {
             let found = validated_lines(&moved(&whole, user, 0, millis));
             assert_ne!(found.outcome(), Outcome::Violates, "{name} {user} {millis}: {:?}", broken(&found));
             traces += 1;

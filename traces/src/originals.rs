@@ -14,13 +14,8 @@ use crate::source::{FileInfo, Source};
 pub struct Originals(Source);
 
 impl Originals {
-    /// Opens an input. [`Originals::next`] reports the error.
-    #[must_use]
-    pub fn open(input: &Input) -> Originals {
-        Originals(Source::open(input))
-    }
-
-    /// Opens an input. Once `stop` is true, it ends if many documents that are no records follow each other.
+    /// Opens an input. [`Originals::next`] reports the error. Once `stop` is true, the input ends if many documents that are no
+    /// records follow each other.
     #[must_use]
     pub fn open_until(input: &Input, stop: &Arc<AtomicBool>) -> Originals {
         Originals(Source::open_until(input, stop))

@@ -104,11 +104,6 @@ impl Head {
 }
 
 impl Source {
-    /// Opens an input. [`Source::advance`] reports the error, if there is one.
-    pub(crate) fn open(input: &Input) -> Source {
-        Source::open_until(input, &Arc::default())
-    }
-
     /// Opens an input as [`crate::Reader::open_until`] does. [`Source::advance`] reports the error, if there is one.
     pub(crate) fn open_until(input: &Input, stop: &Arc<AtomicBool>) -> Source {
         match Opened::open(input, stop) {
@@ -453,7 +448,10 @@ mod tests {
 
     /// The lines of the records, and the errors, if so many bytes can be sorted.
     fn read(events: &[String], most: usize) -> Vec<String> {
-        let mut source = Source::open(&Input::Bytes("log".to_owned(), events.join("\n").into_bytes()));
+        let mut source = Source::open_until(
+            &Input::Bytes("log".to_owned(), events.join("\n").into_bytes()),
+            &Arc::default(),
+        );
         source.order = Order::unknown(most);
         let mut found = Vec::new();
         loop {

@@ -10,14 +10,23 @@ use crate::world::World;
 /// The steps of a path.
 #[must_use]
 pub fn steps(scope: &Scope, path: &[Step]) -> Vec<String> {
-    let mut world = World::initial(scope);
-    let mut lines = Vec::new();
-    for step in path {
-        let next = world.apply(step, scope);
-        lines.push(line(step, &world, &next, scope));
-        world = next;
-    }
-    lines
+    let apply = |world: &World, step: &Step| world.apply(step, scope);
+    along(path, World::initial(scope), apply, |step, before, after| line(step, before, after, scope))
+}
+
+/// A line for each step of a path from this state, by the states before and after the step.
+pub(crate) fn along<S, T>(
+    path: &[T],
+    mut state: S,
+    apply: impl Fn(&S, &T) -> S,
+    line: impl Fn(&T, &S, &S) -> String,
+) -> Vec<String> {
+    let next_line = |step| {
+        let next = apply(&state, step);
+        let before = std::mem::replace(&mut state, next);
+        line(step, &before, &state)
+    };
+    path.iter().map(next_line).collect()
 }
 
 /// The steps of a counterexample, and what it breaks.

@@ -78,6 +78,13 @@ impl Activity {
         self.without(None).silences()
     }
 
+    /// The end of the last silence of at least a second that had ended by this time.
+    #[must_use]
+    pub fn last_silence_end(&self, by: i64) -> Option<i64> {
+        let Times(all) = &*self.without(None);
+        all.iter().skip(1).map(|it| it.from).rev().find(|to| *to <= by)
+    }
+
     /// The silences if this request is no activity, the one before the first request included.
     #[must_use]
     pub fn silences_beside(&self, received: i64, done: i64) -> Vec<(i64, i64)> {
@@ -134,6 +141,17 @@ mod tests {
         assert_eq!(activity.silences(), []);
         let all = [(i64::MIN, 0), (10, 5 * S), (5 * S + 10, 9 * S)];
         assert_eq!(activity.silences_beside(20, 9 * S), all);
+    }
+
+    #[test]
+    fn the_last_silence_is_the_latest_that_has_ended() {
+        let activity = of(&[(0, 10), (2 * S, 3 * S - 1), (5 * S, 5 * S + 10)]);
+        let end = |by: i64| activity.last_silence_end(by);
+        assert_eq!(
+            [2 * S - 1, 2 * S, 5 * S - 1, 5 * S, 9 * S].map(end),
+            [None, Some(2 * S), Some(2 * S), Some(5 * S), Some(5 * S)]
+        );
+        assert_eq!(Activity::default().last_silence_end(S), None);
     }
 
     /// The requests of an older log may follow those of a newer one.

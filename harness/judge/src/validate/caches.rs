@@ -18,7 +18,7 @@ use super::event::Event;
 use super::explain::Question;
 use super::frontier::Explained;
 use super::router::Judge;
-use super::settings::{Settings, TOO_MANY_REQUESTS};
+use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Note;
 
@@ -113,26 +113,26 @@ impl StatusWrites {
 /// The caches of all senders.
 #[derive(Debug, Default)]
 pub struct Caches {
-    jobs: FxHashMap<ActorId, History>,
-    pods: FxHashMap<ActorId, History>,
+    jobs: FxHashMap<ActorId, Progress>,
+    pods: FxHashMap<ActorId, Progress>,
 }
 
 /// The extents of a cache, as the requests of its sender have shown them.
 #[derive(Debug, Default)]
-struct History(VecDeque<Shown>);
+struct Progress(VecDeque<Shown>);
 
 impl Caches {
     /// Notes what a request of this sender shows.
     fn note(&mut self, actor: ActorId, sighting: Sighting) {
-        for (histories, shown) in [(&mut self.jobs, sighting.jobs), (&mut self.pods, sighting.pods)] {
-            shown.into_iter().for_each(|shown| histories.entry(actor).or_default().note(shown));
+        for (progress, shown) in [(&mut self.jobs, sighting.jobs), (&mut self.pods, sighting.pods)] {
+            shown.into_iter().for_each(|shown| progress.entry(actor).or_default().note(shown));
         }
     }
 }
 
-impl History {
+impl Progress {
     fn note(&mut self, shown: Shown) {
-        let History(all) = self;
+        let Progress(all) = self;
         let Some(last) = all.back() else { return all.push_back(shown) };
         let extent = last.extent.and(shown.extent);
         if extent == last.extent || shown.at < last.at + BETWEEN {
@@ -159,8 +159,8 @@ impl Settings {
             return nothing;
         }
         let Some((actor, began)) = event.actor.zip(began) else { return nothing };
-        let of = |histories: &FxHashMap<ActorId, History>| {
-            histories.get(&actor)?.before(began).filter(|shown| shown.is_of_the_counter_of(event))
+        let of = |progress: &FxHashMap<ActorId, Progress>| {
+            progress.get(&actor)?.before(began).filter(|shown| shown.is_of_the_counter_of(event))
         };
         Sighting { jobs: of(&self.caches.jobs), pods: of(&self.caches.pods) }
     }
@@ -196,16 +196,15 @@ impl Track {
         }
         let known = self.process.status_writes.sync_began();
         self.limit_views(settings.caches_at_sync(event, known));
-        self.process.wider = None;
         // The log may lack what has delayed the client, such as its requests in other namespaces.
         let wider = self.process.bounds;
-        self.limit_views(settings.caches_at_sync(event, settings.began(event).max(known)));
-        if self.process.bounds != wider {
-            self.process.wider = Some(wider);
+        let began = settings.began(event).filter(|began| Some(*began) > known);
+        if began.is_some() {
+            self.limit_views(settings.caches_at_sync(event, began));
         }
+        self.process.wider = (self.process.bounds != wider).then_some(wider);
         // Within its sync, a client may send such a write again.
-        let is_sent_again = event.code == TOO_MANY_REQUESTS || event.has_server_error();
-        if let Some(when) = event.when.filter(|_| event.is_status && !is_sent_again) {
+        if let Some(when) = event.when.filter(|_| event.is_status && !event.may_be_sent_again()) {
             self.process.status_writes.add(when.done);
         }
     }
@@ -263,9 +262,9 @@ mod tests {
 
     #[test]
     fn a_sync_has_read_what_was_shown_long_enough_before_it() {
-        let mut history = History::default();
-        [(0, 5), (SECOND, 9), (2 * SECOND, 7)].into_iter().for_each(|(at, it)| history.note(shown(at, it)));
-        let version = |began: i64| history.before(began).map(|it| it.extent.version);
+        let mut progress = Progress::default();
+        [(0, 5), (SECOND, 9), (2 * SECOND, 7)].into_iter().for_each(|(at, it)| progress.note(shown(at, it)));
+        let version = |began: i64| progress.before(began).map(|it| it.extent.version);
         assert_eq!(version(LIST - 1), None);
         assert_eq!(version(LIST), Some(5));
         assert_eq!(version(LIST + SECOND), Some(9));
@@ -275,11 +274,11 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut history = History::default();
-        (0..3 * KEPT as i64).for_each(|it| history.note(shown(it * SECOND, it.unsigned_abs())));
-        assert_eq!(history.0.len(), KEPT);
-        history.note(shown(3 * KEPT as i64 * SECOND - SECOND + 1, u64::MAX));
-        assert_eq!(history.0.len(), KEPT);
+        let mut progress = Progress::default();
+        (0..3 * KEPT as i64).for_each(|it| progress.note(shown(it * SECOND, it.unsigned_abs())));
+        assert_eq!(progress.0.len(), KEPT);
+        progress.note(shown(3 * KEPT as i64 * SECOND - SECOND + 1, u64::MAX));
+        assert_eq!(progress.0.len(), KEPT);
     }
 
     #[test]

@@ -42,8 +42,7 @@ impl Written {
     /// time.
     #[must_use]
     pub fn by(event: &Event) -> Written {
-        let when = event.when.filter(|_| event.version.is_some());
-        Written { from: when.map(|when| when.received), until: when.map(|when| when.done) }
+        event.version.map_or_else(Written::default, |_| Written::end(event))
     }
 
     /// The end of a Job whose deletion, or removal, was answered by this event.

@@ -7,7 +7,7 @@ use super::event::Event;
 use super::track::Track;
 use super::verdict::{Note, Violation};
 
-/// Maximum difference between the clocks of two API servers, in microseconds.
+/// Maximum difference between the clocks of two API servers, or of one and a controller, in microseconds.
 pub const CLOCKS_DIFFER: i64 = 100_000;
 
 impl Track {

@@ -13,6 +13,7 @@ use jobcheck_spec::{Time, Uid};
 use jobcheck_traces::{Form, Interval, Place, Resource, Verb};
 
 use super::actor::ActorId;
+use super::clocks::CLOCKS_DIFFER;
 use super::delivery::{Delivery, Response, Sender};
 use super::status_patch::StatusPatch;
 use jobcheck_projection::{Metadata, PodObject};
@@ -180,11 +181,11 @@ pub struct PodEvent {
     pub message: Option<String>,
 }
 
-/// Microseconds by which the clocks of the API servers and of a controller may differ. A timer of whole seconds rings within
-/// milliseconds, so that any difference would make it early.
-const CLOCKS_DIFFER: i64 = 100_000;
+/// The response of an overloaded API server. Clients send the same request again within the sync.
+pub(super) const TOO_MANY_REQUESTS: u16 = 429;
 
-/// The upper bound for the time of a request by every clock, in whole seconds.
+/// The upper bound for the time of a request by every clock, in whole seconds. A timer of whole seconds rings within
+/// milliseconds, so that any difference would make it early.
 pub(super) fn latest(when: Interval) -> Time {
     Time(when.done.saturating_add(CLOCKS_DIFFER).div_euclid(1_000_000))
 }
@@ -226,6 +227,12 @@ impl Event {
     #[must_use]
     pub fn has_server_error(&self) -> bool {
         self.code >= 500
+    }
+
+    /// Returns `true` for a response after which the client may wait, and send the request again.
+    #[must_use]
+    pub fn may_be_sent_again(&self) -> bool {
+        self.code == TOO_MANY_REQUESTS || self.has_server_error()
     }
 
     /// Returns `true` if the sender got no response.

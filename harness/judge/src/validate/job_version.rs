@@ -44,19 +44,10 @@ impl Version {
         let earlier = before.and_then(|version| version.written);
         let written = when.behind(earlier);
         let read = if own { earlier } else { written };
-        let extent = before.and_then(|version| version.extent);
-        let version = Version { job, number, written, read, extent, when };
-        if own { version } else { version.shown_by_decisions() }
-    }
-
-    /// A decision on the version shows that the cache contains it.
-    #[must_use]
-    pub fn shown_by_decisions(mut self) -> Version {
-        if let Some((number, received)) = self.number.zip(self.when.from()) {
-            let extent = Extent::with(number, received);
-            self.extent = Some(self.extent.map_or(extent, |before| before.and(extent)));
-        }
-        self
+        let of_before = before.and_then(|version| version.extent);
+        let shown = number.zip(when.from()).filter(|_| !own).map(|(number, from)| Extent::with(number, from));
+        let extent = of_before.into_iter().chain(shown).reduce(Extent::and);
+        Version { job, number, written, read, extent, when }
     }
 
     /// Returns `true` if a cache that was shown this way contains the version.
@@ -68,11 +59,10 @@ impl Version {
         }
     }
 
-    /// The extent of a cache that shows the end of the Job by this version.
+    /// The extent of a cache that shows the end of the Job by this version, which has no number.
     #[must_use]
     pub fn extent_at_end(&self) -> Option<Extent> {
-        let answered = self.when.until()?;
-        let shown = Extent { version: self.number.unwrap_or_default(), answered };
+        let shown = Extent { version: 0, answered: self.when.until()? };
         Some(self.extent.map_or(shown, |before| before.and(shown)))
     }
 }

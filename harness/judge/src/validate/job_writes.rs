@@ -420,7 +420,7 @@ pub fn gone(track: &mut Track, event: &Event) {
     track.note_last_counts();
     track.manager.mirror.job_gone(track.stored.as_ref());
     if let Some(job) = track.stored.take() {
-        track.process.frontier.ends(&job, None, Written::end(event));
+        track.process.frontier.ends(&job, Written::end(event));
     }
     track.times.changed = event.when.map(|when| when.done).or(track.times.changed);
     track.tell(event, &"the Job is gone");

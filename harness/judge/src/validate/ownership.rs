@@ -29,9 +29,10 @@ pub struct Ownership {
 
 impl Ownership {
     /// Notes a state of a pod that the Job controls, or did.
-    fn note(&mut self, job: &Job, pod: &Pod, labels: &[(Text, Text)], now: i64) {
-        set(&mut self.adopt, pod.uid, must_adopt(job, pod, labels), now);
-        set(&mut self.release, pod.uid, pod.controlled && must_release(job, labels), now);
+    fn note(&mut self, job: &Job, (pod, controlled): (&Pod, bool), labels: &[(Text, Text)], now: i64) {
+        let is_orphan = || must_adopt(job, &Pod { controlled: false, ..pod.clone() }, labels);
+        set(&mut self.adopt, pod.uid, !controlled && is_orphan(), now);
+        set(&mut self.release, pod.uid, controlled && must_release(job, labels), now);
     }
 
     /// Forgets a pod that is gone, or that another object controls.
@@ -64,10 +65,7 @@ impl Judge {
         let (Some(track), Some(when)) = (self.tracks.get_mut(&job), event.when) else { return };
         let stored = track.stored.clone().filter(|_| !gone && (controlled || is_of_nobody));
         match stored {
-            Some(job) => {
-                let pod = Pod { controlled, ..pod.clone() };
-                track.pods.ownership.note(&job, &pod, labels, when.done);
-            }
+            Some(job) => track.pods.ownership.note(&job, (pod, controlled), labels, when.done),
             None => track.pods.ownership.forget(pod.uid),
         }
     }

@@ -212,8 +212,10 @@ impl Judge {
         if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
             track.saw(event, Some(pod.uid));
         }
-        let former = self.pods.former.get(&pod.uid).copied();
-        for job in [owner, controller, former].into_iter().flatten() {
+        let former =
+            self.pods.former.get(&pod.uid).copied().filter(|job| ![owner, controller].contains(&Some(*job)));
+        let new = controller.filter(|job| owner != Some(*job));
+        for job in [owner, new, former].into_iter().flatten() {
             self.note_ownership(event, pod, labels, job, it.gone);
         }
     }

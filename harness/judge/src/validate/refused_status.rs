@@ -5,7 +5,7 @@ use jobcheck_spec::job::Job;
 use jobcheck_spec::view::Interpretation;
 use jobcheck_spec::{Broken, Findings, Operand, Req};
 
-use super::event::{Event, JobEvent};
+use super::event::{Event, JobEvent, TOO_MANY_REQUESTS};
 use super::explain::Question;
 use super::frontier::Versions;
 use super::job_writes::{By, executor_truth};
@@ -13,7 +13,7 @@ use super::known;
 use super::managers::{self, judge_forbidden};
 use super::mirror;
 use super::setbacks::Refused;
-use super::settings::{Settings, TOO_MANY_REQUESTS};
+use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Note;
 use super::without_interim;

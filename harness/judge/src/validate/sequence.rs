@@ -24,7 +24,6 @@ use super::claims::Claims;
 use super::clocks::CLOCKS_DIFFER;
 use super::delivery::Delivery;
 use super::event::{Arrival, Body, Event, Gap};
-use super::settings::TOO_MANY_REQUESTS;
 
 /// Maximum distance between two lines in the wrong order, in microseconds of trace time.
 pub const WINDOW_MICROS: i64 = 5_000_000;
@@ -354,8 +353,9 @@ impl Lane {
     }
 
     /// The place of a removal without a version of its own. Everything precedes it that was answered before its request was
-    /// received, and the versions of the object, such as the one that its response repeats. So do the answered requests of its sender. Watchers may act on the removal
-    /// before its sender gets the response. A view may still lack it, so that the earliest place admits every later one.
+    /// received, and the versions of the object, such as the one that its response repeats. So do the answered requests of
+    /// its sender. Watchers may act on the removal before its sender gets the response. A view may still lack it, so that
+    /// the earliest place admits every later one.
     fn may_have_gone(&self, removal: &Event) -> Option<u64> {
         let is_pod = matches!(removal.body, Body::Pod(_));
         let is_one = is_pod || matches!(removal.body, Body::Job(_));
@@ -402,11 +402,7 @@ impl Lane {
     /// The latest write of somebody else that the sender of a request may have seen, if the request never reached etcd.
     /// A watch can show a write before its response, so a write that was received earlier may be known.
     fn may_have_been_seen(&self, refused: &Event) -> u64 {
-        let Some(when) =
-            refused.when.filter(|_| refused.code == TOO_MANY_REQUESTS || refused.has_server_error())
-        else {
-            return 0;
-        };
+        let Some(when) = refused.when.filter(|_| refused.may_be_sent_again()) else { return 0 };
         let held = self.by_time.iter().map(|keyed| &keyed.event);
         let others = held.filter(|it| it.actor != refused.actor);
         let earlier = others.filter(|it| it.when.is_some_and(|it| it.received <= when.received));

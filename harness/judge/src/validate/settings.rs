@@ -31,8 +31,6 @@ const PAUSE: i64 = 5;
 const LONGEST_WAIT: i64 = 60_000_000;
 /// Number of responses that are kept after which a client may have waited.
 const WAITS_KEPT: usize = 256;
-/// The response to a client that sends too many requests.
-pub(super) const TOO_MANY_REQUESTS: u16 = 429;
 /// Maximum time for which a request of a terminated process is on its way, in microseconds.
 const IN_FLIGHT: i64 = 100_000;
 
@@ -63,7 +61,7 @@ pub struct Settings {
     pub skew: i64,
     /// The latest `creationTimestamp` of a pod of a Job.
     pub latest_birth: Option<Time>,
-    /// The Job caches of the Job controller.
+    /// The caches of the Job controller.
     pub caches: Caches,
     clients: Vec<(ActorId, Client)>,
     restarts: VecDeque<Restart>,
@@ -204,7 +202,7 @@ impl Settings {
         });
         let client = &mut self.clients[position].1;
         client.activity.note(when.received, when.done);
-        if event.code == TOO_MANY_REQUESTS || event.has_server_error() {
+        if event.may_be_sent_again() {
             client.is_asked_to_wait(when.done);
         }
     }
@@ -293,8 +291,7 @@ impl Settings {
         if client.may_have_waited(received) {
             return None;
         }
-        let ends = client.activity.silences().into_iter().map(|(_, to)| to);
-        ends.filter(|to| *to <= received).max().map(|to| to - PAUSE * 1_000_000)
+        client.activity.last_silence_end(received).map(|to| to - PAUSE * 1_000_000)
     }
 
     /// Notes a restart of the controller with this name; without a name, of every controller.

@@ -2,19 +2,13 @@
 
 use super::Scope;
 use super::world::{CLUSTERS, Call, Process, State, Step};
-use crate::narrative::{changes, executed};
+use crate::narrative::{along, changes, executed};
 
 /// The steps of a path from the first state, a line for each.
 #[must_use]
 pub fn steps(scope: &Scope, path: &[Step]) -> Vec<String> {
-    let mut state = State::initial(scope);
-    let mut lines = Vec::new();
-    for step in path {
-        let next = state.after(*step, scope).0;
-        lines.push(line(*step, &state, &next));
-        state = next;
-    }
-    lines
+    let apply = |state: &State, step: &Step| state.after(*step, scope).0;
+    along(path, State::initial(scope), apply, |step, before, after| line(*step, before, after))
 }
 
 fn line(step: Step, before: &State, after: &State) -> String {

@@ -1,6 +1,6 @@
 //! The statuses that a manager may try to write.
 
-use super::{PODS, State};
+use super::{State, pods};
 use crate::flat::{COMPLETE, FAILED, FAILURE_TARGET, Flat, SUCCESS_CRITERIA_MET, SUSPENDED};
 
 /// A status, with the UIDs that it records.
@@ -55,9 +55,7 @@ fn all(ended: u8) -> impl Iterator<Item = Change> {
         Unstart, Withdraw,
     };
     let single = [Active, Terminating, Start, Unstart, CompletionTime];
-    let of_pods = (0..PODS)
-        .filter(move |pod| ended >> pod & 1 == 1)
-        .flat_map(|pod| [Record(pod), Drop(pod), Count(pod)]);
+    let of_pods = pods(ended).flat_map(|pod| [Record(pod), Drop(pod), Count(pod)]);
     let of_kinds = [true, false].into_iter().flat_map(|is| [Raise(is), Reset(is), Suspended(is)]);
     let conditions = [SUCCESS_CRITERIA_MET, FAILURE_TARGET, COMPLETE, FAILED];
     let of_conditions = conditions.into_iter().flat_map(|kind| [Set(kind), Withdraw(kind)]);

@@ -97,6 +97,11 @@ const HEADLINES: [(Req, &str); 4] = [
     (Req::TC06, "a Job has two ends, or its end is taken back"),
 ];
 
+/// The pods of a set, which have a bit each.
+fn pods(bits: u8) -> impl Iterator<Item = u8> {
+    (0..PODS).filter(move |pod| bits >> pod & 1 == 1)
+}
+
 /// The first part of the names of all scopes.
 pub const FAMILY: &str = "contract";
 
@@ -229,7 +234,7 @@ impl State {
     /// The UIDs of pods, which have a bit each.
     fn uids(&self, pods: u8) -> impl Iterator<Item = Uid> {
         let first = 1000 + 100 * u128::from(self.incarnation);
-        (0..PODS).filter(move |pod| pods >> pod & 1 == 1).map(move |pod| Uid(first + u128::from(pod)))
+        self::pods(pods).map(move |pod| Uid(first + u128::from(pod)))
     }
 
     fn past(&self, scope: &Scope) -> Past {

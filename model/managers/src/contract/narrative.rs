@@ -2,20 +2,15 @@
 
 use jobcheck_explorer::engine::System;
 
-use super::{Rules, State, Step, Told, alphabet};
-use crate::narrative::changes;
+use super::{Rules, State, Step, Told, alphabet, pods};
+use crate::narrative::{along, changes};
 
 /// The steps of a path from the first state, a line for each.
 #[must_use]
 pub fn steps(rules: &Rules, path: &[Step]) -> Vec<String> {
-    let mut state = State::initial(&rules.scope);
-    let mut lines = Vec::new();
-    for step in path {
-        let next = rules.apply(&mut (), &state, step);
-        lines.push(line(*step, &state.told, &next.told));
-        state = next;
-    }
-    lines
+    let apply = |state: &State, step: &Step| rules.apply(&mut (), state, step);
+    let line = |step: &Step, before: &State, after: &State| line(*step, &before.told, &after.told);
+    along(path, State::initial(&rules.scope), apply, line)
 }
 
 fn line(step: Step, before: &Told, after: &Told) -> String {
@@ -31,7 +26,6 @@ fn line(step: Step, before: &Told, after: &Told) -> String {
 
 /// The fields that differ, and the pods whose UIDs are recorded, or are not any more.
 fn written(before: &Told, after: &Told) -> String {
-    let pods = |bits: u8| (0..super::PODS).filter(move |pod| bits >> pod & 1 == 1);
     let mut parts: Vec<String> = Some(changes(&before.flat, &after.flat)).into_iter().collect();
     parts.retain(|part| !part.is_empty());
     parts.extend(pods(after.listed & !before.listed).map(|pod| format!("records the UID of pod {pod}")));

@@ -114,7 +114,6 @@ pub fn judge_finalizer_removal(
     chosen: &dyn Fn(Uid) -> bool,
     findings: &mut Findings,
 ) {
-    let what = WHAT;
     match Situation::of(view, pod) {
         Situation::JobDeleted => findings.premise(Req::FT19),
         Situation::NoIndex => findings.premise(Req::FT09),
@@ -124,25 +123,25 @@ pub fn judge_finalizer_removal(
         Situation::JobSucceeds => findings.premise(Req::FT15),
         Situation::Unseen => {
             let found = format!("{:?}, which its cache does not show", pod.uid);
-            findings.require(Req::FT03, false, what, "a pod that the controller has seen", found);
+            findings.require(Req::FT03, false, WHAT, "a pod that the controller has seen", found);
         }
         Situation::JobFails(read) => {
             let expected = "a pod that is recorded as failed, because the Job fails";
-            findings.require(Req::FT15, false, what, expected, described(read));
+            findings.require(Req::FT15, false, WHAT, expected, described(read));
         }
         Situation::Ignored(read) => {
             // The replacement continues the failure counts of its index, those of ignored failures as well (BI-02).
             let waits =
                 !view.job.status.is_decided() && delays_finalizer_removal(view, read, &Tally::of(view));
             let expected = "a pod whose index does not wait for a replacement";
-            findings.require(Req::BI08, !waits, what, expected, Operand::lazy(|| described(read)));
+            findings.require(Req::BI08, !waits, WHAT, expected, Operand::lazy(|| described(read)));
         }
         Situation::Unrecorded(read) => {
             let per_index = view.spec().backoff_limit_per_index.is_some() && read.phase == Phase::Failed;
             let req = if per_index { Req::BI15 } else { Req::FT03 };
             let expected = "a pod that is recorded in the stored status";
             let found = format!("{}, which is not recorded there", described(read));
-            findings.require(req, false, what, expected, found);
+            findings.require(req, false, WHAT, expected, found);
         }
         Situation::Chosen(seen) => judge_chosen(view, seen, chosen, findings),
     }
@@ -150,7 +149,6 @@ pub fn judge_finalizer_removal(
 
 /// FT-14, FT-16: a pod that has not terminated loses its finalizer only if it is deleted next, without being counted.
 fn judge_chosen(view: &View<'_>, seen: &Pod, chosen: &dyn Fn(Uid) -> bool, findings: &mut Findings) {
-    let what = WHAT;
     let causes = Causes::of(view, seen, false);
     // FT-17: a finishing Job deletes its active pods with the finalizer in place.
     let early = causes.finishing == Holds::Yes && !seen.deleting;
@@ -158,7 +156,7 @@ fn judge_chosen(view: &View<'_>, seen: &Pod, chosen: &dyn Fn(Uid) -> bool, findi
     let expected = "a terminated pod, or a pod that is deleted next";
     // Only active pods are chosen. A terminating pod is counted after it has terminated.
     let is_chosen = seen.is_active() && causes.uncounted();
-    if findings.require(rule, is_chosen, what, expected, Operand::lazy(|| described(seen)))
+    if findings.require(rule, is_chosen, WHAT, expected, Operand::lazy(|| described(seen)))
         && causes.surplus
         && !causes.suspended
         && !causes.bad_index

@@ -44,9 +44,9 @@ impl Frontier {
     }
 
     /// Adds the end of the Job. To a sync that has seen nothing of it, the Job is still there.
-    pub fn ends(&mut self, job: &Job, number: Option<u64>, when: Written) {
+    pub fn ends(&mut self, job: &Job, when: Written) {
         let job = Arc::new(Job { deleting: true, ..job.clone() });
-        self.versions.push_back(Version::behind(self.versions.back(), job, (number, when), false));
+        self.versions.push_back(Version::behind(self.versions.back(), job, (None, when), false));
         self.is_over = true;
     }
 }
