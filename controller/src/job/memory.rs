@@ -21,8 +21,9 @@ pub struct Memory {
     pub uid: Option<Uid>,
     /// The failures from which delays are computed.
     pub backoff: BackoffRecord,
-    /// Cached pods whose finalizer this process has removed, confirmed by a 2xx or a 404. They are never counted again,
-    /// even if the cache still shows their finalizer (FT-28, B01, J-03).
+    /// Cached pods that lost their finalizer: this process has removed it, confirmed by a 2xx or a 404, or the cache showed a
+    /// recorded pod without it. They are never counted again, even if the cache still shows the finalizer (FT-28, B01, J-03),
+    /// or a user restores it (S-05).
     pub finalizer_removed: BTreeSet<Uid>,
     /// Pods whose deletion was confirmed by a 2xx or a 404 and that the cache does not show as deleted yet. Deletions
     /// are expected by UID, not by number (H1), and nothing is planned while one is expected (J-01).
@@ -85,11 +86,14 @@ impl Memory {
         }
     }
 
-    /// Returns the memory after a plan for this view. Newly terminated pods enter the backoff record. Adopted pods leave
-    /// [`Memory::finalizer_removed`], because the adoption adds the finalizer.
+    /// Returns the memory after a plan for this view. Newly terminated pods enter the backoff record. Recorded pods without a
+    /// finalizer enter [`Memory::finalizer_removed`], because the plan counts them. Adopted pods leave it, because the adoption
+    /// adds the finalizer.
     #[must_use]
     pub fn after(self, view: &View) -> Memory {
         let mut finalizer_removed = self.finalizer_removed;
+        let counted = view.pods.iter().filter(|pod| pod.recorded && !pod.has_finalizer);
+        finalizer_removed.extend(counted.map(|pod| pod.facts.uid.clone()));
         for pod in &view.adopted {
             finalizer_removed.remove(&pod.uid);
         }

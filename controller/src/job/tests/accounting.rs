@@ -3,6 +3,7 @@
 use super::build::{Case, ago, condition_of, indexed, job, limited, pod, rule, uids, wide};
 use crate::job::command::{Command, Plan};
 use crate::job::conditions::{COMPLETE, FAILED, FAILURE_TARGET};
+use crate::job::memory::Memory;
 use crate::job::observed::{
     Controller, Phase, PodFacts, PodFailureAction, PodReplacementPolicy, StatusFacts,
 };
@@ -58,6 +59,20 @@ fn a_pod_is_counted_once_though_the_cache_still_shows_its_finalizer() {
     assert_eq!(plan.memory.finalizer_removed, [Uid::new("a")].into());
     case.job.status = case.first();
     assert_eq!(case.shape(), "create _");
+}
+
+/// S-05: the response to the removal of the finalizer was lost, and a user restores the finalizer of the counted pod.
+#[test]
+fn a_pod_that_the_cache_showed_without_its_finalizer_is_counted_once() {
+    let mut case =
+        Case::new(job().recording(&[], &["a"]), [pod("a").failed().exited(ago(60), 1).untracked()]);
+    assert_eq!(counters(&case.first()), (0, 1));
+    case.memory = case.plan().memory;
+    case.job.status = case.first();
+    case.pods[0].tracking_finalizer = true;
+    assert_eq!(case.shape(), "create _");
+    case.memory = Memory { uid: case.memory.uid, ..Memory::default() };
+    assert!(case.shape().contains("untrack a"), "without the memory the pod counts as new: {}", case.shape());
 }
 
 /// J-05: a UID stays recorded while its pod, whatever its owner, holds the finalizer.
