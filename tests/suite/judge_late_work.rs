@@ -2,8 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use jobcheck_judge::validate::{Outcome, Summary};
+use jobcheck_tests::log::Log;
 use jobcheck_tests::traces::{broken, recording, validated_lines};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The trace in which everything from this line on happens later. Job objects keep the times of the lines before.
 fn delayed(mut trace: Vec<Value>, from: usize, seconds: i64) -> Vec<Value> {
@@ -58,5 +59,37 @@ fn a_first_pod_that_comes_after_minutes_is_told() {
 fn nothing_is_late_in_the_recordings() {
     for (name, trace) in crate::judge_truncated_events::recordings() {
         assert_eq!(warnings(&validated_lines(&trace)), [""; 0], "{name}");
+    }
+}
+
+/// A Job wants five pods, and gets one with each sync. The log ends some seconds after the last one.
+fn pod_by_pod(seconds: i64, pods: u8, end: i64) -> Summary {
+    let mut log = Log::default();
+    let mut job = log.job_with("a", &json!({ "parallelism": 5, "completions": 5 }));
+    log.wait(1);
+    for number in 1..=pods {
+        log.pod(&job, number);
+        log.status(&mut job, (number, 0));
+        log.wait(seconds);
+    }
+    log.wait(end - seconds);
+    let mut other = log.job("b");
+    log.serve(&mut other);
+    log.verdict()
+}
+
+/// Idle times with the same obligation add up, unless they are so short that a client may be at work.
+#[test]
+fn a_part_of_the_work_from_time_to_time_is_late() {
+    for (seconds, pods, end, expected) in [
+        (40, 4, 40, (Outcome::Conforms, 0)),
+        (100, 1, 100, (Outcome::Conforms, 0)),
+        (100, 4, 30, (Outcome::Conforms, 1)),
+        (100, 4, 100, (Outcome::Violates, 0)),
+        (100, 5, 200, (Outcome::Conforms, 1)),
+    ] {
+        let found = pod_by_pod(seconds, pods, end);
+        let told = (found.outcome(), warnings(&found).len());
+        assert_eq!(told, expected, "{seconds} {pods} {end}: {:?} {:?}", broken(&found), warnings(&found));
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! An obligation that is open at the end of a trace may be a violation. One that was open for two minutes, and was met
 //! later, gets a warning. The trace does not show if the controller was there meanwhile.
+//!
+//! A controller may also do a small part of the work from time to time. Idle times between such steps add up, if the same
+//! obligation is open in each of them. Shorter ones than a retry takes do not count: a client may have many pods to write.
 
 use jobcheck_spec::Req;
 use jobcheck_spec::obligations::Obligation;
@@ -16,6 +19,8 @@ use super::verdict::{Note, Owed};
 
 /// Minimum time between two looks at all Jobs, in microseconds.
 const BETWEEN: i64 = PATIENCE / 4;
+/// The longest wait before a retry, in microseconds. Shorter idle times of a Job do not count.
+const RETRY: i64 = PATIENCE / 2;
 /// Maximum number of late obligations of a Job that are kept.
 const KEPT: usize = 16;
 
@@ -24,8 +29,54 @@ const KEPT: usize = 16;
 pub struct LateWork {
     /// The last event of the Job before the last look, and the time of the next look that can find more.
     looked: Option<(i64, i64)>,
+    /// The obligations that were open in the last idle time of the Job.
+    open: Vec<Open>,
     /// The last event of the Job before each obligation was found to be late, with the requirement.
     found: Vec<(i64, Req, Obligation)>,
+}
+
+/// An obligation that is open while the Job is idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Open {
+    obligation: Obligation,
+    /// The last event of the Job before the idle time.
+    at: i64,
+    /// The idle time so far, in microseconds.
+    idle: i64,
+    /// The sum of the idle times before it.
+    before: i64,
+}
+
+impl LateWork {
+    /// Notes the obligations that have been open for this time since the last event of the Job.
+    fn note(&mut self, last: i64, open: &[(Obligation, i64)]) {
+        let entry = |(obligation, idle): &(Obligation, i64)| {
+            let known = self.open.iter().find(|it| it.obligation == *obligation);
+            let before = known.map_or(0, |it| if it.at == last { it.before } else { it.before + it.idle });
+            Open { obligation: *obligation, at: last, idle: *idle, before }
+        };
+        self.open = open.iter().map(entry).collect();
+    }
+
+    /// The idle time in which the obligation was open before the last event.
+    fn before(&self, obligation: Obligation, last: i64) -> i64 {
+        let known = self.open.iter().find(|it| it.obligation == obligation);
+        known.map_or(0, |it| if it.at == last { it.before } else { it.before + it.idle })
+    }
+
+    /// Drops what is reported as a violation.
+    pub(super) fn judged(&mut self, overdue: &[Owed]) {
+        self.found.retain(|(.., obligation)| overdue.iter().all(|it| it.obligation != *obligation));
+    }
+
+    /// Makes obligations older by earlier idle times in which they were open.
+    pub(super) fn add_up(&self, owed: &mut [Owed], last: Option<i64>, now: Option<i64>) {
+        let Some((last, now)) = last.zip(now) else { return };
+        for it in owed {
+            let before = self.before(it.obligation, last);
+            it.since = it.since.map(|since| if now - since >= RETRY { since - before } else { since });
+        }
+    }
 }
 
 impl End {
@@ -51,24 +102,33 @@ impl Judge {
 
 impl Track {
     fn look_for_late_work(&mut self, now: i64, settings: &Settings) {
-        let Some(last) = self.times.last_event().filter(|last| now.saturating_sub(*last) >= PATIENCE) else {
+        let Some(last) = self.times.last_event().filter(|last| now.saturating_sub(*last) >= RETRY) else {
             return;
         };
         if self.late_work.looked.is_some_and(|(at, next)| at == last && now < next) {
             return;
         }
-        let due = |it: &Owed| it.since.map_or(i64::MAX, |since| since.saturating_add(PATIENCE));
-        let (late, open): (Vec<Owed>, Vec<Owed>) =
-            owed(self, settings).into_iter().partition(|it| due(it) <= now);
-        self.late_work.looked = Some((last, open.iter().map(due).min().unwrap_or(i64::MAX)));
-        for it in late.into_iter().filter(|it| !self.trouble.refusal.excuses(it)) {
+        let owed = owed(self, settings);
+        let ages = owed.iter().filter_map(|it| Some((it, now.saturating_sub(it.since?))));
+        let open: Vec<(&Owed, i64)> = ages.filter(|(it, _)| !self.trouble.refusal.excuses(it)).collect();
+        let idle: Vec<(Obligation, i64)> =
+            open.iter().filter(|(_, age)| *age >= RETRY).map(|(it, age)| (it.obligation, *age)).collect();
+        self.late_work.note(last, &idle);
+        let mut next = i64::MAX;
+        for (it, age) in open {
+            let before = self.late_work.before(it.obligation, last);
+            let least = if age < RETRY { RETRY } else { PATIENCE - before };
+            if age < least {
+                next = next.min(now + least - age);
+                continue;
+            }
             let found = &mut self.late_work.found;
-            let is_known =
-                found.iter().any(|(_, req, obligation)| (*req, *obligation) == (it.req, it.obligation));
+            let is_known = found.iter().any(|(.., obligation)| *obligation == it.obligation);
             if !is_known && found.len() < KEPT {
                 found.push((last, it.req, it.obligation));
             }
         }
+        self.late_work.looked = Some((last, next));
     }
 
     /// Warns of obligations that were met late. One that is still open is judged by the rules for the end of a trace.
@@ -81,5 +141,37 @@ impl Track {
         };
         let notes: Vec<Note> = found.map(text).map(|text| Note { place, time: None, text }).collect();
         self.results.warnings.extend(notes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000;
+
+    #[test]
+    fn idle_times_with_the_same_obligation_add_up() {
+        let mut late = LateWork::default();
+        let create = Obligation::Create;
+        late.note(0, &[(create, 60 * S)]);
+        late.note(0, &[(create, 90 * S), (Obligation::Report, 60 * S)]);
+        assert_eq!(late.before(create, 0), 0);
+        assert_eq!(late.before(create, 100 * S), 90 * S);
+        late.note(100 * S, &[(create, 70 * S)]);
+        assert_eq!([late.before(create, 100 * S), late.before(create, 200 * S)], [90 * S, 160 * S]);
+        // It was met meanwhile.
+        assert_eq!(late.before(Obligation::Report, 200 * S), 0);
+    }
+
+    #[test]
+    fn a_short_time_at_the_end_makes_nothing_overdue() {
+        let mut late = LateWork::default();
+        late.note(0, &[(Obligation::Create, 110 * S)]);
+        for (now, expected) in [(140 * S, 110 * S), (190 * S, 0)] {
+            let mut owed = [Owed { req: Req::PC04, obligation: Obligation::Create, since: Some(110 * S) }];
+            late.add_up(&mut owed, Some(110 * S), Some(now));
+            assert_eq!(owed[0].since, Some(expected), "{now}");
+        }
     }
 }

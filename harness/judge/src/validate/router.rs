@@ -422,7 +422,8 @@ impl Judge {
             return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
         track.find_never_shown();
-        let owed = owed(&track, &self.settings);
+        let mut owed = owed(&track, &self.settings);
+        track.late_work.add_up(&mut owed, track.times.last_event(), self.end.last);
         let is_overdue = |it: &Owed| {
             if track.is_mirrored() && it.is_mirrored() {
                 return track.manager.mirror.has_had_time(it.req, self.end.work_of(track.manager.actor));
@@ -437,6 +438,7 @@ impl Judge {
         }
         let place = track.account.story.back().map(|note| note.place);
         let overdue: Vec<Owed> = overdue;
+        track.late_work.judged(&overdue);
         for debt in overdue {
             let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
             track.overdue(place, broken);
