@@ -26,9 +26,11 @@ fn a_sync_that_has_seen_what_happened_after_the_deadline_fails_the_job() {
     assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 15-18 60"]), Outcome::Violates);
 }
 
+/// The controller sent nothing for a minute before it.
 #[test]
 fn a_status_write_that_was_decided_before_the_deadline_may_arrive_later() {
-    assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 16-18 60"]), Outcome::Conforms);
+    assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 16-18 60"]), Outcome::Inconclusive);
+    assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 16-18 4"]), Outcome::Conforms);
 }
 
 #[test]
@@ -36,10 +38,10 @@ fn a_pod_that_was_decided_before_the_deadline_may_be_created_later() {
     assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 9- 4", "drop 14-"]), Outcome::Conforms);
 }
 
-/// The controller sent nothing for more than 5 s, so that no client has delayed the creation.
+/// The controller sent nothing for more than 5 s, so that no client has delayed the creation. The log may lack what has.
 #[test]
 fn a_pod_of_an_idle_controller_is_not_created_after_the_deadline() {
-    assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 9- 60", "drop 14-"]), Outcome::Violates);
+    assert_eq!(verdict("nonindexed-success.audit", 3, &["shift 9- 60", "drop 14-"]), Outcome::Inconclusive);
     assert_eq!(verdict("nonindexed-success.audit", 300, &["shift 9- 60", "drop 14-"]), Outcome::Conforms);
 }
 
@@ -50,7 +52,7 @@ fn a_watch_shows_a_pod_that_was_created_after_the_deadline() {
         |seconds: u32| format!("set 1- /object/spec/activeDeadlineSeconds {seconds} if /object/kind \"Job\"");
     let late = "set 9- /object/metadata/creationTimestamp \"2026-11-21T00:29:32Z\" if /object/metadata/name \"job-kp7fz\"";
     let outcome = |edits: &[&str]| validated_lines(&edited("nonindexed-success.watch", edits)).outcome();
-    assert_eq!(outcome(&[&deadline(3), late, "drop 10-"]), Outcome::Violates);
+    assert_eq!(outcome(&[&deadline(3), late, "drop 10-"]), Outcome::Inconclusive);
     assert_eq!(outcome(&[&deadline(300), late, "drop 10-"]), Outcome::Conforms);
 }
 

@@ -125,3 +125,123 @@ fn a_pod_that_is_counted_before_a_record_with_its_finalizer_is_counted_too_early
         assert_eq!(found.outcome() == Outcome::Violates, shows, "{:?}", broken(&found));
     }
 }
+
+/// The request of a sync that was lost, or whose response with 2xx was.
+#[derive(Clone, Copy, Debug)]
+enum Lost {
+    Creation,
+    Removal,
+    ScaleDown,
+    Suspension,
+    /// The deletion never arrived.
+    Deletion,
+}
+
+/// Deletes a pod as at a scale-down. A kubelet keeps it for its grace period.
+fn stop(log: &mut Log, pod: &mut Value) {
+    log.release(pod);
+    log.delete(pod);
+    pod["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+    log.last()["responseObject"] = pod.clone();
+}
+
+fn condition(kind: &str, reason: &str, message: &str, time: &str) -> Value {
+    json!([{ "type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": time,
+        "lastProbeTime": time }])
+}
+
+/// The requests of the failed sync, and the status of the next one.
+fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
+    let pods = [log.pod(job, 1), log.pod(job, 2)];
+    if let Lost::Creation = lost {
+        log.status(job, (1, 0));
+        return json!({ "active": 2 });
+    }
+    let [mut first, mut second] = pods;
+    log.status(job, (2, 0));
+    for pod in [&mut first, &mut second] {
+        pod["spec"]["nodeName"] = json!("n");
+        log.kubelet(pod, json!({ "phase": "Pending" }));
+    }
+    log.wait(2);
+    match lost {
+        Lost::Creation | Lost::ScaleDown => {
+            log.edit(job, "parallelism", json!(0));
+            log.wait(1);
+            stop(log, &mut first);
+            stop(log, &mut second);
+            log.write(job, &json!({ "active": 1, "terminating": 1 }));
+            json!({ "terminating": 2 })
+        }
+        Lost::Removal => {
+            log.fails(&mut first, 0);
+            log.fails(&mut second, 0);
+            log.wait(1);
+            log.write(job, &json!({ "uncountedTerminatedPods": { "failed": [uid(&first), uid(&second)] } }));
+            log.release(&mut first);
+            log.release(&mut second);
+            log.write(job, &json!({ "failed": 1, "uncountedTerminatedPods": { "failed": [uid(&second)] } }));
+            json!({ "failed": 2 })
+        }
+        Lost::Suspension => {
+            log.edit(job, "suspend", json!(true));
+            log.wait(1);
+            stop(log, &mut first);
+            stop(log, &mut second);
+            let suspended = condition("Suspended", "JobSuspended", "Job suspended", &log.second());
+            log.write(
+                job,
+                &json!({ "active": 1, "terminating": 1, "startTime": null, "conditions": suspended }),
+            );
+            json!({ "terminating": 2, "startTime": null, "conditions": suspended })
+        }
+        Lost::Deletion => {
+            log.fails(&mut first, 0);
+            log.wait(1);
+            let listed = json!({ "failed": [uid(&first)] });
+            log.write(job, &json!({ "active": 1, "uncountedTerminatedPods": listed }));
+            log.release(&mut first);
+            log.write(job, &json!({ "active": 1, "failed": 1 }));
+            log.wait(2);
+            log.delete(&mut second);
+            let failed = condition(
+                "FailureTarget",
+                "BackoffLimitExceeded",
+                "Job has reached the specified backoff limit",
+                &log.second(),
+            );
+            let listed = json!({ "failed": [uid(&second)] });
+            json!({ "terminating": 1, "failed": 1, "uncountedTerminatedPods": listed, "conditions": failed })
+        }
+    }
+}
+
+/// A Job in which such a sync occurs. `seconds`: the next one follows after this time, and corrects the status.
+fn with_lost_request(lost: Lost, seconds: Option<i64>) -> Summary {
+    let mut log = Log::default();
+    let limit = if let Lost::Deletion = lost { 0 } else { 6 };
+    let mut job = log.job_with("a", &json!({ "backoffLimit": limit }));
+    log.wait(1);
+    let corrected = failed_sync(lost, &mut log, &mut job);
+    if let Some(seconds) = seconds {
+        log.wait(seconds);
+        log.write(&mut job, &corrected);
+    }
+    log.verdict()
+}
+
+/// TC-08, SY-02: a retry after a second or more shows that the sync before it may have failed.
+#[test]
+fn a_status_that_lacks_what_was_lost_is_corrected_by_the_next_sync() {
+    for lost in [Lost::Creation, Lost::Removal, Lost::ScaleDown, Lost::Suspension, Lost::Deletion] {
+        for (seconds, expected) in [
+            (Some(2), Outcome::Inconclusive),
+            (Some(0), if let Lost::Deletion = lost { Outcome::Inconclusive } else { Outcome::Violates }),
+            (None, Outcome::Violates),
+        ] {
+            let found = with_lost_request(lost, seconds);
+            let told = (found.outcome(), broken(&found), found.jobs[0].reservations.len());
+            assert_eq!(found.outcome(), expected, "{lost:?} {seconds:?}: {told:?}");
+        }
+    }
+}

@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-use jobcheck_spec::Uid;
 use jobcheck_spec::view::Interpretation;
+use jobcheck_spec::{Time, Uid};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -164,11 +164,6 @@ impl Settings {
         };
         Sighting { jobs: of(&self.caches.jobs), pods: of(&self.caches.pods) }
     }
-
-    /// The earliest beginning of the sync by the silence before its requests.
-    fn began(&self, event: &Event) -> Option<i64> {
-        event.actor.zip(event.when).and_then(|(actor, when)| self.began_after_silence(actor, when.received))
-    }
 }
 
 impl Judge {
@@ -181,7 +176,7 @@ impl Judge {
 
     /// Finds a pod that the Job controller creates although its cache no longer contains the Job.
     pub(super) fn find_late_birth(&mut self, event: &Event, job: Uid) {
-        let shown = self.settings.caches_at_sync(event, self.settings.began(event)).jobs;
+        let shown = self.settings.caches_at_sync(event, self.settings.began_after_silence(event)).jobs;
         if shown.is_some_and(|shown| self.departures.is_in(job, shown.extent)) {
             self.totals.doubt("a Job controller creates pods of a Job that its cache no longer contains");
         }
@@ -189,24 +184,36 @@ impl Judge {
 }
 
 impl Track {
-    /// Limits the views of a request of the Job controller to those that its caches had at the beginning of the sync.
-    pub(super) fn reads_caches(&mut self, event: &Event, settings: &Settings) {
-        if !self.is_built_in() || event.delivery.observer.is_some() {
+    /// Limits the views of a manager's request to those that its caches had, and its clock, when the sync began. Only the Job
+    /// controller shares its caches among all Jobs.
+    pub(super) fn reads_caches(&mut self, event: &Event, settings: &Settings, are_shared: bool) {
+        if event.delivery.observer.is_some() {
             return;
         }
-        let known = self.process.status_writes.sync_began();
-        self.limit_views(settings.caches_at_sync(event, known));
-        // The log may lack what has delayed the client, such as its requests in other namespaces.
-        let wider = self.process.bounds;
-        let began = settings.began(event).filter(|began| Some(*began) > known);
-        if began.is_some() {
-            self.limit_views(settings.caches_at_sync(event, began));
+        let known = self.process.status_writes.sync_began().filter(|_| are_shared);
+        if are_shared {
+            self.limit_views(settings.caches_at_sync(event, known));
         }
-        self.process.wider = (self.process.bounds != wider).then_some(wider);
+        let began = settings.began_after_silence(event);
+        self.begins_after_silence(began, |track| {
+            if are_shared && began > known {
+                track.limit_views(settings.caches_at_sync(event, began));
+            }
+        });
         // Within its sync, a client may send such a write again.
         if let Some(when) = event.when.filter(|_| event.is_status && !event.may_be_sent_again()) {
             self.process.status_writes.add(when.done);
         }
+    }
+
+    /// Limits the clock, and what else `limit` limits, to a sync that began no earlier than at this time. The trace may lack what
+    /// has delayed the client, such as its requests in other namespaces.
+    pub(super) fn begins_after_silence(&mut self, began: Option<i64>, limit: impl FnOnce(&mut Track)) {
+        self.process.bounds.after_silence = None;
+        let wider = self.process.bounds;
+        limit(self);
+        self.process.bounds.after_silence = began.map(|micros| Time(micros.div_euclid(SECOND)));
+        self.process.wider = (self.process.bounds != wider).then_some(wider);
     }
 
     fn limit_views(&mut self, Sighting { jobs, pods }: Sighting) {
@@ -215,7 +222,7 @@ impl Track {
     }
 
     /// Searches the views of a sync that began before the silence, if those of a later one explain nothing.
-    pub(super) fn explain_by_older_caches(&mut self, question: &Question<'_>) -> Option<Explained> {
+    pub(super) fn explain_by_earlier_sync(&mut self, question: &Question<'_>) -> Option<Explained> {
         self.process.bounds = self.process.wider.take()?;
         let explained = self.explain(question, Interpretation::Ideal);
         if matches!(explained, Explained::Yes(_)) {
@@ -223,8 +230,8 @@ impl Track {
             self.reserve(Note::on(
                 question.event,
                 format!(
-                    "SY-10: {write}: the sender had seen newer states in an earlier sync. Only a sync that began before that, and was \
-                     delayed for seconds, explains it, and the log does not show what has delayed it"
+                    "SY-10: {write}: only a sync that began before its client was idle, and was delayed for seconds, explains it. The \
+                     trace does not show what has delayed it"
                 ),
             ));
         }

@@ -97,7 +97,7 @@ pub fn not_before(clock: Clock, bounds: Bounds, job: &Job) -> Option<Time> {
         return None;
     }
     let read = clock.written.map(|micros| Time(micros.div_euclid(SECOND)).plus(-TOLERANCE));
-    read.max(clock.shown)
+    read.max(clock.shown).max(bounds.after_silence)
 }
 
 /// The deadline of a running Job.

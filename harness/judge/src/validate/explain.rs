@@ -49,7 +49,7 @@ impl Track {
         self.process.late.possible |= event.may_be_late();
         let question = Question { event, settings, write, versions, latest, judge };
         let explained = match self.explain(&question, Interpretation::Ideal) {
-            Explained::No(views) => self.explain_by_older_caches(&question).unwrap_or(Explained::No(views)),
+            Explained::No(views) => self.explain_by_earlier_sync(&question).unwrap_or(Explained::No(views)),
             explained => explained,
         };
         match explained {
@@ -91,10 +91,8 @@ impl Track {
                 self.unexplained_after_gaps(event);
                 self.lacks(event, what, since);
             }
-            Consequence::Known(broken) => self.report(event, write, broken, views),
-            Consequence::Suspicion(broken) => {
+            Consequence::Known(broken) | Consequence::Suspicion(broken) => {
                 self.report(event, write, broken, views);
-                self.process.suspicions.push(event.order);
             }
             Consequence::Labelled(broken) => {
                 self.unexplained_after_gaps(event);

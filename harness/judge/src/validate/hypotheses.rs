@@ -16,7 +16,7 @@
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
 //! | the namespace refused creations (H2) | a watch in which every pod is being deleted | inconclusive |
-//! | the responses to the deletions of the sync were lost | the status counts these pods as active | inconclusive after the next decision, else a violation |
+//! | requests of the sync, or their responses, were lost | its status lacks their effects | inconclusive if the next status has them, else a violation ([`super::lost_requests`]) |
 //! | the built-in controller deviates | the pattern of the deviation ([`super::known`]) | violation, KNOWN |
 
 use jobcheck_spec::guards::creation::want_active;
@@ -37,10 +37,9 @@ use super::life::Life;
 use super::pod_records::Fact;
 use super::primary::primary;
 use super::process::Process;
-use super::setbacks::RefusedWrite;
 use super::track::Track;
 use super::verdict::ViewRefusal;
-use super::{hidden_active, uncertain};
+use super::{hidden_active, lost_requests, uncertain};
 
 /// An assumption about what the trace does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +72,8 @@ pub(super) enum Assumption {
     CountsRefused,
     /// The namespace refused creations, and the form shows no refusals (H2).
     UnshownCreations,
-    /// The responses to the deletions of the sync never reached the client (TC-08).
-    FailedDeletion,
+    /// Requests of the sync, or their responses, were lost (TC-08).
+    LostRequests,
 }
 
 /// The known ways in which the built-in controller misreads its caches.
@@ -106,7 +105,7 @@ pub(super) const ORDER: [Assumption; 17] = [
     Assumption::Misread(Misreading::ForgottenDeletions),
     Assumption::CountsRefused,
     Assumption::UnshownCreations,
-    Assumption::FailedDeletion,
+    Assumption::LostRequests,
 ];
 
 /// The consequence of an assumption for the verdict.
@@ -124,7 +123,7 @@ pub(super) enum Consequence {
     Known(Broken),
     /// A known deviation explains the write in some other way.
     Labelled(Broken),
-    /// The write is wrong, unless the next decision shows that the assumption was right.
+    /// The write is wrong, unless the next one shows that the assumption was right.
     Suspicion(Broken),
 }
 
@@ -136,16 +135,16 @@ pub(super) struct Checkpoint {
 
 impl Track {
     /// The state before an assumption. The pods are many, so they are kept only for assumptions that change them.
-    fn checkpoint(&self, assumption: Assumption) -> Checkpoint {
+    pub(super) fn checkpoint(&self, assumption: Assumption) -> Checkpoint {
         let rewrites = matches!(
             assumption,
-            Assumption::Committed | Assumption::FromPredecessor | Assumption::FailedDeletion
+            Assumption::Committed | Assumption::FromPredecessor | Assumption::LostRequests
         );
         let pods = || (self.history.clone(), self.account.fates.clone(), self.account.life.clone());
         Checkpoint { process: self.process.clone(), pods: rewrites.then(pods) }
     }
 
-    fn restore(&mut self, before: Checkpoint) {
+    pub(super) fn restore(&mut self, before: Checkpoint) {
         self.process = before.process;
         if let Some(pods) = before.pods {
             (self.history, self.account.fates, self.account.life) = pods;
@@ -229,18 +228,8 @@ impl Assumption {
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
-            Assumption::FailedDeletion => {
-                let may_fail = question.settings.has_actors
-                    && question.event.delivery.observer.is_none()
-                    && question.versions == Versions::Stored;
-                let deleted = i64::try_from(track.history.deletions_of_sync()).unwrap_or(0);
-                let broken = views.iter().flat_map(|view| &view.broken);
-                let counts_them = |it: &&Broken| {
-                    matches!((it.req, &it.expected, &it.found),
-                        (Req::PC01, Operand::Number(expected), Operand::Number(found)) if *found == expected + deleted)
-                };
-                let broken = broken.filter(|_| may_fail && deleted > 0).find(counts_them)?;
-                Some(Consequence::Suspicion(broken.clone()))
+            Assumption::LostRequests => {
+                lost_requests::sign(track, question, views).map(Consequence::Suspicion)
             }
             Assumption::UnshownCreations => {
                 let hides_creations = !question.settings.has_actors
@@ -294,11 +283,7 @@ impl Assumption {
                 Some(pattern) => pattern.explains(track, question),
                 None => Explained::No(Vec::new()),
             },
-            Assumption::FailedDeletion => {
-                track.history.unhear_deletions();
-                track.pod_write_refused(RefusedWrite::Unheard);
-                track.explain(question, Interpretation::Ideal)
-            }
+            Assumption::LostRequests => lost_requests::explains(track, question),
             Assumption::Misread(Misreading::FailedThenSucceeded) => {
                 track.explain(question, Interpretation::FailedThenSucceeded)
             }

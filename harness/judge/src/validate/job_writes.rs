@@ -41,7 +41,6 @@ use super::settings::Settings;
 use super::story::{self, Words};
 use super::times;
 use super::track::Track;
-use super::verdict::Note;
 use super::without_interim;
 
 /// The role of the sender of a write towards a Job.
@@ -216,8 +215,9 @@ fn status_written(
             if let Some(when) = event.when {
                 track.standing.lists(&before.status, &after.status, when.done);
             }
+            track.retries_lost_requests(event);
             executor_decision(track, event, after, &write, broken, settings);
-            confirm_suspicions(track, event, after);
+            track.confirm_lost_requests(event);
             track.judge_ownership_at_end(event, after);
             count(track, &before.status, &after.status);
             track.status_tried();
@@ -296,21 +296,6 @@ fn executor_decision(
         let heard = !track.unheard(event);
         track.keep_backoff(event, heard, settings);
     }
-}
-
-/// TC-08: the next sync makes the decision that lost responses to deletions had kept the one before from. The violations of that one
-/// are withdrawn: a log does not show if a response arrived.
-fn confirm_suspicions(track: &mut Track, event: &Event, after: &Job) {
-    if !after.status.is_decided() {
-        return;
-    }
-    let suspicions = std::mem::take(&mut track.process.suspicions);
-    if suspicions.is_empty() {
-        return;
-    }
-    track.results.violations.retain(|it| !suspicions.contains(&it.order));
-    let reason = "TC-08: the decision was made a sync late: only lost responses to deletions explain it";
-    track.reserve(Note::on(event, reason.to_owned()));
 }
 
 /// S-05: removes the finalizer of pods that were counted and adopted again, since they must not be recorded. The

@@ -130,8 +130,9 @@ impl Judge {
             }
             track.manager.executor |= built_in;
             track.enter_sync(event, &self.settings);
-            if role == Role::JobController {
-                track.reads_caches(event, &self.settings);
+            let is_built_in = role == Role::JobController;
+            track.reads_caches(event, &self.settings, is_built_in && track.is_built_in());
+            if is_built_in {
                 self.reading = Some((uid, actor));
             }
             track.note_work(event, &self.settings);

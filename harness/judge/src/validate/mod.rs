@@ -58,6 +58,7 @@ mod known_pods;
 mod late;
 mod late_work;
 mod life;
+mod lost_requests;
 mod managers;
 mod mirror;
 mod mirror_metadata;

@@ -222,8 +222,10 @@ pub struct Bounds {
     pub versions: Option<Reach>,
     /// Positions in the history of the pods.
     pub positions: Option<Reach>,
-    /// Lower bound for the beginning of the sync.
+    /// Lower bound for the beginning of the sync, if the trace states it.
     pub began: Option<Time>,
+    /// Lower bound for the clock of a sync that begins after the last silence of its client.
+    pub after_silence: Option<Time>,
     /// The write belongs to no sync, so it gives no bound for the current sync.
     pub beside: bool,
 }
@@ -234,7 +236,7 @@ impl Bounds {
     pub fn beside(self) -> Bounds {
         let open = |reach: Reach| Reach { to: None, ..reach };
         let (versions, positions) = (self.versions.map(open), self.positions.map(open));
-        Bounds { versions, positions, began: None, beside: true }
+        Bounds { versions, positions, beside: true, ..Bounds::default() }
     }
 
     /// The bounds for a write that may belong to an earlier sync.
@@ -286,7 +288,7 @@ impl Track {
             versions: sight.jobs.map(|seen| self.process.frontier.reach(seen)),
             positions: sight.pods.map(|seen| self.history.reach(seen)),
             began: sight.began(),
-            beside: false,
+            ..Bounds::default()
         };
     }
 

@@ -13,7 +13,7 @@ use jobcheck_spec::guards::finalizer_removal::{
 use jobcheck_spec::guards::ownership::judge_foreign_finalizer;
 use jobcheck_spec::guards::times::judge_by_later_event;
 use jobcheck_spec::guards::ttl::judge_ttl_write_of_pod;
-use jobcheck_spec::job::{ConditionKind, Job, Text};
+use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::{Interpretation, View};
 use jobcheck_spec::{Findings, Req, Uid};
@@ -91,12 +91,11 @@ pub fn judge_new_pod(
     let warning = track.process.setbacks.judge_retry(event, settings, &mut findings);
     warning.into_iter().for_each(|warning| track.warn(event, warning));
     track.take(event, write, findings);
-    let idle_until = settings.idle_until(event, pod.created);
+    if event.when.is_none() {
+        track.begins_after_silence(settings.began_before_birth(pod.created), |_| {});
+    }
     track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &|view, findings| {
-        // SU-11: before 1.36 the time at which a resumed Job started is not known yet.
-        let resumes = view.job.status.is_true(&ConditionKind::Suspended);
-        let not_before = view.not_before.max(idle_until.filter(|_| !resumes));
-        judge_creation(&View { not_before, ..*view }, pod, findings);
+        judge_creation(view, pod, findings);
         if let Some(birth) = birth {
             judge_copy(view.job, birth, findings);
         }

@@ -11,6 +11,7 @@ use super::caches::{Sighting, StatusWrites};
 use super::frontier::Frontier;
 use super::history::Position;
 use super::late::LateRequests;
+use super::lost_requests::Suspicions;
 use super::observed::{Bounds, Sight};
 use super::own_write::OwnWrite;
 use super::setbacks::{Refused, Setbacks};
@@ -65,8 +66,8 @@ pub struct Process {
     pub refused: Refused,
     /// Writes with a server error that may have been committed, by pod.
     pub uncertain: BTreeMap<Uid, Uncertain>,
-    /// Status writes that only lost responses to deletions explain, by their places in the order of judgement.
-    pub suspicions: Vec<u64>,
+    /// Status writes that only lost requests explain.
+    pub suspicions: Suspicions,
     /// Failures that it met.
     pub setbacks: Setbacks,
     /// Requests that may come from the process before it.

@@ -122,7 +122,7 @@ impl Setbacks {
 }
 
 /// Number of refused writes to pods in one sync.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// Deletions and finalizer removals.
     pub deletions: u32,

@@ -254,44 +254,30 @@ impl Settings {
         activity.silences_beside(when.received, when.done).into_iter().any(hides_one)
     }
 
-    /// The earliest time at which the sync that created this pod began, if the process was idle before.
+    /// The sync of this request began no earlier than the result, in microseconds, unless something that the trace does not show
+    /// has delayed it.
     ///
-    /// A sync reads its clock and sends its requests without a pause. There are two exceptions: the client has sent too many
-    /// requests, or the API server has asked it to wait. After [`PAUSE`] seconds without a request, or in a watch without a
-    /// new pod, it has not sent too many.
+    /// A sync reads its caches and its clock, and sends its requests without a pause of [`PAUSE`] seconds. There are two
+    /// exceptions: the client has sent too many requests, or the API server has asked it to wait. In a silence of a second the
+    /// client delays none.
     #[must_use]
-    pub fn idle_until(&self, event: &Event, created: Time) -> Option<Time> {
+    pub fn began_after_silence(&self, event: &Event) -> Option<i64> {
         if event.is_posthumous() || event.may_be_late() || event.arrival.late {
             return None;
         }
-        let (Some(actor), Some(when)) = (event.actor, event.when) else {
-            let is_idle = self.latest_birth.is_none_or(|birth| birth.plus(PAUSE) <= created);
-            return is_idle.then(|| created.plus(-PAUSE));
-        };
+        let (actor, when) = event.actor.zip(event.when)?;
         let (_, client) = self.clients.iter().find(|(known, _)| *known == actor)?;
         if client.may_have_waited(when.received) {
             return None;
         }
-        let ends_here = |(from, to): &(i64, i64)| *to == when.received && to - from >= PAUSE * 1_000_000;
-        client
-            .activity
-            .silences()
-            .into_iter()
-            .find(ends_here)
-            .map(|(_, to)| Time(to.div_euclid(1_000_000)).plus(-PAUSE))
+        client.activity.last_silence_end(when.received).map(|to| to - PAUSE * 1_000_000)
     }
 
-    /// The sync of a request that was received at this time began no earlier than the result, in microseconds.
-    ///
-    /// A sync sends its requests without a pause of [`PAUSE`] seconds, unless the client delays them, or the API server asks
-    /// it to wait. In a silence of a second the client delays none.
+    /// The same bound in a watch, for the sync that created this pod: nothing else shows that its client was idle.
     #[must_use]
-    pub fn began_after_silence(&self, actor: ActorId, received: i64) -> Option<i64> {
-        let (_, client) = self.clients.iter().find(|(known, _)| *known == actor)?;
-        if client.may_have_waited(received) {
-            return None;
-        }
-        client.activity.last_silence_end(received).map(|to| to - PAUSE * 1_000_000)
+    pub fn began_before_birth(&self, created: Time) -> Option<i64> {
+        let is_idle = self.latest_birth.is_none_or(|birth| birth.plus(PAUSE) <= created);
+        is_idle.then(|| created.plus(-PAUSE).0.saturating_mul(1_000_000))
     }
 
     /// Notes a restart of the controller with this name; without a name, of every controller.

@@ -7,6 +7,7 @@ use jobcheck_spec::job::Job;
 use super::{Frontier, Version};
 use crate::validate::caches::{Extent, Shown};
 use crate::validate::clock::Written;
+use crate::validate::history::Position;
 use crate::validate::observed::Reach;
 
 impl Frontier {
@@ -41,6 +42,12 @@ impl Frontier {
         if let Some(first) = self.versions.pop_front() {
             self.versions.push_front(Version::behind(None, first.job, (number, when), false));
         }
+    }
+
+    /// Returns `true` if a view that explains all writes so far need not contain the entry at this position.
+    #[must_use]
+    pub fn may_lack(&self, at: Position) -> bool {
+        self.minimal.iter().any(|point| point.position <= at && !point.ahead.contains(&at))
     }
 
     /// Adds the end of the Job. To a sync that has seen nothing of it, the Job is still there.

@@ -2,6 +2,7 @@
 
 use super::History;
 use crate::validate::entry::Entry;
+use crate::validate::lost_requests::PodWrite;
 use crate::validate::own_write::OwnWrite;
 
 impl History {
@@ -24,19 +25,16 @@ impl History {
     /// Number of deletions by the process in the current sync.
     #[must_use]
     pub fn deletions_of_sync(&self) -> usize {
-        self.deleted_in_sync().count()
-    }
-
-    fn deleted_in_sync(&self) -> impl Iterator<Item = &Entry> {
         let of_sync = self.range(self.sync_start, self.end());
-        of_sync.filter(|entry| matches!(entry.own, Some(OwnWrite::Delete)))
+        of_sync.filter(|entry| matches!(entry.own, Some(OwnWrite::Delete))).count()
     }
 
-    /// Forgets the deletions of the current sync, since it got no response.
-    pub fn unhear_deletions(&mut self) {
-        let deleted = self.deleted_in_sync();
-        for uid in deleted.map(|entry| entry.uid).collect::<Vec<_>>() {
-            self.disown(uid, |write| matches!(write, OwnWrite::Delete));
-        }
+    /// The writes of the process to pods in the current sync, with their positions.
+    #[must_use]
+    pub fn written_in_sync(&self) -> Vec<PodWrite> {
+        let from = self.sync_start.max(self.start);
+        let of_sync = (from..).zip(self.range(from, self.end()));
+        let written = of_sync.filter(|(_, entry)| entry.own.is_some());
+        written.map(|(position, entry)| (entry.uid, position)).collect()
     }
 }
