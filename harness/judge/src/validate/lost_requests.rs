@@ -24,6 +24,8 @@ use super::verdict::{Note, ViewRefusal};
 
 /// The shortest wait before a retry, in microseconds: a second, and the difference between clocks.
 const RETRY: i64 = 900_000;
+/// Maximum number of pod changes that the views may lack. Each attempt searches all of them.
+const NEAR: u64 = 2048;
 /// Maximum number of writes that are tried one by one.
 const SINGLE: usize = 4;
 
@@ -60,6 +62,7 @@ pub(super) fn sign(track: &Track, question: &Question<'_>, views: &[ViewRefusal]
         && question.event.delivery.observer.is_none()
         && question.versions == Versions::Stored
         && track.process.refused == Refused::default()
+        && track.history.end() - track.process.frontier.earliest() <= NEAR
         && !track.process.suspicions.is_used;
     let has_requests =
         is_possible && (!track.history.written_in_sync().is_empty() || may_lack_deletions(track));
