@@ -21,8 +21,8 @@ pub struct Memory {
     pub uid: Option<Uid>,
     /// The failures from which delays are computed.
     pub backoff: BackoffRecord,
-    /// Cached pods that lost their finalizer: this process has removed it, confirmed by a 2xx or a 404, or the cache showed a
-    /// recorded pod without it. They are never counted again, even if the cache still shows the finalizer (FT-28, B01, J-03),
+    /// Cached pods that lost their finalizer. Either this process has removed it, confirmed by a 2xx or a 404, or the cache
+    /// showed a recorded pod without it. They are never counted again, even if the cache still shows the finalizer (FT-28, B01, J-03),
     /// or a user restores it (S-05).
     pub finalizer_removed: BTreeSet<Uid>,
     /// Pods whose deletion was confirmed by a 2xx or a 404 and that the cache does not show as deleted yet. Deletions
