@@ -428,6 +428,7 @@ catalogue! {
     J07 = "J-07" [Executor] Must, Judged::Pending, "Ideal of BO-06 over SY-09, where 1.36 departs from it (job_controller.go deleteJob, resolveControllerRef)", "A recreated Job inherits no expectations from the previous Job of its name, and gets its pods.";
     J08 = "J-08" [Executor] Must, Judged::Pending, "Ideal of FT-20 over SY-09, where 1.36 departs from it (job_controller.go updateJob)", "The pods of a deleted Job lose their finalizer even if the controller next sees a recreated Job, which inherits nothing.";
     J09 = "J-09" [Executor] Must, Judged::Pending, "Ideal of PC-04 over SY-03 and SY-09, where 1.36 departs from it (job_controller.go addPod)", "A pod that is already being deleted when the controller first sees it counts as created, and is replaced.";
+    J11 = "J-11" [Executor] Must, Judged::View, "Ideal of SU-08, where 1.36 departs from it (job_controller.go pastActiveDeadline)", "A deadline of 2^63 nanoseconds or more is not over, so that the Job runs.";
 }
 
 #[cfg(test)]

@@ -170,6 +170,7 @@ const BREAKS_TOO: &[(Req, &[Req])] = &[
     (Req::J07, &[Req::BO06]),
     (Req::J08, &[Req::FT20, Req::BO06]),
     (Req::J09, &[Req::PC04, Req::RP04, Req::BO11]),
+    (Req::J11, &[Req::SU08]),
     // A special rule, and the general rule that it belongs to.
     (Req::SX04, &[Req::TC01]),
     (Req::SX05, &[Req::TC01]),

@@ -173,6 +173,10 @@ fn the_deadline_fails_the_job_on_time_and_schedules_a_sync_before() {
     assert!(goes_on(&with(101)));
     assert_eq!(with(101).plan().wake_after, Some(secs(1)));
     assert_eq!(with(100).plan().wake_after, None);
+    // J-11: the nanoseconds of these do not fit into 64 bits.
+    for seconds in [i64::MAX / 1_000_000_000 + 1, 18_446_744_074, i64::MAX] {
+        assert!(goes_on(&with(seconds)), "{seconds}");
+    }
     let mut fresh = with(0);
     fresh.job.status.start_time = None;
     fresh.pods.clear();

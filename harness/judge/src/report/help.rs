@@ -104,6 +104,9 @@ deviations! {
     J09, "1.36.3", "findings/J-09.md":
         "It waits for ever for a pod that it first saw when the pod was being deleted, and creates no replacement."
         => "Restart kube-controller-manager.";
+    J11, "1.36.3", "findings/J-11.md":
+        "It fails a Job at once whose activeDeadlineSeconds are more than 9223372036, because their nanoseconds overflow."
+        => "Leave activeDeadlineSeconds out: the Job then has no deadline.";
     BO02, "1.34, 1.35 (recorded on 1.35.4; fixed in 1.36.3)", "results/kubernetes-1.35.md#bo-02-and-the-refused-status":
         "It reports active 0 while a failed pod waits for its replacement, although other pods run."
         => "Upgrade to 1.36.3. Before, the status is right again after the delay.";

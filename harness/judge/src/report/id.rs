@@ -11,7 +11,7 @@ const SUGGESTIONS: usize = 3;
 const UPSTREAM: &str = "kubernetes/kubernetes";
 
 /// Other names of requirements. `docs/reference/deviations.md` is the source of the names KD and L.
-pub const ALIASES: [(&str, Req); 25] = [
+pub const ALIASES: [(&str, Req); 26] = [
     ("KD-01", Req::S01),
     ("KD-02", Req::S02),
     ("KD-03", Req::S03),
@@ -35,6 +35,7 @@ pub const ALIASES: [(&str, Req); 25] = [
     ("KD-21", Req::J07),
     ("KD-22", Req::J08),
     ("KD-23", Req::J09),
+    ("KD-24", Req::J11),
     ("L1", Req::S04),
     ("L2", Req::S02),
 ];

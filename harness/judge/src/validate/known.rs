@@ -30,6 +30,7 @@
 //! | J-07 | the manager created a pod of the previous Job when this Job existed already, and this Job has no pods |
 //! | J-08 | the trace shows that the manager listed Jobs when another Job had the name, and that it had not seen the end of the previous one. No pod of the previous Job that keeps its finalizer changed since while it was being deleted; or the new Job gets no pods before the delay of the previous one has passed |
 //! | J-09 | the trace shows that the manager listed pods when a pod that it had created was being deleted, and a view that explains all earlier writes lacks the pod. Nothing was created since, and nothing happened to the Job after the expectation had expired |
+//! | J-11 | the Job fails for its deadline alone, whose nanoseconds overflow, and which is over by what remains of them |
 //! | TC-09 | the terminal condition replaces an entry that was not True, and that the manager had not set |
 
 use jobcheck_spec::apiserver::{RuleSet, validate_status_update};
