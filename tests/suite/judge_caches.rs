@@ -161,3 +161,30 @@ fn a_pod_of_a_job_that_the_controller_knows_to_be_gone_is_told() {
         assert_eq!(found.outcome(), expected, "{:?} {:?}", broken(&found), found.doubts);
     }
 }
+
+/// A client that is busy in other namespaces delays each request of a sync. A creation fits both what the sync had read and what the
+/// caches show meanwhile, and says nothing about which of them it was.
+#[test]
+fn what_only_a_silence_bounds_does_not_bound_the_rest_of_a_sync() {
+    let mut log = Log::default();
+    let mut a = log.job("a");
+    let mut b = log.job("b");
+    log.wait(2);
+    let mut first = log.pod(&b, 1);
+    log.wait(1);
+    let condition = json!([{ "type": "Ready", "status": "True", "lastTransitionTime": log.second() }]);
+    log.kubelet(
+        &mut first,
+        json!({ "phase": "Running", "startTime": log.second(), "conditions": condition }),
+    );
+    log.wait(7);
+    let mut pods = log.serve(&mut a);
+    log.wait(5);
+    log.becomes_ready(&mut a, &mut pods[0], 1);
+    log.wait(15);
+    log.pod(&b, 2);
+    log.wait(5);
+    log.status(&mut b, (2, 0));
+    let found = log.verdict();
+    assert_eq!(found.outcome(), Outcome::Inconclusive, "{:?}", broken(&found));
+}

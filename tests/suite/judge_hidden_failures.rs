@@ -1,7 +1,7 @@
 //! Right logs of what nobody but the client, or a node, can see: lost responses, and clocks that are ahead.
 
 use jobcheck_judge::validate::{Outcome, Summary};
-use jobcheck_tests::log::Log;
+use jobcheck_tests::log::{Log, USER};
 use jobcheck_tests::traces::broken;
 use serde_json::{Value, json};
 
@@ -130,11 +130,15 @@ fn a_pod_that_is_counted_before_a_record_with_its_finalizer_is_counted_too_early
 #[derive(Clone, Copy, Debug)]
 enum Lost {
     Creation,
+    /// Two of three.
+    Creations,
     Removal,
     ScaleDown,
     Suspension,
     /// The deletion never arrived.
     Deletion,
+    /// The same, and the pod ends before the retry.
+    DeletionOfEndingPod,
 }
 
 /// Deletes a pod as at a scale-down. A kubelet keeps it for its grace period.
@@ -157,6 +161,11 @@ fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
         log.status(job, (1, 0));
         return json!({ "active": 2 });
     }
+    if let Lost::Creations = lost {
+        log.pod(job, 3);
+        log.status(job, (1, 0));
+        return json!({ "active": 3 });
+    }
     let [mut first, mut second] = pods;
     log.status(job, (2, 0));
     for pod in [&mut first, &mut second] {
@@ -165,7 +174,7 @@ fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
     }
     log.wait(2);
     match lost {
-        Lost::Creation | Lost::ScaleDown => {
+        Lost::Creation | Lost::Creations | Lost::ScaleDown => {
             log.edit(job, "parallelism", json!(0));
             log.wait(1);
             stop(log, &mut first);
@@ -195,7 +204,7 @@ fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
             );
             json!({ "terminating": 2, "startTime": null, "conditions": suspended })
         }
-        Lost::Deletion => {
+        Lost::Deletion | Lost::DeletionOfEndingPod => {
             log.fails(&mut first, 0);
             log.wait(1);
             let listed = json!({ "failed": [uid(&first)] });
@@ -203,7 +212,11 @@ fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
             log.release(&mut first);
             log.write(job, &json!({ "active": 1, "failed": 1 }));
             log.wait(2);
-            log.delete(&mut second);
+            let ends = matches!(lost, Lost::DeletionOfEndingPod);
+            match ends {
+                true => log.fails(&mut second, 0),
+                false => log.delete(&mut second),
+            }
             let failed = condition(
                 "FailureTarget",
                 "BackoffLimitExceeded",
@@ -211,7 +224,8 @@ fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
                 &log.second(),
             );
             let listed = json!({ "failed": [uid(&second)] });
-            json!({ "terminating": 1, "failed": 1, "uncountedTerminatedPods": listed, "conditions": failed })
+            let terminating = u8::from(!ends);
+            json!({ "terminating": terminating, "failed": 1, "uncountedTerminatedPods": listed, "conditions": failed })
         }
     }
 }
@@ -219,8 +233,9 @@ fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
 /// A Job in which such a sync occurs. `seconds`: the next one follows after this time, and corrects the status.
 fn with_lost_request(lost: Lost, seconds: Option<i64>) -> Summary {
     let mut log = Log::default();
-    let limit = if let Lost::Deletion = lost { 0 } else { 6 };
-    let mut job = log.job_with("a", &json!({ "backoffLimit": limit }));
+    let limit = if let Lost::Deletion | Lost::DeletionOfEndingPod = lost { 0 } else { 6 };
+    let pods = if let Lost::Creations = lost { 3 } else { 2 };
+    let mut job = log.job_with("a", &json!({ "backoffLimit": limit, "parallelism": pods }));
     log.wait(1);
     let corrected = failed_sync(lost, &mut log, &mut job);
     if let Some(seconds) = seconds {
@@ -233,15 +248,59 @@ fn with_lost_request(lost: Lost, seconds: Option<i64>) -> Summary {
 /// TC-08, SY-02: a retry after a second or more shows that the sync before it may have failed.
 #[test]
 fn a_status_that_lacks_what_was_lost_is_corrected_by_the_next_sync() {
-    for lost in [Lost::Creation, Lost::Removal, Lost::ScaleDown, Lost::Suspension, Lost::Deletion] {
+    for lost in [
+        Lost::Creation,
+        Lost::Creations,
+        Lost::Removal,
+        Lost::ScaleDown,
+        Lost::Suspension,
+        Lost::Deletion,
+        Lost::DeletionOfEndingPod,
+    ] {
+        let takes_long = matches!(lost, Lost::Deletion | Lost::DeletionOfEndingPod);
         for (seconds, expected) in [
             (Some(2), Outcome::Inconclusive),
-            (Some(0), if let Lost::Deletion = lost { Outcome::Inconclusive } else { Outcome::Violates }),
+            (Some(0), if takes_long { Outcome::Inconclusive } else { Outcome::Violates }),
             (None, Outcome::Violates),
         ] {
             let found = with_lost_request(lost, seconds);
             let told = (found.outcome(), broken(&found), found.jobs[0].reservations.len());
             assert_eq!(found.outcome(), expected, "{lost:?} {seconds:?}: {told:?}");
         }
+    }
+}
+
+/// FT-20: the kubelet shows the finalizer of a pod, and the log hides what the controller did after that.
+#[test]
+fn finalizers_that_hidden_requests_may_have_removed_are_not_owed() {
+    for hides in [false, true] {
+        let mut log = Log::default();
+        let mut job = log.job_with("a", &json!({ "completions": 2 }));
+        log.wait(1);
+        let mut pods = log.serve(&mut job);
+        log.wait(5);
+        pods.iter_mut().for_each(|pod| log.fails(pod, 0));
+        log.wait(1);
+        pods.iter_mut().for_each(|pod| log.release(pod));
+        if hides {
+            let from = log.lines.len() - 2;
+            for line in &mut log.lines[from..] {
+                let line = line.as_object_mut().unwrap();
+                line.insert("level".to_owned(), json!("Metadata"));
+                line.retain(|name, _| name != "requestObject" && name != "responseObject");
+            }
+        } else {
+            let kept = log.lines.len() - 2;
+            log.lines.truncate(kept);
+        }
+        log.request(USER, "delete", ("jobs", None), &mut job);
+        for name in ["b", "c", "d"] {
+            let mut other = log.job(name);
+            log.serve(&mut other);
+            log.wait(60);
+        }
+        let found = log.verdict();
+        let is_owed = broken(&found).iter().any(|it| it.contains("FT-20"));
+        assert_eq!(is_owed, !hides, "{:?}", broken(&found));
     }
 }

@@ -212,6 +212,10 @@ impl Track {
         self.process.bounds.after_silence = None;
         let wider = self.process.bounds;
         limit(self);
+        // Nothing else depends on the clock.
+        let has_deadline =
+            self.process.frontier.versions().any(|job| job.spec.active_deadline_seconds.is_some());
+        let began = began.filter(|_| has_deadline);
         self.process.bounds.after_silence = began.map(|micros| Time(micros.div_euclid(SECOND)));
         self.process.wider = (self.process.bounds != wider).then_some(wider);
     }
@@ -221,11 +225,18 @@ impl Track {
         self.process.bounds.positions = pods.map(|shown| self.history.shown(shown));
     }
 
-    /// Searches the views of a sync that began before the silence, if those of a later one explain nothing.
-    pub(super) fn explain_by_earlier_sync(&mut self, question: &Question<'_>) -> Option<Explained> {
-        self.process.bounds = self.process.wider.take()?;
+    /// Searches a view that explains a write. If only a sync that began before the last silence of its client has such a view, the
+    /// trace does not decide. The views that the write shows rest on nothing but certain bounds.
+    pub(super) fn explain_by_any_sync(&mut self, question: &Question<'_>) -> Explained {
+        let Some(wider) = self.process.wider.take() else {
+            return self.explain(question, Interpretation::Ideal);
+        };
+        let frontier = self.process.frontier.clone();
+        let after_silence = self.explain(question, Interpretation::Ideal);
+        self.process.bounds = wider;
+        self.process.frontier = frontier;
         let explained = self.explain(question, Interpretation::Ideal);
-        if matches!(explained, Explained::Yes(_)) {
+        if matches!((&after_silence, &explained), (Explained::No(_), Explained::Yes(_))) {
             let write = question.write;
             self.reserve(Note::on(
                 question.event,
@@ -235,7 +246,7 @@ impl Track {
                 ),
             ));
         }
-        Some(explained)
+        explained
     }
 
     /// Notes what an explained write shows of the caches, unless a request with a server error may explain it as well.

@@ -48,11 +48,7 @@ impl Track {
         self.results.judged += 1;
         self.process.late.possible |= event.may_be_late();
         let question = Question { event, settings, write, versions, latest, judge };
-        let explained = match self.explain(&question, Interpretation::Ideal) {
-            Explained::No(views) => self.explain_by_earlier_sync(&question).unwrap_or(Explained::No(views)),
-            explained => explained,
-        };
-        match explained {
+        match self.explain_by_any_sync(&question) {
             Explained::Yes(mut findings) => {
                 self.results.premises.absorb(&mut findings);
                 self.shows_caches(event);

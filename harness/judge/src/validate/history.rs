@@ -89,10 +89,16 @@ impl History {
         self.stored.get(uid).or_else(|| self.ownerless.get(uid))
     }
 
-    /// Returns `true` if a pod holds the tracking finalizer.
+    /// The pods with the tracking finalizer.
+    pub fn holders_of_finalizers(&self) -> impl Iterator<Item = Uid> {
+        let held = self.stored.iter().filter(|pod| pod.finalizer);
+        held.chain(self.ownerless.iter()).map(|pod| pod.uid)
+    }
+
+    /// Returns `true` if there are any.
     #[must_use]
     pub fn holds_finalizers(&self) -> bool {
-        !self.ownerless.is_empty() || self.stored.iter().any(|pod| pod.finalizer)
+        self.holders_of_finalizers().next().is_some()
     }
 
     /// Appends a new state of a pod in etcd. A view may contain it from position `early` on.

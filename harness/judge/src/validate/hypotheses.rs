@@ -39,7 +39,7 @@ use super::primary::primary;
 use super::process::Process;
 use super::track::Track;
 use super::verdict::ViewRefusal;
-use super::{hidden_active, lost_requests, uncertain};
+use super::{deadline_overflow, hidden_active, lost_requests, uncertain};
 
 /// An assumption about what the trace does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub(super) enum Assumption {
     UnshownRefusal,
     /// The status leaves out active pods while a delay runs (BO-02, before 1.36).
     HiddenActive,
+    /// The deadline of the Job overflows (J-11).
+    DeadlineOverflow,
     /// A write is missing from the log.
     MissingWrite,
     /// The manager misreads its caches in this way.
@@ -88,7 +90,7 @@ pub(super) enum Misreading {
 }
 
 /// All assumptions, in the order in which they are tried.
-pub(super) const ORDER: [Assumption; 17] = [
+pub(super) const ORDER: [Assumption; 18] = [
     Assumption::SenderReplaced,
     Assumption::Restarted,
     Assumption::Committed,
@@ -99,6 +101,7 @@ pub(super) const ORDER: [Assumption; 17] = [
     Assumption::UnshownPods,
     Assumption::UnshownRefusal,
     Assumption::HiddenActive,
+    Assumption::DeadlineOverflow,
     Assumption::MissingWrite,
     Assumption::Misread(Misreading::FailedThenSucceeded),
     Assumption::Misread(Misreading::SucceededThenFailed),
@@ -162,7 +165,7 @@ impl Track {
         for assumption in ORDER {
             let Some(consequence) = assumption.sign(self, question, views) else { continue };
             let before = self.checkpoint(assumption);
-            match assumption.explains(self, question) {
+            match assumption.explains(self, question, views) {
                 Explained::Yes(mut findings) => {
                     self.results.premises.absorb(&mut findings);
                     return Ok(consequence);
@@ -179,7 +182,7 @@ impl Track {
     pub(super) fn misreading(&mut self, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Req> {
         ORDER.into_iter().filter(|it| matches!(it, Assumption::Misread(_))).find_map(|assumption| {
             let Consequence::Labelled(broken) = assumption.sign(self, question, views)? else { return None };
-            matches!(assumption.explains(self, question), Explained::Yes(_)).then_some(broken.req)
+            matches!(assumption.explains(self, question, views), Explained::Yes(_)).then_some(broken.req)
         })
     }
 }
@@ -208,7 +211,7 @@ impl Assumption {
                 .pods_missing
                 .filter(|_| reports_unseen_pods(track, views))
                 .map(|reason| Consequence::Doubt(reason.to_owned())),
-            Assumption::UnshownRefusal | Assumption::HiddenActive => {
+            Assumption::UnshownRefusal | Assumption::HiddenActive | Assumption::DeadlineOverflow => {
                 let pattern = self.pattern().filter(|it| track.is_built_in() && (it.form)(question))?;
                 let broken = views.iter().find_map(|view| (pattern.sole)(&view.broken))?.clone();
                 Some(Consequence::Known(labelled(broken, pattern.known)))
@@ -248,7 +251,7 @@ impl Assumption {
     }
 
     /// Searches a view that explains the write under the assumption.
-    fn explains(self, track: &mut Track, question: &Question<'_>) -> Explained {
+    fn explains(self, track: &mut Track, question: &Question<'_>, views: &[ViewRefusal]) -> Explained {
         match self {
             Assumption::SenderReplaced => {
                 track.process.late.is_by_predecessor(question.event);
@@ -279,11 +282,13 @@ impl Assumption {
                 }
                 explained
             }
-            Assumption::UnshownRefusal | Assumption::HiddenActive => match self.pattern() {
-                Some(pattern) => pattern.explains(track, question),
-                None => Explained::No(Vec::new()),
-            },
-            Assumption::LostRequests => lost_requests::explains(track, question),
+            Assumption::UnshownRefusal | Assumption::HiddenActive | Assumption::DeadlineOverflow => {
+                match self.pattern() {
+                    Some(pattern) => pattern.explains(track, question),
+                    None => Explained::No(Vec::new()),
+                }
+            }
+            Assumption::LostRequests => lost_requests::explains(track, question, views),
             Assumption::Misread(Misreading::FailedThenSucceeded) => {
                 track.explain(question, Interpretation::FailedThenSucceeded)
             }
@@ -313,6 +318,12 @@ impl Assumption {
                 form: |question| hidden_active::is_possible(question.settings),
                 sole: hidden_active::sole_zero,
                 fits: hidden_active::awaits_delay,
+            }),
+            Assumption::DeadlineOverflow => Some(Pattern {
+                known: Req::J11,
+                form: |_| true,
+                sole: deadline_overflow::sole_failure,
+                fits: deadline_overflow::is_over,
             }),
             _ => None,
         }

@@ -1,15 +1,18 @@
 //! Requests of a sync about which the client got no answer, although the log looks as if it had (TC-08).
 //!
-//! A log has what an API server did. A connection may break before a request arrives, or before its response does. The sync
-//! then fails: its status treats the request as one without an effect, and a retry follows after a second or more (SY-02).
+//! A log has what an API server did. A connection may break before requests arrive, or before their responses do. The sync
+//! then fails: its status treats them as requests without an effect. A retry follows after a second or more (SY-02), counted from the
+//! first request of the sync, since changes of its pods begin another sync.
 //!
 //! A status that only this explains is a violation, until the next status write shows what it lacked. A log does not show
 //! whether a response arrived, so the Job is inconclusive then. Such an accident is rare. It is believed once for each Job, and not
 //! in a sync of which the log shows another failure.
 
+use std::collections::BTreeSet;
+
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::Interpretation;
-use jobcheck_spec::{Broken, Req, Uid};
+use jobcheck_spec::{Broken, Operand, Req, Uid};
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
@@ -17,6 +20,7 @@ use super::explain::Question;
 use super::frontier::{Explained, Versions};
 use super::history::Position;
 use super::hypotheses::Assumption;
+use super::own_write::OwnWrite;
 use super::primary::primary;
 use super::setbacks::{Refused, RefusedWrite};
 use super::track::Track;
@@ -26,40 +30,46 @@ use super::verdict::{Note, ViewRefusal};
 const RETRY: i64 = 900_000;
 /// Maximum number of pod changes that the views may lack. Each attempt searches all of them.
 const NEAR: u64 = 2048;
-/// Maximum number of writes that are tried one by one.
+/// Maximum number of writes that are tried one by one, and of sets of writes.
 const SINGLE: usize = 4;
+const SETS: usize = 24;
 
 /// Status writes that only lost requests explain.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Suspicions {
     /// Those of the last failed sync, by their places in the order of judgement.
     open: Vec<u64>,
-    /// The end of the first of them, in microseconds.
-    since: Option<i64>,
-    /// A deletion never reached the API server, so that the retry repeats it.
-    lacks_deletions: bool,
+    /// The receipt of the first request of the sync, and of the first of these status writes, in microseconds.
+    since: Option<(i64, i64)>,
+    /// Pods whose deletion never reached the API server. They are deleted by the retry, or have ended.
+    undeleted: Vec<Uid>,
     /// There was a failed sync before.
     is_used: bool,
 }
 
 impl Suspicions {
-    fn add(&mut self, event: &Event, lacks_deletions: bool) {
-        let Some(when) = event.when else { return };
-        self.since.get_or_insert(when.received);
+    fn add(&mut self, event: &Event, first_request: Option<i64>, undeleted: Vec<Uid>) {
+        let received = event.when.map(|when| when.received);
+        self.since = self.since.or(received.map(|at| (first_request.map_or(at, |first| first.min(at)), at)));
         self.open.push(event.order);
-        self.lacks_deletions |= lacks_deletions;
+        self.undeleted.extend(undeleted);
     }
 
-    /// Returns `true` if this status write comes from a later sync than the failed one.
+    /// Returns `true` if this status write may come from a later sync than the failed one. A watch shows no times.
+    fn may_be_retried_by(&self, event: &Event) -> bool {
+        let is_late = |(first, _): (i64, i64)| event.when.is_none_or(|when| when.received - first >= RETRY);
+        !self.open.is_empty() && !self.open.contains(&event.order) && self.since.is_none_or(is_late)
+    }
+
+    /// Returns `true` if this status write comes from a later sync in any case.
     fn are_retried_by(&self, event: &Event) -> bool {
-        self.since.zip(event.when).is_some_and(|(since, when)| when.received - since >= RETRY)
+        self.since.zip(event.when).is_some_and(|((_, last), when)| when.received - last >= RETRY)
     }
 }
 
 /// The error of this write, if the sync has made requests that may have been lost, or should have.
 pub(super) fn sign(track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Broken> {
-    let is_possible = question.settings.has_actors
-        && question.event.delivery.observer.is_none()
+    let is_possible = question.event.delivery.observer.is_none()
         && question.versions == Versions::Stored
         && track.process.refused == Refused::default()
         && track.history.end() - track.process.frontier.earliest() <= NEAR
@@ -84,30 +94,56 @@ fn may_lack_deletions(track: &Track) -> bool {
     is_undecided && track.history.stored.iter().any(Pod::is_active)
 }
 
+/// The sets of requests that may have been lost: some of one kind, or all. Their pods are alike for the numbers of a status, so that
+/// the errors of the views say how many it may be.
+fn choices(written: &[PodWrite], views: &[ViewRefusal]) -> Vec<Vec<PodWrite>> {
+    let by = |it: &Broken| match (&it.expected, &it.found) {
+        (Operand::Number(expected), Operand::Number(found)) => {
+            usize::try_from(expected.abs_diff(*found)).ok()
+        }
+        _ => None,
+    };
+    let numbers: BTreeSet<usize> = views.iter().flat_map(|view| &view.broken).filter_map(by).collect();
+    let mut sets: Vec<Vec<PodWrite>> = written.iter().rev().take(SINGLE).map(|it| vec![*it]).collect();
+    let kinds: BTreeSet<Kind> = written.iter().map(|it| it.kind).collect();
+    for kind in kinds {
+        let all: Vec<PodWrite> = written.iter().filter(|it| it.kind == kind).copied().collect();
+        let counts =
+            numbers.iter().copied().chain([all.len()]).filter(|count| (1..=all.len()).contains(count));
+        sets.extend(counts.flat_map(|count| [all[all.len() - count..].to_vec(), all[..count].to_vec()]));
+    }
+    sets.push(written.to_vec());
+    sets.retain(|set| !set.is_empty());
+    sets.truncate(SETS);
+    sets
+}
+
 /// Searches requests of the sync such that a view explains the write if they are lost.
-pub(super) fn explains(track: &mut Track, question: &Question<'_>) -> Explained {
+pub(super) fn explains(track: &mut Track, question: &Question<'_>, views: &[ViewRefusal]) -> Explained {
     let written = track.history.written_in_sync();
-    let single = written.iter().rev().take(SINGLE).map(std::slice::from_ref);
-    let some: Vec<&[PodWrite]> = single.chain([&written[..]]).filter(|lost| !lost.is_empty()).collect();
-    let none = Some(&[][..]).filter(|_| may_lack_deletions(track));
+    let some = choices(&written, views);
+    let none = Some(Vec::new()).filter(|_| may_lack_deletions(track));
     // A sync whose request failed knows that, but its status may not depend on it.
-    let choices = [false, true].map(|fails| some.iter().map(move |lost| (*lost, fails)));
-    let deletions = none.into_iter().map(|lost| (lost, true));
+    let known = [false, true].map(|fails| some.iter().map(move |lost| (lost, fails)));
+    let deletions = none.iter().map(|lost| (lost, true));
     let mut last = Explained::No(Vec::new());
-    for (lost, fails) in choices.into_iter().flatten().chain(deletions) {
+    for (lost, fails) in known.into_iter().flatten().chain(deletions) {
         let before = track.checkpoint(Assumption::LostRequests);
-        lost.iter().for_each(|(uid, at)| track.history.unhear(*uid, *at));
+        let first = track.history.first_write_of_sync();
+        lost.iter().for_each(|it| track.history.unhear(it.uid, it.at));
         if fails {
             track.pod_write_refused(RefusedWrite::Unheard);
         }
         last = track.explain(question, Interpretation::Ideal);
         // The caches were read before the requests were sent.
-        let is_by_old_caches = lost.iter().all(|(_, at)| track.process.frontier.may_lack(*at));
+        let is_by_old_caches = lost.iter().all(|it| track.process.frontier.may_lack(it.at));
         if matches!(last, Explained::Yes(_)) && is_by_old_caches {
             if !fails {
                 track.pod_write_refused(RefusedWrite::Unheard);
             }
-            track.process.suspicions.add(question.event, lost.is_empty());
+            let active = track.history.stored.iter().filter(|pod| pod.is_active() && lost.is_empty());
+            let undeleted = active.map(|pod| pod.uid).collect();
+            track.process.suspicions.add(question.event, first, undeleted);
             return last;
         }
         track.restore(before);
@@ -128,13 +164,14 @@ impl Track {
 
     /// Withdraws the violations of a failed sync if this right status write, of the next sync, shows that its requests were lost.
     pub(super) fn confirm_lost_requests(&mut self, event: &Event) {
-        if !self.process.suspicions.are_retried_by(event) {
+        if !self.process.suspicions.may_be_retried_by(event) {
             return;
         }
-        let Suspicions { open, lacks_deletions, .. } = std::mem::take(&mut self.process.suspicions);
+        let Suspicions { open, undeleted, .. } = std::mem::take(&mut self.process.suspicions);
         self.process.suspicions.is_used = true;
         let is_right = self.results.violations.last().is_none_or(|it| it.order != event.order);
-        if !is_right || lacks_deletions && self.history.deletions_of_sync() == 0 {
+        let runs_on = |uid: &Uid| self.history.stored.get(*uid).is_some_and(Pod::is_active);
+        if !is_right || undeleted.iter().any(runs_on) {
             return;
         }
         self.results.violations.retain(|it| !open.contains(&it.order));
@@ -144,4 +181,28 @@ impl Track {
 }
 
 /// A write of the process to a pod.
-pub(super) type PodWrite = (Uid, Position);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PodWrite {
+    pub uid: Uid,
+    /// Its position in the history.
+    pub at: Position,
+    pub kind: Kind,
+}
+
+/// The kinds of writes to pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Gain,
+    Loss,
+    Other,
+}
+
+impl Kind {
+    pub(super) fn of(write: &OwnWrite) -> Kind {
+        match write {
+            OwnWrite::Create(_) | OwnWrite::Adopt(_) => Kind::Gain,
+            OwnWrite::Delete => Kind::Loss,
+            OwnWrite::RemoveFinalizer | OwnWrite::Release | OwnWrite::Miss => Kind::Other,
+        }
+    }
+}

@@ -33,6 +33,7 @@ mod clocks;
 mod conclusion;
 mod contents;
 mod coverage;
+mod deadline_overflow;
 pub mod delivery;
 mod disorder;
 mod entry;

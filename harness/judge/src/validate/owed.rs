@@ -146,7 +146,8 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     let mut owe =
         |req: Req, obligation: Obligation, since: Option<i64>| list.push(Owed { req, obligation, since });
     let Some(job) = &track.stored.as_ref().map(|job| settings.gates.read(job)) else {
-        if track.history.holds_finalizers() {
+        // A write that the trace does not show may have removed the others.
+        if track.history.holders_of_finalizers().any(|uid| !track.is_unsure(uid)) {
             let req = if track.is_built_in() { Req::FT20 } else { Req::MB05 };
             owe(req, Obligation::FinalizersOfDeletedJob, since);
         }

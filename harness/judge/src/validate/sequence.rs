@@ -371,8 +371,15 @@ impl Lane {
             })
         };
         let versions = self.held().filter(precedes).filter_map(|it| it.version);
-        let repeated = removal.answered.unwrap_or(0);
-        Some(versions.max().unwrap_or(0).max(self.passed.version).max(repeated))
+        // Later requests of the sender come behind it, whatever the clocks of other API servers say.
+        let follows = |it: &&Event| {
+            it.actor.is_some()
+                && it.actor == removal.actor
+                && it.when.is_some_and(|it| it.received >= when.done)
+        };
+        let next = self.held().filter(follows).filter_map(|it| it.version).min().unwrap_or(u64::MAX);
+        let before = versions.max().unwrap_or(0).min(next - 1);
+        Some(before.max(self.passed.version).max(removal.answered.unwrap_or(0)))
     }
 
     /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its

@@ -1,8 +1,8 @@
 //! Deletions by the process whose effect it does not know, or expects in another way.
 
-use super::History;
+use super::{History, Position};
 use crate::validate::entry::Entry;
-use crate::validate::lost_requests::PodWrite;
+use crate::validate::lost_requests::{Kind, PodWrite};
 use crate::validate::own_write::OwnWrite;
 
 impl History {
@@ -22,19 +22,21 @@ impl History {
         wanted > 1 && before_last.filter(terminates).count() >= wanted
     }
 
-    /// Number of deletions by the process in the current sync.
+    /// The writes of the process to pods in the current sync.
     #[must_use]
-    pub fn deletions_of_sync(&self) -> usize {
-        let of_sync = self.range(self.sync_start, self.end());
-        of_sync.filter(|entry| matches!(entry.own, Some(OwnWrite::Delete))).count()
-    }
-
-    /// The writes of the process to pods in the current sync, with their positions.
-    #[must_use]
-    pub fn written_in_sync(&self) -> Vec<PodWrite> {
+    pub(in crate::validate) fn written_in_sync(&self) -> Vec<PodWrite> {
         let from = self.sync_start.max(self.start);
         let of_sync = (from..).zip(self.range(from, self.end()));
-        let written = of_sync.filter(|(_, entry)| entry.own.is_some());
-        written.map(|(position, entry)| (entry.uid, position)).collect()
+        let write = |(at, entry): (Position, &Entry)| {
+            entry.own.as_ref().map(|own| PodWrite { uid: entry.uid, at, kind: Kind::of(own) })
+        };
+        of_sync.filter_map(write).collect()
+    }
+
+    /// The lower bound for the time of the first of these writes, in microseconds.
+    #[must_use]
+    pub fn first_write_of_sync(&self) -> Option<i64> {
+        let of_sync = self.range(self.sync_start, self.end());
+        of_sync.filter(|entry| entry.own.is_some()).find_map(|entry| entry.written)
     }
 }

@@ -281,3 +281,13 @@ fn a_full_window_emits_the_namespace_that_has_been_silent_for_longest() {
     assert_eq!(names(&before), ["idle", "idle"]);
     assert_eq!(after.len(), WINDOW_EVENTS - 1);
 }
+
+/// The clock of another API server is behind, so that its write seems to come before the removal.
+#[test]
+fn a_removal_precedes_what_its_sender_asks_for_after_the_response() {
+    let gone = Body::Pod(Box::new(PodEvent { gone: true, ..no_pod() }));
+    let removal = Event { answered: Some(6), body: gone, ..pod_request(Verb::Patch, "removal", (20, 30)) };
+    let elsewhere = Event { actor: None, ..job_write("elsewhere", (10, 18), 9) };
+    let events = vec![elsewhere, removal, job_write("status", (31, 40), 8)];
+    assert_eq!(names(&ordered(events)), ["removal", "status", "elsewhere"]);
+}
