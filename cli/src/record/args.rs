@@ -100,7 +100,7 @@ Exit codes:
   3  recorded with a gap: something may be missing, such as what came after the
      limit of --max-memory
   4  no cluster, no permission, the address is in use, or the trace cannot be
-     written; what was written before can be judged
+     written, such as to a closed pipe; what was written before can be judged
   5  internal error: please report it";
 
 impl RecordArgs {

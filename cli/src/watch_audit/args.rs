@@ -97,7 +97,8 @@ a Job that is over. A Job that violates leaves its records in
 DIR/violations/UID.jsonl, for jobcheck replay --explain.
 
 After a restart, a log is read on where it was left. A webhook has a gap then:
-Jobs that lived are judged in part, and are inconclusive.
+Jobs that lived are judged in part, and are inconclusive. If the output cannot
+be written, the process ends, and a restart reports what is missing.
 
 Examples:
   jobcheck watch-audit --audit /var/log/audit.log --state /var/lib/jobcheck
@@ -110,7 +111,8 @@ Exit codes:
   1  a requirement was violated
   2  wrong usage, or the audit log or the token cannot be read; with --once, also
      if the log cannot be read to its end
-  4  the folder, an address, the output, or the cluster cannot be used
+  4  the folder, an address, the output, or the cluster cannot be used; also if
+     standard output is closed
   5  internal error: please report it";
 
 impl WatchAuditArgs {

@@ -20,12 +20,12 @@ use jobcheck_record::{
     whole_audit_log,
 };
 use jobcheck_serve::tls::Tls;
-use jobcheck_watch::Service;
+use jobcheck_watch::{Output, Service};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 pub use self::args::WatchAuditArgs;
-use self::watching::{Output, Shown, Watching};
+use self::watching::{Shown, Watching, unwritten};
 use crate::global::Global;
 use crate::{memory, output, runtime};
 
@@ -72,7 +72,7 @@ async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
         }
         false => None,
     };
-    let out = Output::open(args.output.clone()).map_err(|error| Error::Sink(error.to_string()))?;
+    let out = Output::open(args.output.clone()).map_err(|error| unwritten(&error))?;
     reopen_on_hangup(&out)?;
     let mut watching = Watching::new(service, out, events, shown.clone(), args.allow_known);
     let mut hear = |notice: Notice<'_>| {

@@ -1,8 +1,5 @@
 //! The service with its output.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,11 +9,10 @@ use jobcheck_controller_runtime::prometheus_text::from_open_metrics;
 use jobcheck_judge::report::Exit;
 use jobcheck_judge::validate::Outcome;
 use jobcheck_record::{Error, Load, Position, Sink};
-use jobcheck_traces::{Body, files};
-use jobcheck_watch::{News, Service};
+use jobcheck_traces::Body;
+use jobcheck_watch::{News, Output, Service};
 use tokio::sync::mpsc;
 
-use crate::output;
 use crate::text::in_json;
 
 /// The time between two looks at the Jobs that are due.
@@ -81,45 +77,9 @@ fn metric(name: &str, kind: &str, help: &str, value: u64) -> String {
     format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n")
 }
 
-/// A file to which lines are appended, or standard output.
-pub struct Output {
-    file: Option<(PathBuf, File)>,
-    must_reopen: Arc<AtomicBool>,
-}
-
-impl Output {
-    /// Opens the file. Its owner alone can read it.
-    pub fn open(path: Option<PathBuf>) -> io::Result<Output> {
-        let file = path.map(|path| appended(&path).map(|file| (path, file))).transpose();
-        Ok(Output { file: file?, must_reopen: Arc::default() })
-    }
-
-    /// A function that makes the next line go to a new file of the same name, after a rotation.
-    pub fn reopener(&self) -> impl Fn() + Send + 'static {
-        let flag = Arc::clone(&self.must_reopen);
-        move || flag.store(true, Ordering::Relaxed)
-    }
-
-    fn write(&mut self, lines: &str) -> io::Result<()> {
-        match &mut self.file {
-            None if output::print(lines, Exit::Conforms) == Exit::Conforms => Ok(()),
-            None => Err(io::ErrorKind::Other.into()),
-            Some((path, file)) => {
-                if self.must_reopen.swap(false, Ordering::Relaxed) {
-                    *file = appended(path)?;
-                }
-                file.write_all(lines.as_bytes())
-            }
-        }
-    }
-}
-
-fn appended(path: &std::path::Path) -> io::Result<File> {
-    match files::create_new(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        // Also a new file is opened for appending: others may truncate it, or write to it.
-        _ => File::options().append(true).open(path),
-    }
+/// The error for an output that cannot be opened or written.
+pub fn unwritten(error: &std::io::Error) -> Error {
+    Error::Sink(format!("cannot write the output: {error}"))
 }
 
 /// Takes records, looks at the Jobs that are due, and passes on the news.
@@ -187,10 +147,10 @@ impl Watching {
                 self.shown.lost_events.fetch_add(1, Ordering::Relaxed);
             }
         }
-        if lines.is_empty() {
-            return Ok(());
+        if !lines.is_empty() {
+            self.out.write(&lines).map_err(|error| unwritten(&error))?;
         }
-        self.out.write(&lines).map_err(|error| Error::Sink(format!("cannot write the output: {error}")))?;
+        // A restart repeats everything that was not written.
         self.service.keep_reported().map_err(|error| Error::Sink(error.to_string()))
     }
 

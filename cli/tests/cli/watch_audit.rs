@@ -199,6 +199,39 @@ fn a_restart_repeats_neither_a_verdict_nor_a_finding() {
 }
 
 #[test]
+fn an_output_that_cannot_be_written_ends_the_process_and_loses_nothing() {
+    let folder = Folder::new();
+    let (log, state, out) = (folder.path("audit.log"), folder.path("state"), folder.path("out.jsonl"));
+    append(&log, &wrong());
+    let run = |out: Option<&Path>, stdout: Stdio| {
+        let mut command = binary();
+        command.args(["watch-audit", "--listen", "0", "--from-start", "--settle", "1s", "--every", "1s"]);
+        command.arg("--audit").arg(&log).arg("--state").arg(&state);
+        command.args(out.iter().flat_map(|path| [Path::new("-o"), path]));
+        let run = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        (run.status.code(), String::from_utf8(run.stderr).unwrap())
+    };
+    let (code, err) = run(Some(Path::new("/dev/full")), Stdio::null());
+    assert!(code == Some(4) && err.contains("cannot write the output: No space left"), "{code:?} {err}");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let (code, err) = run(None, writer.into());
+    assert!(code == Some(4) && err.contains("cannot write the output: it is closed"), "{code:?} {err}");
+
+    // A full disk has cut a line short.
+    fs::write(&out, "{\"event\":\"fin").unwrap();
+    let watching = Watching::begin(&folder);
+    watching.until("/metrics", "jobcheck_watch_verdicts_total{verdict=\"violates\"} 1");
+    assert_eq!(watching.end(), 1);
+    let text = fs::read_to_string(&out).unwrap();
+    let news = news(text.split_once('\n').unwrap().1);
+    assert_eq!(
+        (verdicts(&news), news[0]["finding"]["requirement"].as_str()),
+        (vec!["violates"], Some("FT-03"))
+    );
+}
+
+#[test]
 fn a_log_in_another_form_is_read_or_is_an_error() {
     let folder = Folder::new();
     let (log, state) = (folder.path("audit.log"), folder.path("state"));

@@ -1,5 +1,6 @@
 //! Errors of recordings.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use jobcheck_serve::tls::TlsError;
@@ -34,7 +35,7 @@ pub enum Error {
     #[error("{} exists: --force overwrites it", .0.display())]
     Exists(PathBuf),
     /// The trace cannot be written.
-    #[error("cannot write {name}: {source}; {}", kept(*.lines))]
+    #[error("cannot write {name}: {}; {}", reason(.source), kept(*.lines))]
     Output {
         /// The file, or standard output.
         name: String,
@@ -80,6 +81,14 @@ pub enum Error {
     /// A defect of this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
+}
+
+/// A pipe without a reader is closed; the operating system calls it broken.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::BrokenPipe => "it is closed".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 fn kept(lines: u64) -> String {

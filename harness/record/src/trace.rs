@@ -234,6 +234,8 @@ fn write_all(out: &mut impl Write, bytes: &[u8], written: &mut usize) -> io::Res
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
 
     #[test]
@@ -248,5 +250,17 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
         Trace::begin(&target(true), &Header::new()).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
+    }
+
+    #[test]
+    fn a_pipe_that_is_closed_is_an_error_with_the_number_of_lines() {
+        let (reader, writer) = io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        let trace = Trace::begin(&Target::File { path, force: false }, &Header::new()).unwrap();
+        drop(reader);
+        let error = trace.end().unwrap_err();
+        assert!(matches!(&error, Error::Output { lines: 2, .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains(": it is closed; the 2 lines before are complete"), "{text}");
     }
 }

@@ -12,6 +12,7 @@
 //! let mut service = Service::open(Settings::at(folder.path())).unwrap();
 //! service.gap("nothing was seen before".to_owned()).unwrap();
 //! news.extend(service.look(0).unwrap());
+//! service.keep_reported().unwrap();
 //! assert!(news.is_empty());
 //! assert_eq!(service.metrics().matches("jobcheck_watch_gaps_total 1").count(), 1);
 //! ```
@@ -20,6 +21,7 @@
 //! | --- | --- |
 //! | [`Service`], [`Settings`] | the records of a cluster, and what is known of its living Jobs |
 //! | [`News`] | findings and verdicts, as they come |
+//! | [`Output`] | the file with their lines |
 //! | `jobs`, `owners` | which Jobs a record belongs to |
 //! | `spool`, `held`, `concluded` | the files of Jobs, pods that a Job may adopt, and the Jobs that were judged |
 //! | `metrics` | the numbers |
@@ -31,8 +33,9 @@
 //! - A Job of which records may be missing is inconclusive, never a violation for that reason. A restart marks a gap,
 //!   unless the source continues exactly where it was.
 //! - A Job whose creation was not recorded never conforms.
-//! - A Job gets one last verdict, also across restarts. A finding is returned once if the caller has acknowledged it
-//!   ([`Service::keep_reported`]). A crash may repeat either.
+//! - A verdict or a finding is returned again after a restart until the caller has acknowledged it
+//!   ([`Service::keep_reported`]). Then it is never returned again. A crash between its output and the acknowledgement
+//!   repeats it, so that each is reported at least once.
 //!
 //! # Caveats
 //!
@@ -45,10 +48,12 @@ mod held;
 mod jobs;
 mod metrics;
 mod news;
+mod output;
 mod owners;
 mod service;
 mod spool;
 
 pub use error::Error;
 pub use news::News;
+pub use output::Output;
 pub use service::{Service, Settings};

@@ -62,14 +62,25 @@ pub struct Service {
     /// Pods that a Job may adopt.
     held: Held,
     metrics: Metrics,
-    /// Jobs that a limit has excluded since the last look.
-    given_up: Vec<News>,
+    /// The verdicts on Jobs that a limit has excluded since the last look, by UID.
+    given_up: Vec<(String, News)>,
     /// The newest time of a record, in microseconds since 1970.
     newest: i64,
     /// The place that was stored last.
     stored: Option<Position>,
-    /// Findings that were returned, and may not be reported yet: the Job, the requirement, and the line.
-    returned: Vec<(String, String, u64)>,
+    /// The news that were returned, and may not be reported yet.
+    returned: Returned,
+}
+
+/// News that the caller has, and may not have reported yet.
+#[derive(Debug, Default)]
+struct Returned {
+    /// Findings: the Job, the requirement, and the line.
+    findings: Vec<(String, String, u64)>,
+    /// The Jobs that have their last verdicts.
+    verdicts: Vec<String>,
+    /// True if these are the last news of a complete log.
+    is_end: bool,
 }
 
 impl Service {
@@ -83,13 +94,20 @@ impl Service {
         let held = Held::open(&settings.folder)?;
         let mut jobs = Jobs::default();
         spool.concluded()?.iter().for_each(|uid| jobs.concluded.add(uid));
+        let dropped = spool.dropped()?;
         for uid in spool.jobs()? {
             learn_again(&mut jobs, &spool, &uid)?;
         }
         let metrics = Metrics::new();
         let newest = jobs.all.values().map(|job| job.last).max().unwrap_or(0);
-        let (given_up, stored, returned) = (Vec::new(), None, Vec::new());
-        Ok(Service { settings, jobs, spool, held, metrics, given_up, newest, stored, returned })
+        let (given_up, stored, returned) = (Vec::new(), None, Returned::default());
+        let mut service =
+            Service { settings, jobs, spool, held, metrics, given_up, newest, stored, returned };
+        for (uid, name, why) in dropped {
+            service.jobs.concluded.add(&uid);
+            service.report_dropped(uid, name, why);
+        }
+        Ok(service)
     }
 
     /// The number of Jobs whose records are kept.
@@ -112,7 +130,8 @@ impl Service {
         self.metrics.text()
     }
 
-    /// Judges the Jobs that are due. The time is that of the newest record, and the microseconds since it was read.
+    /// Judges the Jobs that are due. The time is that of the newest record, and the microseconds since it was read. The
+    /// caller reports the news, and then calls [`Service::keep_reported`]. A restart before that returns them again.
     ///
     /// # Errors
     ///
@@ -124,40 +143,49 @@ impl Service {
         let is_due = |job: &Job| job.is_new && now >= job.due;
         let due = self.jobs.all.iter().filter(|(_, job)| is_settled(job) || is_due(job));
         let due: Vec<(String, bool)> = due.map(|(uid, job)| (uid.clone(), is_settled(job))).collect();
-        let mut news = std::mem::take(&mut self.given_up);
+        let mut news = self.take_given_up();
         for (uid, is_last) in due {
             self.judge(&uid, is_last, now, &mut news)?;
         }
         Ok(news)
     }
 
-    /// Judges every Job for the last time, such as at the end of a log. Another log may show the same Jobs again.
+    /// Judges every Job for the last time, such as at the end of a log. Another log may show the same Jobs again. The caller
+    /// acts as after [`Service::look`].
     ///
     /// # Errors
     ///
     /// The folder cannot be used.
     pub fn conclude(&mut self) -> Result<Vec<News>, Error> {
-        let mut news = std::mem::take(&mut self.given_up);
+        let mut news = self.take_given_up();
         for uid in self.jobs.all.keys().cloned().collect::<Vec<_>>() {
             self.judge(&uid, true, self.newest, &mut news)?;
         }
-        self.spool.forget_concluded()?;
+        self.returned.is_end = true;
         Ok(news)
     }
 
-    /// Keeps the findings that were returned so far, so that a restart does not report them again. The caller has reported
-    /// them.
+    /// Notes that the caller has reported all news that were returned, so that a restart does not report them again. Until
+    /// then the folder keeps the records of their Jobs, and the place in the source.
     ///
     /// # Errors
     ///
     /// The folder cannot be used.
     pub fn keep_reported(&mut self) -> Result<(), Error> {
-        for (uid, requirement, line) in std::mem::take(&mut self.returned) {
+        let Returned { findings, verdicts, is_end } = std::mem::take(&mut self.returned);
+        for (uid, requirement, line) in findings {
             if self.jobs.all.contains_key(&uid) {
                 self.spool.note_reported(&uid, &requirement, line)?;
             }
         }
-        Ok(())
+        for uid in verdicts {
+            // Another log may show the Job again.
+            if !is_end {
+                self.spool.note_concluded(&uid)?;
+            }
+            self.spool.close(&uid)?;
+        }
+        if is_end { self.spool.forget_concluded() } else { Ok(()) }
     }
 
     fn judge(&mut self, uid: &str, is_last: bool, now: i64, news: &mut Vec<News>) -> Result<(), Error> {
@@ -167,7 +195,7 @@ impl Service {
         (job.is_new, job.due) = (false, now + self.settings.every * SECOND);
         let of_it = report.jobs.into_iter().find(|it| it.uid == uid);
         if let Some(report) = &of_it {
-            self.returned.extend(report_new(report, job, &self.metrics, news));
+            self.returned.findings.extend(report_new(report, job, &self.metrics, news));
         }
         if is_last { self.conclude_job(uid, of_it, now, news) } else { Ok(()) }
     }
@@ -191,7 +219,7 @@ fn learn_again(jobs: &mut Jobs, spool: &Spool, uid: &str) -> Result<(), Error> {
     while let Ok(Some(record)) = reader.next() {
         jobs.learn(uid, &record.body);
     }
-    let Some(job) = jobs.all.get_mut(uid) else { return spool.close(uid, false).map(drop) };
+    let Some(job) = jobs.all.get_mut(uid) else { return spool.close(uid) };
     job.bytes = size;
     job.reported = spool.reported(uid)?.into_iter().collect();
     Ok(())
@@ -238,7 +266,8 @@ impl Sink for Service {
     }
 
     fn read_up_to(&mut self, position: &Position) -> Result<(), jobcheck_record::Error> {
-        if self.stored.as_ref() == Some(position) {
+        // If a verdict is lost in a crash, its Job is known again. The records that follow are then read again, too.
+        if self.stored.as_ref() == Some(position) || !self.returned.verdicts.is_empty() {
             return Ok(());
         }
         self.spool.store_position(&position.to_string()).map_err(stored)?;

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `jobs/UID.jsonl` | the records of a living Job, as a native trace |
 //! | `jobs/UID.reported` | its findings that were reported: requirement and line |
+//! | `jobs/UID.dropped` | the name of a Job that exceeded a limit, and the reason, until its verdict is reported |
 //! | `violations/UID.jsonl` | the records of a Job that violates a requirement |
 //! | `pods/UID.jsonl` | the last record of a pod without a controller ([`crate::held`]) |
 //! | `concluded`, `concluded.old` | the UIDs of Jobs that were judged for the last time |
@@ -51,10 +52,15 @@ impl Spool {
 
     /// The UIDs of the living Jobs.
     pub(crate) fn jobs(&self) -> Result<Vec<String>, Error> {
+        self.in_jobs(".jsonl")
+    }
+
+    /// The UIDs of the Jobs with a file of this kind.
+    fn in_jobs(&self, suffix: &str) -> Result<Vec<String>, Error> {
         let folder = self.folder.join("jobs");
         let entries = fs::read_dir(&folder).map_err(Error::of(&folder))?;
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        Ok(names.filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned)).collect())
+        Ok(names.filter_map(|name| name.strip_suffix(suffix).map(str::to_owned)).collect())
     }
 
     /// Removes what a crash has left of a last line.
@@ -128,16 +134,45 @@ impl Spool {
         Ok(lines.len() as u64)
     }
 
-    /// Removes the file of a Job, or keeps it as evidence. Returns where it is kept.
-    pub(crate) fn close(&self, uid: &str, keep: bool) -> Result<Option<PathBuf>, Error> {
-        remove_if_there(&self.reports(uid))?;
-        let path = self.file(uid);
-        if !keep {
-            return fs::remove_file(&path).map(|()| None).map_err(Error::of(path));
+    /// Keeps the records of a Job as evidence. Its file remains until [`Spool::close`]. Returns where they are kept.
+    pub(crate) fn keep(&self, uid: &str) -> Result<PathBuf, Error> {
+        let (path, kept) = (self.file(uid), self.kept(uid));
+        remove_if_there(&kept)?;
+        // Some file systems have no links.
+        let linked = fs::hard_link(&path, &kept).or_else(|_| fs::copy(&path, &kept).map(drop));
+        linked.map(|()| kept).map_err(Error::of(path))
+    }
+
+    /// Removes all files of a Job in `jobs`.
+    pub(crate) fn close(&self, uid: &str) -> Result<(), Error> {
+        let paths = [self.reports(uid), self.file(uid), self.note_of_limit(uid)];
+        paths.iter().try_for_each(|path| remove_if_there(path))
+    }
+
+    /// Removes the records of a Job that exceeded a limit. Its name and the reason remain until [`Spool::close`].
+    pub(crate) fn drop_records(&self, uid: &str, name: &str, why: &str) -> Result<(), Error> {
+        let path = self.note_of_limit(uid);
+        let note = serde_json::to_vec(&(name, why)).expect("texts are JSON");
+        files::write(&path, &note).map_err(Error::of(path))?;
+        remove_if_there(&self.file(uid))
+    }
+
+    /// The Jobs that exceeded a limit, and whose verdicts may not have been reported: the UID, the name, and the reason.
+    pub(crate) fn dropped(&self) -> Result<Vec<(String, String, String)>, Error> {
+        let mut all = Vec::new();
+        for uid in self.in_jobs(".dropped")? {
+            let note = read_if_there(&self.note_of_limit(&uid))?;
+            // The records are still there if a crash has left a part of the note.
+            if let Ok((name, why)) = serde_json::from_str(&note) {
+                remove_if_there(&self.file(&uid))?;
+                all.push((uid, name, why));
+            }
         }
-        let kept = self.kept(uid);
-        fs::rename(&path, &kept).map_err(Error::of(path))?;
-        Ok(Some(kept))
+        Ok(all)
+    }
+
+    fn note_of_limit(&self, uid: &str) -> PathBuf {
+        self.file(uid).with_extension("dropped")
     }
 
     /// The file of a Job that violates.
@@ -263,7 +298,44 @@ mod tests {
         spool.note_reported("a", "FT-04", 9).unwrap();
         assert_eq!(spool.jobs().unwrap(), ["a"]);
         assert_eq!(spool.reported("a").unwrap(), [("FT-03".to_owned(), 7), ("FT-04".to_owned(), 9)]);
-        spool.close("a", false).unwrap();
+        spool.close("a").unwrap();
         assert_eq!(folder.path().join("jobs").read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_job_that_exceeded_a_limit_is_known_until_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(folder.path()).unwrap();
+        fs::write(spool.file("a"), "records").unwrap();
+        spool.drop_records("a", "ns/a", "too large").unwrap();
+        assert!(!spool.file("a").exists());
+        // A crash came before the end of the note, and another one before the records were removed.
+        fs::write(spool.file("b"), "records").unwrap();
+        fs::write(folder.path().join("jobs/b.dropped"), "[\"ns").unwrap();
+        fs::write(spool.file("a"), "records").unwrap();
+        let dropped = [("a".to_owned(), "ns/a".to_owned(), "too large".to_owned())];
+        assert_eq!(
+            (spool.dropped().unwrap(), spool.jobs().unwrap()),
+            (dropped.to_vec(), vec!["b".to_owned()])
+        );
+        spool.close("a").unwrap();
+        spool.close("b").unwrap();
+        assert_eq!(folder.path().join("jobs").read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn evidence_is_there_before_the_file_of_the_job_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(folder.path()).unwrap();
+        fs::write(spool.file("a"), "records").unwrap();
+        for _ in 0..2 {
+            let kept = spool.keep("a").unwrap();
+            assert_eq!(
+                (fs::read_to_string(kept).unwrap(), spool.jobs().unwrap().len()),
+                ("records".to_owned(), 1)
+            );
+        }
+        spool.close("a").unwrap();
+        assert!(spool.kept("a").exists() && spool.jobs().unwrap().is_empty());
     }
 }

@@ -134,6 +134,7 @@ fn day(jobs: usize, folder: &Path, restart: impl Fn(Service) -> Service) -> Day 
             fed += 1;
             if fed % 50 == 0 {
                 day.hear(service.look(0).unwrap(), &mut seen);
+                service.keep_reported().unwrap();
                 day.most_living = day.most_living.max(service.living());
             }
         }
@@ -142,6 +143,7 @@ fn day(jobs: usize, folder: &Path, restart: impl Fn(Service) -> Service) -> Day 
         }
     }
     day.hear(service.conclude().unwrap(), &mut seen);
+    service.keep_reported().unwrap();
     assert_eq!(service.living(), 0);
     assert!(folder.join("violations").read_dir().unwrap().count() <= 10);
     assert_eq!(folder.join("jobs").read_dir().unwrap().count(), 0);

@@ -54,6 +54,7 @@ fn a_job_gets_one_verdict_and_late_records_are_counted_after_a_restart() {
     feed(&mut service, &events);
     let given = verdicts(&service.look(LATER).unwrap());
     assert!(given.len() == 1 && given[0].1 == Outcome::Violates, "{given:?}");
+    service.keep_reported().unwrap();
     drop(service);
     for restarts in 1..3 {
         let mut service = open(folder.path());
@@ -68,11 +69,15 @@ fn a_job_gets_one_verdict_and_late_records_are_counted_after_a_restart() {
 #[test]
 fn a_complete_log_is_judged_again_in_the_same_folder() {
     let (folder, events) = (tempfile::tempdir().unwrap(), events(WRONG));
-    for _ in 0..2 {
+    for is_reported in [true, false, true] {
         let mut service = open(folder.path());
         feed(&mut service, &events);
         let given = verdicts(&service.conclude().unwrap());
         assert!(given.len() == 1 && given[0].1 == Outcome::Violates, "{given:?}");
+        if is_reported {
+            service.keep_reported().unwrap();
+            assert_eq!(folder.path().join("jobs").read_dir().unwrap().count(), 0);
+        }
     }
 }
 
@@ -106,6 +111,7 @@ fn a_finding_that_was_reported_is_not_reported_again_after_a_restart() {
         let after = findings(&service.conclude().unwrap());
         let again = after.iter().filter(|it| before.contains(it)).count();
         assert_eq!(again, if is_reported { 0 } else { before.len() }, "{before:?} {after:?}");
+        service.keep_reported().unwrap();
         assert_eq!(folder.path().join("jobs").read_dir().unwrap().count(), 0);
     }
 }

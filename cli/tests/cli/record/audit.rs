@@ -59,6 +59,29 @@ fn an_audit_log_is_followed_through_its_rotation() {
     assert_same(&trace);
 }
 
+/// The writer learns of a rotation after the new file exists, as with `create` of logrotate.
+#[test]
+fn a_renamed_log_is_read_until_its_writer_leaves_it() {
+    let folder = Folder::new();
+    let (log, old, trace) =
+        (folder.path("audit.log"), folder.path("audit.log.1"), folder.path("trace.jsonl"));
+    let all = lines(CORPUS);
+    add(&log, &lines("completions-zero.audit"));
+    let recording = Recording::begin(trace.clone(), &["--audit", log.to_str().unwrap()]);
+    add(&log, &all[..8]);
+    until(&recording, 4);
+    fs::rename(&log, &old).unwrap();
+    // The recorder has the new file once it has read a line of it.
+    add(&log, &all[8..10]);
+    until(&recording, 5);
+    add(&old, &all[10..12]);
+    until(&recording, 6);
+    add(&log, &all[12..]);
+    let run = recording.end(Signal::INT);
+    assert!(run.code == 0 && run.out.starts_with("recorded 1 Job and 3 pods in "), "{run:?}");
+    assert_same(&trace);
+}
+
 #[test]
 fn a_recording_ends_with_a_gap_once_the_memory_is_used() {
     let folder = Folder::new();

@@ -1,12 +1,12 @@
 //! Traces that cannot be written.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
 use super::{Recording, verdict};
-use crate::support::{Folder, jobcheck, lines};
+use crate::support::{Folder, binary, jobcheck, lines};
 
 #[test]
 fn a_full_disk_is_an_error_and_the_lines_before_can_be_judged() {
@@ -25,6 +25,20 @@ fn a_full_disk_is_an_error_and_the_lines_before_can_be_judged() {
     let text = fs::read_to_string(&trace).unwrap();
     assert!(text.ends_with("}\n") && text.contains("{\"request\""), "{text}");
     assert_ne!(verdict(&trace).1, 2);
+}
+
+#[test]
+fn a_standard_output_that_is_closed_is_an_error() {
+    let folder = Folder::new();
+    let log = folder.write("audit.log", "");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = binary();
+    command.args(["record", "-o", "-", "--audit"]).arg(&log).stdout(writer).stderr(Stdio::piped());
+    let run = command.spawn().unwrap().wait_with_output().unwrap();
+    let err = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(4), "{err}");
+    assert!(err.contains("cannot write standard output: it is closed"), "{err}");
 }
 
 #[test]

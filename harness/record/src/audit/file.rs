@@ -1,10 +1,9 @@
 //! A recording from an audit log that is followed, also through rotations.
 
 use std::fmt;
-use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::num::ParseIntError;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
@@ -14,14 +13,13 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::events::{Events, read};
+use super::part::{Part, Piece, Renamed, id};
 use crate::Notice;
 use crate::error::Error;
 use crate::sink::Sink;
 
 /// The interval at which the file is read.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// The maximum length of a line in bytes, as in `jobcheck_traces`.
-const MAX_LINE: usize = 64 << 20;
 
 /// The API group of audit events. Each line has it, also in an envelope.
 const GROUP: &str = "audit.k8s.io";
@@ -122,7 +120,10 @@ pub async fn audit_log(
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_last = false;
     loop {
-        let pieces = log.read_new().map_err(|source| Error::AuditLog { path: path.clone(), source })?;
+        let mut pieces = log.read_new().map_err(|source| Error::AuditLog { path: path.clone(), source })?;
+        if is_last {
+            log.renamed.end(&mut pieces);
+        }
         for piece in pieces {
             if let Some(why) = take(&piece, &mut events, &mut counts, trace)? {
                 let why = format!("{}: {why}", path.display());
@@ -184,70 +185,30 @@ fn take(
     })
 }
 
-/// A new part of a log.
-#[derive(Debug, PartialEq, Eq)]
-enum Piece {
-    Line(String),
-    /// Lines may be missing, for this reason.
-    Gap(String),
-}
-
-/// A file to which another process appends.
+/// A log that another process writes, across rotations.
 #[derive(Debug)]
 struct Tail {
     path: PathBuf,
-    file: File,
-    /// The device and the inode of the file.
-    id: (u64, u64),
-    position: u64,
-    /// The first part of an incomplete line.
-    partial: Vec<u8>,
+    /// The file to which the path led.
+    part: Part,
+    renamed: Renamed,
     /// The last time at which the path led to this file.
     last_seen: SystemTime,
-}
-
-fn id(data: &Metadata) -> (u64, u64) {
-    (data.dev(), data.ino())
 }
 
 impl Tail {
     /// Opens a log at its end. The rest of a line that is incomplete then is skipped.
     fn open(path: &Path) -> io::Result<Tail> {
-        let mut file = File::open(path)?;
-        let data = file.metadata()?;
-        if data.is_dir() {
-            return Err(ErrorKind::IsADirectory.into());
-        }
-        let mut position = data.len();
-        if position > 0 {
-            // Reads from the end of the last complete line.
-            position = file.seek(SeekFrom::Start(position - 1))?;
-        }
-        let mut followed = Tail {
-            path: path.to_owned(),
-            file,
-            id: id(&data),
-            position,
-            partial: Vec::new(),
-            last_seen: SystemTime::now(),
-        };
-        if position > 0 {
-            followed.skip_incomplete_line()?;
-        }
-        Ok(followed)
+        let part = Part::open_at_end(path)?;
+        Ok(Tail { path: path.to_owned(), part, renamed: Renamed::default(), last_seen: SystemTime::now() })
     }
 
     /// Follows the log of this path, from a place in this file of it.
     fn at(path: &Path, part: &Path, position: u64) -> io::Result<Tail> {
-        let mut file = File::open(part)?;
-        let data = file.metadata()?;
-        if data.is_dir() {
-            return Err(ErrorKind::IsADirectory.into());
-        }
-        file.seek(SeekFrom::Start(position))?;
+        let (mut part, data) = Part::open(part)?;
+        part.go_to(position)?;
         let last_seen = data.modified().unwrap_or_else(|_| SystemTime::now());
-        let path = path.to_owned();
-        Ok(Tail { path, file, id: id(&data), position, partial: Vec::new(), last_seen })
+        Ok(Tail { path: path.to_owned(), part, renamed: Renamed::default(), last_seen })
     }
 
     fn resume(path: &Path, position: &Position) -> io::Result<(Tail, bool)> {
@@ -263,37 +224,31 @@ impl Tail {
         }
     }
 
-    /// The place up to which complete lines were read.
+    /// The place up to which complete lines were read. As long as lines may be appended to a renamed file, the place is in
+    /// that file, so that a restart reads it on.
     fn position(&self) -> Position {
-        Position { id: self.id, bytes: self.position - self.partial.len() as u64 }
-    }
-
-    /// Skips the incomplete line at the end, if there is one.
-    fn skip_incomplete_line(&mut self) -> io::Result<()> {
-        let mut rest = Vec::new();
-        self.position += self.file.read_to_end(&mut rest)? as u64;
-        match rest.iter().position(|byte| *byte == b'\n') {
-            Some(end) => self.partial = rest.split_off(end + 1),
-            // The marker shows that the beginning of the line is unknown, so that its end is skipped.
-            None => self.partial = vec![0],
-        }
-        Ok(())
+        let part = self.renamed.first().unwrap_or(&self.part);
+        Position { id: part.id(), bytes: part.complete() }
     }
 
     /// Reads the new parts.
     fn read_new(&mut self) -> io::Result<Vec<Piece>> {
         let mut pieces = Vec::new();
-        self.read_to_end_of_file(&mut pieces)?;
+        self.renamed.read_to_end(&mut pieces);
+        self.part.read_to_end(&mut pieces)?;
         let data = match fs::metadata(&self.path) {
             Ok(data) => data,
             // The log was renamed, and the next file does not exist yet.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(pieces),
             Err(error) => return Err(error),
         };
-        if id(&data) != self.id {
+        if id(&data) != self.part.id() {
             self.switch_to_next_file(&mut pieces)?;
-        } else if data.len() < self.position {
-            self.restart_after_truncation(&mut pieces)?;
+        } else if data.len() < self.part.bytes_read() {
+            pieces.push(Piece::Gap(
+                "it was truncated, and what was written just before may be lost".to_owned(),
+            ));
+            self.part.restart(&mut pieces)?;
         }
         self.last_seen = SystemTime::now();
         Ok(pieces)
@@ -301,29 +256,17 @@ impl Tail {
 
     /// Switches to the next file after a rotation. The rest of the previous file is read first.
     fn switch_to_next_file(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
-        let next = match File::open(&self.path) {
-            Ok(next) => next,
+        let next = match Part::open(&self.path) {
+            Ok((next, _)) => next,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         };
-        let data = next.metadata()?;
-        self.read_to_end_of_file(pieces)?;
-        if !std::mem::take(&mut self.partial).is_empty() {
-            pieces.push(Piece::Gap("it was rotated in the middle of a line".to_owned()));
-        }
-        if self.was_rotated_again(id(&data)) {
+        self.part.read_to_end(pieces)?;
+        if self.was_rotated_again(next.id()) {
             pieces.push(Piece::Gap("it was rotated more than once since it was read".to_owned()));
         }
-        (self.file, self.id, self.position) = (next, id(&data), 0);
-        self.read_to_end_of_file(pieces)
-    }
-
-    /// Restarts at the beginning after the log was truncated. The last lines may be lost.
-    fn restart_after_truncation(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
-        pieces.push(Piece::Gap("it was truncated, and what was written just before may be lost".to_owned()));
-        self.partial.clear();
-        self.position = self.file.seek(SeekFrom::Start(0))?;
-        self.read_to_end_of_file(pieces)
+        self.renamed.add(std::mem::replace(&mut self.part, next));
+        self.part.read_to_end(pieces)
     }
 
     /// Returns true if a further part of the log was written since the last read. It is a file next to the log,
@@ -339,31 +282,16 @@ impl Tail {
             name.starts_with(&*stem) && !name.ends_with(".gz")
         });
         parts.filter_map(|entry| entry.metadata().ok()).any(|data| {
-            let is_known = id(&data) == self.id || id(&data) == next;
+            let id = id(&data);
+            let is_known = id == self.part.id() || id == next || self.renamed.has(id);
             !is_known && data.is_file() && data.modified().is_ok_and(|it| it > self.last_seen)
         })
-    }
-
-    /// Reads to the end of the file.
-    fn read_to_end_of_file(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
-        let mut bytes = std::mem::take(&mut self.partial);
-        self.position += self.file.read_to_end(&mut bytes)? as u64;
-        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        self.partial = bytes.split_off(end);
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        // One that begins in the middle was marked by `skip_incomplete_line`.
-        let whole = lines.filter(|line| line[0] != 0);
-        pieces.extend(whole.map(|line| Piece::Line(String::from_utf8_lossy(line).into_owned())));
-        if self.partial.len() > MAX_LINE {
-            self.partial = vec![0];
-            pieces.push(Piece::Gap("a line is longer than 64 MiB".to_owned()));
-        }
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::Write;
 
     use super::*;
@@ -380,8 +308,15 @@ mod tests {
         }
 
         fn add(&self, text: &str) {
-            let mut file = File::options().create(true).append(true).open(self.path()).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
+            self.writer().write_all(text.as_bytes()).unwrap();
+        }
+
+        fn writer(&self) -> File {
+            File::options().create(true).append(true).open(self.path()).unwrap()
+        }
+
+        fn rename(&self, name: &str) {
+            fs::rename(self.path(), self.0.path().join(name)).unwrap();
         }
     }
 
@@ -436,14 +371,71 @@ mod tests {
             matches!(&pieces[..], [Piece::Gap(why), Piece::Line(_)] if why.contains("more than once")),
             "{pieces:?}"
         );
-        log.add("half");
-        followed.read_new().unwrap();
-        fs::rename(log.path(), log.0.path().join("audit-3.log")).unwrap();
+    }
+
+    #[test]
+    fn a_renamed_file_is_read_until_its_writer_leaves_it() {
+        let log = Log::new();
+        log.add("before\n");
+        let mut followed = Tail::open(&log.path()).unwrap();
+        let mut late = log.writer();
+        late.write_all(b"one\n").unwrap();
+        log.rename("audit-1.log");
         log.add("two\n");
-        let pieces = followed.read_new().unwrap();
-        assert!(
-            matches!(&pieces[..], [Piece::Gap(why), Piece::Line(_)] if why.contains("of a line")),
-            "{pieces:?}"
-        );
+        assert_eq!(followed.read_new().unwrap(), lines(&["one", "two"]));
+        for (text, expected) in [("three\nfo", &["three"][..]), ("ur\n", &["four"]), ("five\n", &["five"])] {
+            late.write_all(text.as_bytes()).unwrap();
+            assert_eq!(followed.read_new().unwrap(), lines(expected));
+            followed.renamed.age(Duration::from_secs(9));
+        }
+        // The late line makes no part that was never read.
+        late.write_all(b"six\n").unwrap();
+        log.rename("audit-2.log");
+        log.add("seven\n");
+        assert_eq!(followed.read_new().unwrap(), lines(&["six", "seven"]));
+        followed.renamed.age(Duration::from_secs(11));
+        assert_eq!(followed.read_new().unwrap(), []);
+        assert!(followed.renamed.first().is_none());
+    }
+
+    #[test]
+    fn a_line_that_nobody_ends_before_a_rotation_is_a_gap() {
+        for is_ended in [true, false] {
+            let log = Log::new();
+            log.add("before\n");
+            let mut followed = Tail::open(&log.path()).unwrap();
+            log.add("half");
+            log.rename("audit-1.log");
+            log.add("two\n");
+            assert_eq!(followed.read_new().unwrap(), lines(&["two"]));
+            let mut pieces = Vec::new();
+            if is_ended {
+                followed.renamed.end(&mut pieces);
+            } else {
+                followed.renamed.age(Duration::from_secs(11));
+                pieces = followed.read_new().unwrap();
+            }
+            assert!(matches!(&pieces[..], [Piece::Gap(why)] if why.contains("of a line")), "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn a_restart_soon_after_a_rotation_reads_the_renamed_file_on() {
+        let log = Log::new();
+        log.add("before\n");
+        let mut followed = Tail::open(&log.path()).unwrap();
+        let mut late = log.writer();
+        log.rename("audit-1.log");
+        log.add("one\n");
+        assert_eq!(followed.read_new().unwrap(), lines(&["one"]));
+        let position = followed.position();
+        late.write_all(b"two\n").unwrap();
+        let (mut again, is_whole) = Tail::resume(&log.path(), &position).unwrap();
+        assert_eq!((again.read_new().unwrap(), is_whole), (lines(&["two", "one"]), true));
+        followed.read_new().unwrap();
+        followed.renamed.age(Duration::from_secs(11));
+        followed.read_new().unwrap();
+        let (mut again, is_whole) = Tail::resume(&log.path(), &followed.position()).unwrap();
+        assert_eq!((again.read_new().unwrap(), is_whole), (Vec::new(), true));
     }
 }

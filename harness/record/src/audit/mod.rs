@@ -4,6 +4,7 @@ mod certificate;
 mod events;
 mod file;
 mod load;
+mod part;
 mod token;
 mod webhook;
 mod whole;

@@ -18,7 +18,6 @@ impl Service {
         news: &mut Vec<News>,
     ) -> Result<(), Error> {
         let Some(job) = self.jobs.forget(uid) else { return Ok(()) };
-        self.spool.note_concluded(uid)?;
         // Pods without any record of their Job, and Jobs of other managers, have nothing to judge.
         let mut verdict = report.as_ref().map_or(Outcome::Inconclusive, |report| report.verdict);
         let open = now.saturating_sub(self.settings.settle * SECOND);
@@ -29,12 +28,14 @@ impl Service {
             verdict = Outcome::Inconclusive;
             doubts.extend(reasons);
         }
-        let trace = self.spool.close(uid, verdict == Outcome::Violates)?;
+        let trace = Some(uid).filter(|_| verdict == Outcome::Violates);
+        let trace = trace.map(|uid| self.spool.keep(uid)).transpose()?;
         if trace.is_some() {
             self.spool.keep_at_most(self.settings.kept)?;
         }
         self.metrics.judged(verdict);
         let (job, uid) = (job.name, uid.to_owned());
+        self.returned.verdicts.push(uid.clone());
         news.push(News::Verdict { job, uid, verdict, judged_writes, doubts, trace });
         Ok(())
     }
@@ -42,14 +43,25 @@ impl Service {
     /// Forgets a Job that exceeds a limit. Its verdict is inconclusive.
     pub(super) fn give_up(&mut self, uid: &str, why: String) -> Result<(), Error> {
         let Some(job) = self.jobs.forget(uid) else { return Ok(()) };
-        self.spool.note_concluded(uid)?;
-        self.spool.close(uid, false)?;
+        self.spool.drop_records(uid, &job.name, &why)?;
+        self.report_dropped(uid.to_owned(), job.name, why);
+        Ok(())
+    }
+
+    /// Adds the verdict on a Job that has exceeded a limit to the next news.
+    pub(super) fn report_dropped(&mut self, uid: String, job: String, why: String) {
         self.metrics.given_up.inc();
         self.metrics.judged(Outcome::Inconclusive);
         let (verdict, judged_writes, doubts, trace) = (Outcome::Inconclusive, 0, vec![why], None);
-        let (job, uid) = (job.name, uid.to_owned());
-        self.given_up.push(News::Verdict { job, uid, verdict, judged_writes, doubts, trace });
-        Ok(())
+        let news = News::Verdict { job, uid: uid.clone(), verdict, judged_writes, doubts, trace };
+        self.given_up.push((uid, news));
+    }
+
+    /// Returns the verdicts on the Jobs that have exceeded a limit since the last news.
+    pub(super) fn take_given_up(&mut self) -> Vec<News> {
+        let (uids, news): (Vec<_>, Vec<_>) = std::mem::take(&mut self.given_up).into_iter().unzip();
+        self.returned.verdicts.extend(uids);
+        news
     }
 }
 
