@@ -204,30 +204,34 @@ fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
             );
             json!({ "terminating": 2, "startTime": null, "conditions": suspended })
         }
-        Lost::Deletion | Lost::DeletionOfEndingPod => {
-            log.fails(&mut first, 0);
-            log.wait(1);
-            let listed = json!({ "failed": [uid(&first)] });
-            log.write(job, &json!({ "active": 1, "uncountedTerminatedPods": listed }));
-            log.release(&mut first);
-            log.write(job, &json!({ "active": 1, "failed": 1 }));
-            log.wait(2);
-            let ends = matches!(lost, Lost::DeletionOfEndingPod);
-            match ends {
-                true => log.fails(&mut second, 0),
-                false => log.delete(&mut second),
-            }
-            let failed = condition(
-                "FailureTarget",
-                "BackoffLimitExceeded",
-                "Job has reached the specified backoff limit",
-                &log.second(),
-            );
-            let listed = json!({ "failed": [uid(&second)] });
-            let terminating = u8::from(!ends);
-            json!({ "terminating": terminating, "failed": 1, "uncountedTerminatedPods": listed, "conditions": failed })
-        }
+        Lost::Deletion => without_deletion(log, job, [first, second], false),
+        Lost::DeletionOfEndingPod => without_deletion(log, job, [first, second], true),
     }
+}
+
+/// The Job fails with its first pod, and the DELETE of the second one never arrives. `ends`: that pod fails before the retry.
+fn without_deletion(
+    log: &mut Log,
+    job: &mut Value,
+    [mut first, mut second]: [Value; 2],
+    ends: bool,
+) -> Value {
+    log.fails(&mut first, 0);
+    log.wait(1);
+    let listed = json!({ "failed": [uid(&first)] });
+    log.write(job, &json!({ "active": 1, "uncountedTerminatedPods": listed }));
+    log.release(&mut first);
+    log.write(job, &json!({ "active": 1, "failed": 1 }));
+    log.wait(2);
+    match ends {
+        true => log.fails(&mut second, 0),
+        false => log.delete(&mut second),
+    }
+    let message = "Job has reached the specified backoff limit";
+    let failed = condition("FailureTarget", "BackoffLimitExceeded", message, &log.second());
+    let listed = json!({ "failed": [uid(&second)] });
+    let terminating = u8::from(!ends);
+    json!({ "terminating": terminating, "failed": 1, "uncountedTerminatedPods": listed, "conditions": failed })
 }
 
 /// A Job in which such a sync occurs. `seconds`: the next one follows after this time, and corrects the status.
