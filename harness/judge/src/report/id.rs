@@ -266,7 +266,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(near("FT-99"), ["FT-32", "FT-31", "FT-30"]);
-        assert_eq!(near("kd99"), ["KD-23", "KD-22", "KD-21"]);
+        assert_eq!(near("kd99"), ["KD-24", "KD-23", "KD-22"]);
         assert_eq!(near("FX-03"), ["FT-03", "FT-02", "FT-04"]);
         for text in ["", "FT", "-1", "99999999999", "FT-02x", "xz-3"] {
             assert_eq!(near(text), [""; 0], "{text}");
