@@ -246,7 +246,11 @@ impl Track {
                 ),
             ));
         }
-        explained
+        // A search that reached its limit found nothing against the view.
+        match (after_silence, explained) {
+            (Explained::Yes(findings), Explained::Capped) => Explained::Yes(findings),
+            (_, explained) => explained,
+        }
     }
 
     /// Notes what an explained write shows of the caches, unless a request with a server error may explain it as well.

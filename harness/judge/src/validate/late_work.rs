@@ -68,15 +68,6 @@ impl LateWork {
     pub(super) fn judged(&mut self, overdue: &[Owed]) {
         self.found.retain(|(.., obligation)| overdue.iter().all(|it| it.obligation != *obligation));
     }
-
-    /// Makes obligations older by earlier idle times in which they were open.
-    pub(super) fn add_up(&self, owed: &mut [Owed], last: Option<i64>, now: Option<i64>) {
-        let Some((last, now)) = last.zip(now) else { return };
-        for it in owed {
-            let before = self.before(it.obligation, last);
-            it.since = it.since.map(|since| if now - since >= RETRY { since - before } else { since });
-        }
-    }
 }
 
 impl End {
@@ -111,15 +102,20 @@ impl Track {
         let owed = owed(self, settings);
         let ages = owed.iter().filter_map(|it| Some((it, now.saturating_sub(it.since?))));
         let open: Vec<(&Owed, i64)> = ages.filter(|(it, _)| !self.trouble.refusal.excuses(it)).collect();
-        let idle: Vec<(Obligation, i64)> =
-            open.iter().filter(|(_, age)| *age >= RETRY).map(|(it, age)| (it.obligation, *age)).collect();
-        self.late_work.note(last, &idle);
+        // An obligation may be older than the idle time.
+        let idle = |age: i64| age.min(now.saturating_sub(last));
+        let noted: Vec<(Obligation, i64)> = open
+            .iter()
+            .map(|(it, age)| (it.obligation, idle(*age)))
+            .filter(|(_, idle)| *idle >= RETRY)
+            .collect();
+        self.late_work.note(last, &noted);
         let mut next = i64::MAX;
         for (it, age) in open {
-            let before = self.late_work.before(it.obligation, last);
-            let least = if age < RETRY { RETRY } else { PATIENCE - before };
-            if age < least {
-                next = next.min(now + least - age);
+            let sum = age.max(self.late_work.before(it.obligation, last) + idle(age));
+            let (least, so_far) = if age < RETRY { (RETRY, age) } else { (PATIENCE, sum) };
+            if so_far < least {
+                next = next.min(now + least - so_far);
                 continue;
             }
             let found = &mut self.late_work.found;
@@ -162,16 +158,5 @@ mod tests {
         assert_eq!([late.before(create, 100 * S), late.before(create, 200 * S)], [90 * S, 160 * S]);
         // It was met meanwhile.
         assert_eq!(late.before(Obligation::Report, 200 * S), 0);
-    }
-
-    #[test]
-    fn a_short_time_at_the_end_makes_nothing_overdue() {
-        let mut late = LateWork::default();
-        late.note(0, &[(Obligation::Create, 110 * S)]);
-        for (now, expected) in [(140 * S, 110 * S), (190 * S, 0)] {
-            let mut owed = [Owed { req: Req::PC04, obligation: Obligation::Create, since: Some(110 * S) }];
-            late.add_up(&mut owed, Some(110 * S), Some(now));
-            assert_eq!(owed[0].since, Some(expected), "{now}");
-        }
     }
 }

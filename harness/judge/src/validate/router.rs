@@ -422,8 +422,7 @@ impl Judge {
             return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
         track.find_never_shown();
-        let mut owed = owed(&track, &self.settings);
-        track.late_work.add_up(&mut owed, track.times.last_event(), self.end.last);
+        let owed = owed(&track, &self.settings);
         let is_overdue = |it: &Owed| {
             if track.is_mirrored() && it.is_mirrored() {
                 return track.manager.mirror.has_had_time(it.req, self.end.work_of(track.manager.actor));

@@ -378,7 +378,7 @@ impl Lane {
                 && it.when.is_some_and(|it| it.received >= when.done)
         };
         let next = self.held().filter(follows).filter_map(|it| it.version).min().unwrap_or(u64::MAX);
-        let before = versions.max().unwrap_or(0).min(next - 1);
+        let before = versions.max().unwrap_or(0).min(next.saturating_sub(1));
         Some(before.max(self.passed.version).max(removal.answered.unwrap_or(0)))
     }
 
