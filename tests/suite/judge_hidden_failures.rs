@@ -66,11 +66,10 @@ fn decided(counts_it: bool, decides: bool) -> Summary {
     log.write(&mut job, &second);
     log.wait(1);
     if decides {
-        let time = log.second();
-        let condition = json!([{ "type": "FailureTarget", "status": "True", "reason": "BackoffLimitExceeded",
-            "message": "Job has reached the specified backoff limit", "lastTransitionTime": time, "lastProbeTime": time }]);
         let listed = json!({ "failed": [uid(&other)] });
-        let numbers = json!({ "terminating": 1, "failed": 1, "uncountedTerminatedPods": listed, "conditions": condition });
+        let failed = over_limit(&log);
+        let numbers =
+            json!({ "terminating": 1, "failed": 1, "uncountedTerminatedPods": listed, "conditions": failed });
         log.write(&mut job, &numbers);
     }
     log.verdict()
@@ -154,6 +153,12 @@ fn condition(kind: &str, reason: &str, message: &str, time: &str) -> Value {
         "lastProbeTime": time }])
 }
 
+/// FailureTarget of a Job with too many failures.
+fn over_limit(log: &Log) -> Value {
+    let message = "Job has reached the specified backoff limit";
+    condition("FailureTarget", "BackoffLimitExceeded", message, &log.second())
+}
+
 /// The requests of the failed sync, and the status of the next one.
 fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
     let pods = [log.pod(job, 1), log.pod(job, 2)];
@@ -227,8 +232,7 @@ fn without_deletion(
         true => log.fails(&mut second, 0),
         false => log.delete(&mut second),
     }
-    let message = "Job has reached the specified backoff limit";
-    let failed = condition("FailureTarget", "BackoffLimitExceeded", message, &log.second());
+    let failed = over_limit(log);
     let listed = json!({ "failed": [uid(&second)] });
     let terminating = u8::from(!ends);
     json!({ "terminating": terminating, "failed": 1, "uncountedTerminatedPods": listed, "conditions": failed })

@@ -155,7 +155,7 @@ impl Settings {
     /// The extents of the sender's caches when the sync of this request began, which was no earlier than `began`.
     fn caches_at_sync(&self, event: &Event, began: Option<i64>) -> Sighting {
         let nothing = Sighting::default();
-        if event.is_posthumous() || event.may_be_late() || event.arrival.late {
+        if event.is_displaced() {
             return nothing;
         }
         let Some((actor, began)) = event.actor.zip(began) else { return nothing };
@@ -194,30 +194,32 @@ impl Track {
         if are_shared {
             self.limit_views(settings.caches_at_sync(event, known));
         }
-        let began = settings.began_after_silence(event);
-        self.begins_after_silence(began, |track| {
-            if are_shared && began > known {
-                track.limit_views(settings.caches_at_sync(event, began));
-            }
-        });
+        let matters = are_shared || self.has_deadline();
+        let began = matters.then(|| settings.began_after_silence(event)).flatten();
+        let is_later = are_shared && began > known;
+        self.begins_after_silence(began, is_later.then(|| settings.caches_at_sync(event, began)));
         // Within its sync, a client may send such a write again.
         if let Some(when) = event.when.filter(|_| event.is_status && !event.may_be_sent_again()) {
             self.process.status_writes.add(when.done);
         }
     }
 
-    /// Limits the clock, and what else `limit` limits, to a sync that began no earlier than at this time. The trace may lack what
-    /// has delayed the client, such as its requests in other namespaces.
-    pub(super) fn begins_after_silence(&mut self, began: Option<i64>, limit: impl FnOnce(&mut Track)) {
+    /// Limits the clock, and the caches if they are known, to a sync that began no earlier than at this time. The trace may lack
+    /// what has delayed the client, such as its requests in other namespaces.
+    pub(super) fn begins_after_silence(&mut self, began: Option<i64>, caches: Option<Sighting>) {
         self.process.bounds.after_silence = None;
         let wider = self.process.bounds;
-        limit(self);
-        // Nothing else depends on the clock.
-        let has_deadline =
-            self.process.frontier.versions().any(|job| job.spec.active_deadline_seconds.is_some());
-        let began = began.filter(|_| has_deadline);
+        if let Some(caches) = caches {
+            self.limit_views(caches);
+        }
+        let began = began.filter(|_| self.has_deadline());
         self.process.bounds.after_silence = began.map(|micros| Time(micros.div_euclid(SECOND)));
         self.process.wider = (self.process.bounds != wider).then_some(wider);
+    }
+
+    /// Returns `true` if a version of the Job has a deadline. Nothing else depends on the clock.
+    fn has_deadline(&self) -> bool {
+        self.process.frontier.versions().any(|job| job.spec.active_deadline_seconds.is_some())
     }
 
     fn limit_views(&mut self, Sighting { jobs, pods }: Sighting) {

@@ -229,6 +229,12 @@ impl Event {
         self.code >= 500
     }
 
+    /// Returns `true` if the request may come from another process, or another time, than its place shows.
+    #[must_use]
+    pub fn is_displaced(&self) -> bool {
+        self.is_posthumous() || self.may_be_late() || self.arrival.late
+    }
+
     /// Returns `true` for a response after which the client may wait, and send the request again.
     #[must_use]
     pub fn may_be_sent_again(&self) -> bool {

@@ -51,8 +51,7 @@ impl LateWork {
     /// Notes the obligations that have been open for this time since the last event of the Job.
     fn note(&mut self, last: i64, open: &[(Obligation, i64)]) {
         let entry = |(obligation, idle): &(Obligation, i64)| {
-            let known = self.open.iter().find(|it| it.obligation == *obligation);
-            let before = known.map_or(0, |it| if it.at == last { it.before } else { it.before + it.idle });
+            let before = self.before(*obligation, last);
             Open { obligation: *obligation, at: last, idle: *idle, before }
         };
         self.open = open.iter().map(entry).collect();

@@ -76,9 +76,9 @@ pub(super) fn sign(track: &Track, question: &Question<'_>, views: &[ViewRefusal]
         && !track.process.suspicions.is_used;
     let has_requests =
         is_possible && (!track.history.written_in_sync().is_empty() || may_lack_deletions(track));
-    let is_like_it = |view: &&ViewRefusal| view.broken.iter().all(|it| follows(it.req));
-    has_requests.then(|| views.iter().find(is_like_it)).flatten()?;
-    primary(&views.first()?.broken)
+    let is_like_it = |view: &ViewRefusal| view.broken.iter().all(|it| follows(it.req));
+    let first = views.first().filter(|_| has_requests && views.iter().any(is_like_it))?;
+    primary(&first.broken)
 }
 
 /// Returns `true` for a rule that the status of a failed sync may break: numbers of pods, UIDs that stay recorded, and the
@@ -121,6 +121,7 @@ fn choices(written: &[PodWrite], views: &[ViewRefusal]) -> Vec<Vec<PodWrite>> {
 /// Searches requests of the sync such that a view explains the write if they are lost.
 pub(super) fn explains(track: &mut Track, question: &Question<'_>, views: &[ViewRefusal]) -> Explained {
     let written = track.history.written_in_sync();
+    let first = written.iter().find_map(|it| it.written);
     let some = choices(&written, views);
     let none = Some(Vec::new()).filter(|_| may_lack_deletions(track));
     // A sync whose request failed knows that, but its status may not depend on it.
@@ -129,7 +130,6 @@ pub(super) fn explains(track: &mut Track, question: &Question<'_>, views: &[View
     let mut last = Explained::No(Vec::new());
     for (lost, fails) in known.into_iter().flatten().chain(deletions) {
         let before = track.checkpoint(Assumption::LostRequests);
-        let first = track.history.first_write_of_sync();
         lost.iter().for_each(|it| track.history.unhear(it.uid, it.at));
         if fails {
             track.pod_write_refused(RefusedWrite::Unheard);
@@ -158,7 +158,7 @@ impl Track {
     /// Begins the sync after a failed one: it has not failed itself.
     pub(super) fn retries_lost_requests(&mut self, event: &Event) {
         if self.process.suspicions.are_retried_by(event) {
-            (self.process.excused_writes, self.process.refused) = (0, Refused::default());
+            self.process.forget_refusals();
         }
     }
 
@@ -186,6 +186,8 @@ pub(super) struct PodWrite {
     pub uid: Uid,
     /// Its position in the history.
     pub at: Position,
+    /// Lower bound for its time, in microseconds.
+    pub written: Option<i64>,
     pub kind: Kind,
 }
 

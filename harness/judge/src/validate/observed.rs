@@ -16,7 +16,6 @@ use super::history::Position;
 use super::mishaps::is_called;
 use super::own_write::OwnWrite;
 use super::sequence::WINDOW_MICROS;
-use super::setbacks::Refused;
 use super::settings::Settings;
 use super::track::Track;
 
@@ -281,7 +280,7 @@ impl Track {
         if sight.sync() > self.process.sight.sync() {
             self.sync_ends();
             self.process.frontier.sync_begins();
-            (self.process.excused_writes, self.process.refused) = (0, Refused::default());
+            self.process.forget_refusals();
         }
         self.process.sight = sight;
         self.process.bounds = Bounds {

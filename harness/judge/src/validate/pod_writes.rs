@@ -92,7 +92,7 @@ pub fn judge_new_pod(
     warning.into_iter().for_each(|warning| track.warn(event, warning));
     track.take(event, write, findings);
     if event.when.is_none() {
-        track.begins_after_silence(settings.began_before_birth(pod.created), |_| {});
+        track.begins_after_silence(settings.began_before_birth(pod.created), None);
     }
     track.judge_by_views(event, settings, write, Versions::Any, event.latest(), &|view, findings| {
         judge_creation(view, pod, findings);

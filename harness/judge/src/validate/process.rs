@@ -78,3 +78,10 @@ pub struct Process {
     #[serde(skip)]
     pub sighting: Sighting,
 }
+
+impl Process {
+    /// Begins a sync whose requests have not failed.
+    pub fn forget_refusals(&mut self) {
+        (self.excused_writes, self.refused) = (0, Refused::default());
+    }
+}

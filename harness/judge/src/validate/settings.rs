@@ -262,7 +262,7 @@ impl Settings {
     /// client delays none.
     #[must_use]
     pub fn began_after_silence(&self, event: &Event) -> Option<i64> {
-        if event.is_posthumous() || event.may_be_late() || event.arrival.late {
+        if event.is_displaced() {
             return None;
         }
         let (actor, when) = event.actor.zip(event.when)?;

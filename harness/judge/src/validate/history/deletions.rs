@@ -28,15 +28,9 @@ impl History {
         let from = self.sync_start.max(self.start);
         let of_sync = (from..).zip(self.range(from, self.end()));
         let write = |(at, entry): (Position, &Entry)| {
-            entry.own.as_ref().map(|own| PodWrite { uid: entry.uid, at, kind: Kind::of(own) })
+            let kind = Kind::of(entry.own.as_ref()?);
+            Some(PodWrite { uid: entry.uid, at, written: entry.written, kind })
         };
         of_sync.filter_map(write).collect()
-    }
-
-    /// The lower bound for the time of the first of these writes, in microseconds.
-    #[must_use]
-    pub fn first_write_of_sync(&self) -> Option<i64> {
-        let of_sync = self.range(self.sync_start, self.end());
-        of_sync.filter(|entry| entry.own.is_some()).find_map(|entry| entry.written)
     }
 }
