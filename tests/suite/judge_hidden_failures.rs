@@ -278,6 +278,68 @@ fn a_status_that_lacks_what_was_lost_is_corrected_by_the_next_sync() {
     }
 }
 
+/// The statuses after one that lacks the third of three pods.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// It counts the third pod as ready, and lacks one that its sync creates.
+    LacksAnother,
+    /// It lacks the third pod still, as its cache may.
+    LacksIt,
+    /// The same, before one that has it.
+    LacksItThenHasIt,
+}
+
+/// A Job whose second status lacks its third pod.
+fn lacks_a_pod(next: Next) -> Summary {
+    let mut log = Log::default();
+    let mut job = log.job("a");
+    log.wait(1);
+    let mut pods = log.serve(&mut job);
+    let is_ready = json!([{ "type": "Ready", "status": "True", "lastTransitionTime": log.second() }]);
+    let running = json!({ "phase": "Running", "startTime": log.second(), "conditions": is_ready });
+    log.edit(&mut job, "parallelism", json!(3));
+    pods.iter_mut().for_each(|pod| log.kubelet(pod, running.clone()));
+    log.wait(1);
+    let mut third = log.pod(&job, 3);
+    log.status(&mut job, (2, 1));
+    log.wait(2);
+    match next {
+        Next::LacksAnother => {
+            log.kubelet(&mut third, running);
+            log.edit(&mut job, "parallelism", json!(4));
+            log.wait(1);
+            log.pod(&job, 4);
+            log.status(&mut job, (3, 3));
+            log.wait(2);
+            log.status(&mut job, (4, 3));
+        }
+        Next::LacksIt | Next::LacksItThenHasIt => log.status(&mut job, (2, 2)),
+    }
+    if let Next::LacksItThenHasIt = next {
+        log.wait(2);
+        log.status(&mut job, (3, 2));
+    }
+    log.verdict()
+}
+
+/// Lost requests are believed in one sync, and only a status that rests on their effects shows that they were lost.
+#[test]
+fn a_status_that_lacks_more_or_the_same_corrects_nothing() {
+    for (next, expected, count) in [
+        (Next::LacksAnother, Outcome::Violates, 2),
+        (Next::LacksIt, Outcome::Violates, 1),
+        (Next::LacksItThenHasIt, Outcome::Inconclusive, 0),
+    ] {
+        let found = lacks_a_pod(next);
+        assert_eq!(
+            (found.outcome(), broken(&found).len()),
+            (expected, count),
+            "{next:?}: {:?}",
+            broken(&found)
+        );
+    }
+}
+
 /// FT-20: the kubelet shows the finalizer of a pod, and the log hides what the controller did after that.
 #[test]
 fn finalizers_that_hidden_requests_may_have_removed_are_not_owed() {

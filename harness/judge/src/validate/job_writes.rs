@@ -217,7 +217,7 @@ fn status_written(
             }
             track.retries_lost_requests(event);
             executor_decision(track, event, after, &write, broken, settings);
-            track.confirm_lost_requests(event);
+            track.confirm_lost_requests(event, after);
             track.judge_ownership_at_end(event, after);
             count(track, &before.status, &after.status);
             track.status_tried();

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeSet;
 
+use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::Interpretation;
 use jobcheck_spec::{Broken, Operand, Req, Uid};
@@ -24,7 +25,7 @@ use super::own_write::OwnWrite;
 use super::primary::primary;
 use super::setbacks::{Refused, RefusedWrite};
 use super::track::Track;
-use super::verdict::{Note, ViewRefusal};
+use super::verdict::{Note, ViewRefusal, Violation};
 
 /// The shortest wait before a retry, in microseconds: a second, and the difference between clocks.
 const RETRY: i64 = 900_000;
@@ -32,13 +33,15 @@ const RETRY: i64 = 900_000;
 const NEAR: u64 = 2048;
 /// Maximum number of writes that are tried one by one, and of sets of writes.
 const SINGLE: usize = 4;
-const SETS: usize = 24;
+const SETS: usize = 12;
 
 /// Status writes that only lost requests explain.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Suspicions {
-    /// Those of the last failed sync, by their places in the order of judgement.
-    open: Vec<u64>,
+    /// Those of the last failed sync: their places in the order of judgement, and the rules that they break.
+    open: Vec<(u64, Req)>,
+    /// The requests that were lost.
+    lost: Vec<PodWrite>,
     /// The receipt of the first request of the sync, and of the first of these status writes, in microseconds.
     since: Option<(i64, i64)>,
     /// Pods whose deletion never reached the API server. They are deleted by the retry, or have ended.
@@ -48,17 +51,20 @@ pub struct Suspicions {
 }
 
 impl Suspicions {
-    fn add(&mut self, event: &Event, first_request: Option<i64>, undeleted: Vec<Uid>) {
+    fn add(&mut self, event: &Event, req: Req, first_request: Option<i64>) {
         let received = event.when.map(|when| when.received);
         self.since = self.since.or(received.map(|at| (first_request.map_or(at, |first| first.min(at)), at)));
-        self.open.push(event.order);
-        self.undeleted.extend(undeleted);
+        self.open.push((event.order, req));
+    }
+
+    fn has(&self, order: u64) -> bool {
+        self.open.iter().any(|(open, _)| *open == order)
     }
 
     /// Returns `true` if this status write may come from a later sync than the failed one. A watch shows no times.
     fn may_be_retried_by(&self, event: &Event) -> bool {
         let is_late = |(first, _): (i64, i64)| event.when.is_none_or(|when| when.received - first >= RETRY);
-        !self.open.is_empty() && !self.open.contains(&event.order) && self.since.is_none_or(is_late)
+        !self.open.is_empty() && !self.has(event.order) && self.since.is_none_or(is_late)
     }
 
     /// Returns `true` if this status write comes from a later sync in any case.
@@ -73,7 +79,8 @@ pub(super) fn sign(track: &Track, question: &Question<'_>, views: &[ViewRefusal]
         && question.versions == Versions::Stored
         && track.process.refused == Refused::default()
         && track.history.end() - track.process.frontier.earliest() <= NEAR
-        && !track.process.suspicions.is_used;
+        && !track.process.suspicions.is_used
+        && !track.process.suspicions.may_be_retried_by(question.event);
     let has_requests =
         is_possible && (!track.history.written_in_sync().is_empty() || may_lack_deletions(track));
     let is_like_it = |view: &ViewRefusal| view.broken.iter().all(|it| follows(it.req));
@@ -112,9 +119,12 @@ fn choices(written: &[PodWrite], views: &[ViewRefusal]) -> Vec<Vec<PodWrite>> {
             numbers.iter().copied().chain([all.len()]).filter(|count| (1..=all.len()).contains(count));
         sets.extend(counts.flat_map(|count| [all[all.len() - count..].to_vec(), all[..count].to_vec()]));
     }
-    sets.push(written.to_vec());
-    sets.retain(|set| !set.is_empty());
+    sets.sort_by_key(Vec::len);
+    sets.dedup();
     sets.truncate(SETS);
+    if !written.is_empty() && !sets.iter().any(|set| set == written) {
+        sets.push(written.to_vec());
+    }
     sets
 }
 
@@ -122,6 +132,9 @@ fn choices(written: &[PodWrite], views: &[ViewRefusal]) -> Vec<Vec<PodWrite>> {
 pub(super) fn explains(track: &mut Track, question: &Question<'_>, views: &[ViewRefusal]) -> Explained {
     let written = track.history.written_in_sync();
     let first = written.iter().find_map(|it| it.written);
+    let Some(reported) = views.first().and_then(|view| primary(&view.broken)) else {
+        return Explained::No(Vec::new());
+    };
     let some = choices(&written, views);
     let none = Some(Vec::new()).filter(|_| may_lack_deletions(track));
     // A sync whose request failed knows that, but its status may not depend on it.
@@ -142,8 +155,10 @@ pub(super) fn explains(track: &mut Track, question: &Question<'_>, views: &[View
                 track.pod_write_refused(RefusedWrite::Unheard);
             }
             let active = track.history.stored.iter().filter(|pod| pod.is_active() && lost.is_empty());
-            let undeleted = active.map(|pod| pod.uid).collect();
-            track.process.suspicions.add(question.event, first, undeleted);
+            let suspicions = &mut track.process.suspicions;
+            suspicions.undeleted.extend(active.map(|pod| pod.uid));
+            suspicions.lost.extend(lost);
+            suspicions.add(question.event, reported.req, first);
             return last;
         }
         track.restore(before);
@@ -163,25 +178,33 @@ impl Track {
     }
 
     /// Withdraws the violations of a failed sync if this right status write, of the next sync, shows that its requests were lost.
-    pub(super) fn confirm_lost_requests(&mut self, event: &Event) {
-        if !self.process.suspicions.may_be_retried_by(event) {
+    pub(super) fn confirm_lost_requests(&mut self, event: &Event, after: &Job) {
+        let is_right = self.results.violations.last().is_none_or(|it| it.order != event.order);
+        // By the view for pods, by the status itself for a pod that it no longer lists.
+        let lacks = |it: &PodWrite| match it.kind {
+            Kind::Gain | Kind::Loss => self.process.frontier.may_lack(it.at),
+            Kind::Other => after.status.is_recorded(it.uid),
+        };
+        let is_undecided =
+            is_right && (!self.coverage.complete || self.process.suspicions.lost.iter().any(lacks));
+        if is_undecided || !self.process.suspicions.may_be_retried_by(event) {
             return;
         }
-        let Suspicions { open, undeleted, .. } = std::mem::take(&mut self.process.suspicions);
-        self.process.suspicions.is_used = true;
-        let is_right = self.results.violations.last().is_none_or(|it| it.order != event.order);
+        let used = Suspicions { is_used: true, ..Suspicions::default() };
+        let Suspicions { open, undeleted, .. } = std::mem::replace(&mut self.process.suspicions, used);
         let runs_on = |uid: &Uid| self.history.stored.get(*uid).is_some_and(Pod::is_active);
         if !is_right || undeleted.iter().any(runs_on) {
             return;
         }
-        self.results.violations.retain(|it| !open.contains(&it.order));
+        let is_open = |it: &Violation| it.broken.known.is_none() && open.contains(&(it.order, it.broken.req));
+        self.results.violations.retain(|it| !is_open(it));
         let reason = "TC-08: a status was corrected by the next one: only lost requests, or lost responses, explain it";
         self.reserve(Note::on(event, reason.to_owned()));
     }
 }
 
 /// A write of the process to a pod.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PodWrite {
     pub uid: Uid,
     /// Its position in the history.
@@ -192,7 +215,7 @@ pub(super) struct PodWrite {
 }
 
 /// The kinds of writes to pods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Kind {
     Gain,
     Loss,
