@@ -271,7 +271,7 @@ impl Sink for Service {
             return Ok(());
         }
         self.spool.store_position(&position.to_string()).map_err(stored)?;
-        self.stored = Some(*position);
+        self.stored = Some(position.clone());
         Ok(())
     }
 }

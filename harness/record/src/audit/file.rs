@@ -74,17 +74,29 @@ impl AuditLog {
     }
 }
 
-/// A place in an audit log: the file, and the bytes of it that were read.
+/// A place in an audit log: for each file that is read, the bytes of it that were read. The last file has the name of the
+/// log, and the others had it before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position(Vec<Place>);
+
+/// A file by its device and inode, and the bytes of it in complete lines that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
+struct Place {
     id: (u64, u64),
     bytes: u64,
 }
 
+impl Place {
+    /// Returns true if this file is the one, and has these bytes.
+    fn is_in(&self, file: &Path) -> bool {
+        fs::metadata(file).is_ok_and(|data| id(&data) == self.id && data.len() >= self.bytes)
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (device, inode) = self.id;
-        write!(formatter, "{device} {inode} {}", self.bytes)
+        let place = |Place { id: (device, inode), bytes }: &Place| format!("{device} {inode} {bytes}");
+        formatter.write_str(&self.0.iter().map(place).collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -92,9 +104,13 @@ impl FromStr for Position {
     type Err = ParseIntError;
 
     fn from_str(text: &str) -> Result<Position, ParseIntError> {
-        let mut numbers = text.split_whitespace().map(str::parse);
-        let mut next = || numbers.next().unwrap_or_else(|| "".parse());
-        Ok(Position { id: (next()?, next()?), bytes: next()? })
+        let mut numbers = text.split_whitespace().map(str::parse).peekable();
+        let mut places = Vec::new();
+        while places.is_empty() || numbers.peek().is_some() {
+            let mut next = || numbers.next().unwrap_or_else(|| "".parse());
+            places.push(Place { id: (next()?, next()?), bytes: next()? });
+        }
+        Ok(Position(places))
     }
 }
 
@@ -211,24 +227,36 @@ impl Tail {
         Ok(Tail { path: path.to_owned(), part, renamed: Renamed::default(), last_seen })
     }
 
+    /// Follows the log of this path, from this place. Returns true if all its files are still there.
     fn resume(path: &Path, position: &Position) -> io::Result<(Tail, bool)> {
-        let is_it = |part: &Path| {
-            fs::metadata(part).is_ok_and(|data| id(&data) == position.id && data.len() >= position.bytes)
-        };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let beside = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
-        let mut parts = std::iter::once(path.to_owned()).chain(beside.map(|entry| entry.path()));
-        match parts.find(|part| is_it(part)) {
-            Some(part) => Ok((Tail::at(path, &part, position.bytes)?, true)),
-            None => Ok((Tail::at(path, path, 0)?, false)),
+        let files: Vec<PathBuf> =
+            std::iter::once(path.to_owned()).chain(beside.map(|entry| entry.path())).collect();
+        let found = |place: &Place| files.iter().find(|file| place.is_in(file));
+        let (renamed, last) = position.0.split_at(position.0.len().saturating_sub(1));
+        let last = last.first().and_then(|place| Some((found(place)?, place.bytes)));
+        let mut is_whole = last.is_some();
+        let (part, bytes) = last.unwrap_or((&files[0], 0));
+        let mut tail = Tail::at(path, part, bytes)?;
+        for place in renamed {
+            match found(place) {
+                Some(file) => {
+                    let (mut part, _) = Part::open(file)?;
+                    part.go_to(place.bytes)?;
+                    tail.renamed.add(part);
+                }
+                None => is_whole = false,
+            }
         }
+        Ok((tail, is_whole))
     }
 
-    /// The place up to which complete lines were read. As long as lines may be appended to a renamed file, the place is in
-    /// that file, so that a restart reads it on.
+    /// The place up to which complete lines were read. As long as lines may be appended to a renamed file, a restart reads
+    /// that file on, too.
     fn position(&self) -> Position {
-        let part = self.renamed.first().unwrap_or(&self.part);
-        Position { id: part.id(), bytes: part.complete() }
+        let parts = self.renamed.all().chain([&self.part]);
+        Position(parts.map(|part| Place { id: part.id(), bytes: part.complete() }).collect())
     }
 
     /// Reads the new parts.
@@ -395,7 +423,7 @@ mod tests {
         assert_eq!(followed.read_new().unwrap(), lines(&["six", "seven"]));
         followed.renamed.age(Duration::from_secs(11));
         assert_eq!(followed.read_new().unwrap(), []);
-        assert!(followed.renamed.first().is_none());
+        assert!(followed.renamed.all().next().is_none());
     }
 
     #[test]
@@ -431,10 +459,16 @@ mod tests {
         let position = followed.position();
         late.write_all(b"two\n").unwrap();
         let (mut again, is_whole) = Tail::resume(&log.path(), &position).unwrap();
-        assert_eq!((again.read_new().unwrap(), is_whole), (lines(&["two", "one"]), true));
+        assert_eq!((again.read_new().unwrap(), is_whole), (lines(&["two"]), true));
+        assert_eq!(position.to_string().parse(), Ok(position.clone()));
+        assert!(["", "1 2", "1 2 3 4"].iter().all(|text| text.parse::<Position>().is_err()));
+        fs::remove_file(log.0.path().join("audit-1.log")).unwrap();
+        let (mut again, is_whole) = Tail::resume(&log.path(), &position).unwrap();
+        assert_eq!((again.read_new().unwrap(), is_whole), (Vec::new(), false));
         followed.read_new().unwrap();
         followed.renamed.age(Duration::from_secs(11));
         followed.read_new().unwrap();
+        assert!(followed.renamed.all().next().is_none());
         let (mut again, is_whole) = Tail::resume(&log.path(), &followed.position()).unwrap();
         assert_eq!((again.read_new().unwrap(), is_whole), (Vec::new(), true));
     }

@@ -137,9 +137,9 @@ impl Renamed {
         self.0.iter().any(|(part, _)| part.id() == id)
     }
 
-    /// The oldest file.
-    pub(super) fn first(&self) -> Option<&Part> {
-        self.0.first().map(|(part, _)| part)
+    /// The files, the oldest first.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Part> {
+        self.0.iter().map(|(part, _)| part)
     }
 
     /// Reads to the end of each file, and closes those that do not grow any more.
