@@ -52,6 +52,8 @@ pub enum Defect {
     HidesActive,
     /// Once the Job is suspended, a status is written that the API server refuses.
     StuckSuspended,
+    /// A request that fails is not sent again.
+    GivesUp,
 }
 
 impl Defect {

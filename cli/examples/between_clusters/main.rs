@@ -137,8 +137,8 @@ impl Mirror {
                 Ok(()) => drop(self.sent.insert((on_worker, key.clone()), version)),
                 Err(error) => {
                     self.awaited.remove(&key);
-                    // After a refusal the next change leads to a new decision. Without an answer there may be none.
-                    if !matches!(error, kube::Error::Api(_)) {
+                    // A wrong request stays wrong until something changes. After other failures nothing may change.
+                    if !is_refused_for_good(&error) && self.defect != Some(Defect::GivesUp) {
                         self.again(key.clone());
                     }
                 }
@@ -233,6 +233,11 @@ impl Mirror {
             Request::Write(_) => Ok(()),
         }
     }
+}
+
+/// Returns true if the same request would be refused again.
+fn is_refused_for_good(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 400 | 403 | 404 | 422))
 }
 
 /// A request to send.

@@ -63,7 +63,13 @@ pub struct ConformArgs {
     /// Stop at the first scenario that fails.
     #[arg(long)]
     pub fail_fast: bool,
-    /// For an executor: the steps that happen as soon as possible, as a bit mask.
+    /// For a mirror or an aggregate: inject faults between the manager and the API server of its cluster.
+    ///
+    /// The suite starts a proxy on 127.0.0.1, writes manager.kubeconfig to the folder of --out, and waits until the manager
+    /// connects with it. Writes to Jobs then fail or lose their response, and watches of Jobs are held, end, or expire.
+    #[arg(long)]
+    pub faults: bool,
+    /// With --faults: decides which writes fail. For an executor: the steps that happen as soon as possible, as a bit mask.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Wait at most this long for a step, such as 2m0s. By default a minute; for an executor, as long as the scenario
@@ -200,6 +206,13 @@ impl ConformArgs {
             () if !is_between && (self.setup.is_some() || !self.hooks.is_empty() || self.skew.is_some()) => {
                 Some("--setup, --hook and --skew are for the profiles mirror and aggregate".to_owned())
             }
+            () if !is_between && self.faults => {
+                let instead = match suite {
+                    Some(_) => "the profile field has no controller",
+                    None => "jobcheck fuzz injects faults into controllers of its own",
+                };
+                Some(format!("--faults is for the profiles mirror and aggregate; {instead}"))
+            }
             () if suite.is_none() && !self.audit_logs.is_empty() => {
                 Some("--audit-log is for the profiles mirror, aggregate and field".to_owned())
             }
@@ -226,6 +239,7 @@ Examples:
     --cluster manager=hub --cluster worker=one --cluster worker=two \\
     --hook restart-manager='kubectl --context hub rollout restart deploy/mirror'
   jobcheck conform --profile mirror ... MR-21 mirror/suspend-resume
+  jobcheck conform --profile mirror ... --faults --seed 7 --out with-faults
   jobcheck conform --profile executor --managed-by example.com/runner \\
     --cluster kind-kind
 

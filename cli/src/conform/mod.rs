@@ -6,10 +6,12 @@
 //! | `suite` | the profiles mirror, aggregate and field: `jobcheck_conform` |
 //! | `executor` | the profiles executor and ttl: the library of scenarios, as in `jobcheck run --target external` |
 //! | `setup` | the files of `--setup` and `--resource` |
+//! | `faults` | the proxy of `--faults`, and its kubeconfig |
 //! | `results`, `text` | the report, its folder, and its text |
 
 mod args;
 mod executor;
+mod faults;
 mod results;
 mod setup;
 mod suite;

@@ -38,6 +38,7 @@ pub fn run_of(args: &ConformArgs, start_time: String, judging: JudgingOptions) -
         profile: Profile { name: args.profile.name().to_owned(), version: PROFILE_VERSION.to_owned() },
         judging,
         seed: args.seed,
+        faults: args.faults,
         selection: args.ids.clone(),
         jobcheck_version: env!("CARGO_PKG_VERSION").to_owned(),
         start_time,

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::{ConformArgs, Role};
 use super::results::{self, RULE_SET};
 use super::setup::{self, Setup};
-use super::{Failure, access, text};
+use super::{Failure, access, faults, text};
 use crate::cluster::Progress;
 use crate::global::Global;
 use crate::signals;
@@ -76,8 +76,13 @@ async fn on_clusters(
         output::print_text(&text::dry_run(chosen, &clusters, &settings), Exit::Conforms);
         return Ok(None);
     }
-    let (folder, begun, halt) = (results::folder(args)?, results::now(), stop.child_token());
+    let (folder, halt) = (results::folder(args)?, stop.child_token());
     settings.judging = judging(profile, args, &clusters);
+    let (clusters, _faults) = match args.faults {
+        true => faults::begin(args, clusters, &folder, &stop).await.map(|(them, it)| (them, Some(it)))?,
+        false => (clusters, None),
+    };
+    let begun = results::now();
     let settings = Arc::new(settings);
     let many = Many { args, settings: &settings, clusters: clusters.clone(), halt, progress: &progress };
     let scenarios = many.run(chosen).await;

@@ -55,9 +55,10 @@ fn event(now: Timestamp, number: u64, request: &Request, response: &Response) ->
         }
     }
     let mut status = json!({"metadata": {}, "code": code(response)});
+    let id = request.audit_id.clone().unwrap_or_else(|| format!("00000000-0000-4000-8000-{number:012x}"));
     let mut event = json!({
         "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "stage": "ResponseComplete",
-        "auditID": format!("00000000-0000-4000-8000-{number:012x}"), "verb": request.verb.name(),
+        "auditID": id, "verb": request.verb.name(),
         "requestURI": uri(request), "userAgent": request.user_agent, "objectRef": reference,
         "user": {"username": request.user, "groups": ["system:authenticated"]}, "sourceIPs": ["127.0.0.1"],
         "requestReceivedTimestamp": micro_time(now), "stageTimestamp": micro_time(now),

@@ -18,6 +18,8 @@ pub struct Request {
     pub user: String,
     /// The program that sends the request (`User-Agent`).
     pub user_agent: String,
+    /// The id of the request in the audit log, if the client has chosen one (`Audit-ID`).
+    pub audit_id: Option<String>,
     /// The resource.
     pub resource: Resource,
     /// The namespace. `None`: all namespaces, or a resource without namespaces.
@@ -53,6 +55,7 @@ impl Request {
         Request {
             user: "admin".to_owned(),
             user_agent: String::new(),
+            audit_id: None,
             resource,
             namespace: namespace.map(str::to_owned),
             name: name.map(str::to_owned),

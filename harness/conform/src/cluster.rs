@@ -1,6 +1,7 @@
 //! A cluster: its client, its audit log, and the permissions of the account.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use jobcheck_access::with_causes;
@@ -9,6 +10,7 @@ use kube::Client;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::faults::Faults;
 use crate::scenario::Profile;
 
 /// The permissions that are needed on the cluster of the manager.
@@ -84,6 +86,8 @@ pub struct Cluster {
     pub kubernetes: String,
     pub(crate) client: Client,
     pub(crate) audit_log: Option<PathBuf>,
+    /// The faults between the manager and this API server.
+    pub(crate) faults: Option<Arc<Faults>>,
 }
 
 impl Cluster {
@@ -96,7 +100,13 @@ impl Cluster {
         let failed = |why| Error::Cluster { cluster: name.to_owned(), why };
         let client = access.client().await.map_err(failed)?;
         let kubernetes = version(&client, |_| {}).await.map_err(failed)?;
-        Ok(Cluster { name: name.to_owned(), kubernetes, client, audit_log })
+        Ok(Cluster { name: name.to_owned(), kubernetes, client, audit_log, faults: None })
+    }
+
+    /// Lets faults occur between the manager and this API server.
+    #[must_use]
+    pub fn with_faults(&self, faults: Arc<Faults>) -> Cluster {
+        Cluster { faults: Some(faults), ..self.clone() }
     }
 
     /// Checks the permissions of the account, before anything is created. The manager has the cluster alone, or is the first

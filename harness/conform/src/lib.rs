@@ -19,6 +19,7 @@
 //! | the Job controllers of members; values of `managedBy` | `members`, `values` |
 //! | what is waited for, and what it means if it does not come | `awaited` |
 //! | the trace of each cluster | `recording` |
+//! | faults between the manager and its API server | [`Faults`] |
 //! | a run from the namespace to the verdict | [`run()`] |
 //!
 //! # Guarantees
@@ -36,6 +37,7 @@ mod awaited;
 mod board;
 mod cluster;
 mod error;
+mod faults;
 mod field;
 mod kubelet;
 mod members;
@@ -49,6 +51,7 @@ mod values;
 
 pub use cluster::Cluster;
 pub use error::Error;
+pub use faults::Faults;
 pub use mirror::HOOKS;
 pub use run::{missing, not_run, run};
 pub use scenario::{Answer, Awaited, Kind, Profile, Reported, Scenario, Shape, Step};

@@ -93,6 +93,9 @@ async fn attempt(
     for cluster in clusters {
         recordings.push(Arc::new(Recording::begin(cluster)?));
         make_namespace(cluster, &namespace, scenario).await?;
+        if let Some(faults) = &cluster.faults {
+            faults.begin(&namespace, scenario.id);
+        }
     }
     let (sender, receiver) = watch::channel(board::empty(clusters.len()));
     let mut tasks = JoinSet::new();

@@ -86,7 +86,7 @@ fn circumstances(
             ("profile", format!("{} {}", run.profile.name, run.profile.version)),
             ("clusters", clusters.join(", ")),
             ("ruleSet", run.judging.rule_set.clone()),
-            ("seed", run.seed.to_string()),
+            ("seed", run.drawn()),
             ("jobcheck", run.jobcheck_version.clone()),
         ]
     };

@@ -18,7 +18,7 @@ pub fn markdown(report: &ConformanceReport) -> String {
         literal(&run.profile.name),
         literal(&run.profile.version),
         literal(&run.judging.rule_set),
-        run.seed,
+        run.drawn(),
         literal(&run.jobcheck_version),
     );
     out.push_str("| stage | result | pass | fail | skip | disabled | error | inconclusive |\n");

@@ -151,7 +151,7 @@ fn circumstances(report: &ConformanceReport) -> Vec<(&'static str, String)> {
     let it = &run.implementation;
     vec![
         ("the profile", format!("{} {}", run.profile.name, run.profile.version)),
-        ("the seed", run.seed.to_string()),
+        ("the seed", run.drawn()),
         ("the selection", run.selection.join(" ")),
         ("the number of shards", shards.to_string()),
         ("the implementation", format!("{} {}", it.project, it.version)),

@@ -52,7 +52,7 @@ fn facts(report: &ConformanceReport) -> String {
         ("page", implementation.url.clone()),
         ("Kubernetes", clusters.join(", ")),
         ("rules", run.judging.rule_set.clone()),
-        ("seed", run.seed.to_string()),
+        ("seed", run.drawn()),
         ("begin and end", format!("{} – {}", run.start_time, run.end_time)),
         ("selection", run.selection.join(", ")),
         ("shards", shards.unwrap_or_default()),

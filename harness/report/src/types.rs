@@ -48,6 +48,9 @@ pub struct Run {
     pub judging: JudgingOptions,
     /// The seed of all that was drawn.
     pub seed: u64,
+    /// Faults were injected between the controller and its API server.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub faults: bool,
     /// The version of jobcheck.
     pub jobcheck_version: String,
     /// The begin of the run, RFC 3339.
@@ -60,6 +63,14 @@ pub struct Run {
     /// The shards, if the run is a part of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<Shards>,
+}
+
+impl Run {
+    /// The seed, and whether faults were drawn by it.
+    #[must_use]
+    pub fn drawn(&self) -> String {
+        if self.faults { format!("{}, with faults", self.seed) } else { self.seed.to_string() }
+    }
 }
 
 /// The program under test.
@@ -353,3 +364,8 @@ macro_rules! shown_as_in_reports {
     )*};
 }
 shown_as_in_reports!(Verdict, Stage, Outcome);
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}

@@ -1,6 +1,7 @@
 //! `jobcheck conform` on embedded clusters: what is right passes, and what is wrong fails for the requirement that it breaks.
 
 mod aggregate;
+mod faults;
 mod field;
 mod interrupt;
 mod mirror;
@@ -144,6 +145,7 @@ fn wrong_usage_is_rejected_before_a_cluster_is_reached() {
     refused(&["field", "--cluster", "hub", "--managed-by", "a.b/c"], "the profile field has none");
     refused(&["field", "--cluster", "hub", "--hook", "disconnect=x"], "mirror and aggregate");
     refused(&["executor", "--cluster", "hub"], "needs --managed-by");
+    refused(&["field", "--cluster", "hub", "--faults"], "--faults is for");
     refused(&["mirror", "--list", "mirror/sucess"], "mirror/success");
     let list = run(&["mirror", "--list", "MR-10"]);
     assert!(list.code == 0 && list.first_line().starts_with("mirror/rest"), "{list:?}");

@@ -165,6 +165,7 @@ pub(super) fn request(
     Ok(Request {
         user: String::new(),
         user_agent: String::new(),
+        audit_id: None,
         resource: target.resource,
         namespace: target.namespace,
         name: target.name,

@@ -35,6 +35,8 @@ use crate::resource::Resource;
 use crate::server::Server;
 use crate::watch::{Most, WatchEvent, WatchId};
 
+/// The header with the id of a request in the audit log.
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 /// The maximum size of a body in bytes, as upstream's.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 /// The most events in one chunk of a watch.
@@ -199,6 +201,7 @@ impl ApiService {
         let mut asked = request(target, &parts.method, &query, content_type, body)?;
         asked.user = user;
         asked.user_agent = header(&parts.headers, &USER_AGENT).to_owned();
+        asked.audit_id = audit_id(&parts.headers);
         let handle = |server: &mut Server, now| (server.handle(now, &asked), now);
         // A request that changes nothing wakes no watch.
         let (response, now) =
@@ -373,6 +376,13 @@ impl Drop for Watching {
 
 fn bytes(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("JSON values have text keys")
+}
+
+/// The id that a client has chosen. As in upstream, its first 64 characters count.
+fn audit_id(headers: &HeaderMap) -> Option<String> {
+    const LONGEST: usize = 64;
+    let id: String = header(headers, &AUDIT_ID).chars().take(LONGEST).collect();
+    Some(id).filter(|id| !id.is_empty())
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {

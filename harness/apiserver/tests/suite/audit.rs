@@ -19,8 +19,9 @@ fn writes_are_recorded_as_upstream_records_them() {
     cluster.get(Jobs, "j").unwrap();
     cluster.create(Jobs, job("j")).unwrap_err();
     let patch = Verb::Patch { kind: PatchKind::Merge, body: json!({"status": {"active": 1}}) };
-    let request =
+    let mut request =
         on(Jobs, "j", patch).on(jobcheck_apiserver::request::Subresource::Status).of("me", "agent/1");
+    request.audit_id = Some("mine".to_owned());
     cluster.ask(&request).object().unwrap();
     cluster.create(Pods, pod("p")).unwrap();
     cluster.delete(Pods, "p", json!({"gracePeriodSeconds": 0})).unwrap();
@@ -48,6 +49,8 @@ fn writes_are_recorded_as_upstream_records_them() {
     );
     assert_eq!((&status["user"]["username"], &status["userAgent"]), (&json!("me"), &json!("agent/1")));
     assert_eq!(status["responseObject"]["status"]["active"], 1);
+    let ids: Vec<_> = events.iter().map(|event| event["auditID"].as_str().unwrap()).collect();
+    assert!(ids[2] == "mine" && ids[1] != ids[3], "{ids:?}");
     assert_eq!(events[1]["responseObject"]["reason"], "AlreadyExists");
     assert_eq!(events[4]["requestObject"]["gracePeriodSeconds"], 0);
 }
