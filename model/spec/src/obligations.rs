@@ -13,6 +13,7 @@ use crate::guards::creation::want_active;
 use crate::guards::decision::{Tally, decide};
 use crate::guards::mirror::{agrees_with_suspend, is_at_end};
 use crate::guards::mirror_counts::covers;
+use crate::indexes::IndexSet;
 use crate::job::{ConditionKind, Job, JobStatus, Text};
 use crate::pod::Pod;
 use crate::pods::Sums;
@@ -125,12 +126,14 @@ pub fn must_count(view: &View<'_>, tally: &Tally) -> bool {
 }
 
 /// PC-04, RP-04: returns true if the Job needs more pods than it has. With `podReplacementPolicy: Failed`, terminating pods
-/// take the place of new ones. Delays and refusals are not considered.
+/// take the place of new ones. Failed indexes get no pod (BI-04). Delays and refusals are not considered.
 #[must_use]
 pub fn must_create(view: &View<'_>, tally: &Tally) -> bool {
     let sums = view.cache.sums();
     let held = if view.spec().replaces_only_failed() { sums.active + sums.terminating } else { sums.active };
-    i64::from(held) < want_active(view, tally)
+    let failed = tally.failed_indexes.as_ref().map_or(0, IndexSet::len);
+    let left = view.spec().completions.map(|all| i64::from(all) - tally.succeeded - i64::from(failed));
+    i64::from(held) < left.unwrap_or(i64::MAX).min(want_active(view, tally))
 }
 
 /// The requirement that asks to delete an active pod: PC-06 if its completion index is invalid or taken, PC-04 if there

@@ -9,7 +9,8 @@ use super::{
 use crate::catalogue::Req;
 use crate::guards::decision::Tally;
 use crate::job::{
-    Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, PodReplacementPolicy, Text,
+    CompletionMode, Condition, ConditionKind, ConditionStatus, Job, JobSpec, JobStatus, PodReplacementPolicy,
+    Text,
 };
 use crate::pod::{Phase, Pod};
 use crate::pods::Pods;
@@ -90,6 +91,25 @@ fn a_terminating_pod_takes_the_place_of_a_new_one_with_the_policy_failed() {
     let terminating = pods(&[(Phase::Running, true)]);
     assert!(must(one(), &terminating) && !must(patient, &terminating));
     assert!(!must(one(), &pods(&[(Phase::Running, false)])));
+}
+
+#[test]
+fn a_failed_index_gets_no_pod() {
+    let spec = JobSpec {
+        parallelism: Some(3),
+        completions: Some(3),
+        completion_mode: Some(CompletionMode::Indexed),
+        backoff_limit_per_index: Some(1),
+        ..JobSpec::default()
+    };
+    let mut pods = Pods::new();
+    for number in [1, 2] {
+        let pod = Pod { phase: Phase::Running, index: Some(number), ..Pod::new(Uid(number.into())) };
+        pods.set(pod.uid, Some(pod));
+    }
+    let failed = JobStatus { failed_indexes: Some(Text::from("0")), ..JobStatus::default() };
+    let must = |status: JobStatus| ask(&job(spec.clone(), status), &pods, must_create);
+    assert!(must(JobStatus::default()) && !must(failed));
 }
 
 #[test]
