@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
-use jobcheck_traces::Body;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::events::{Events, read};
+use super::events::Events;
+use super::line::{Counts, take};
 use super::part::{Part, Piece, Renamed, id};
 use crate::Notice;
 use crate::error::Error;
@@ -20,20 +20,6 @@ use crate::sink::Sink;
 
 /// The interval at which the file is read.
 const INTERVAL: Duration = Duration::from_millis(100);
-
-/// The API group of audit events. Each line has it, also in an envelope.
-const GROUP: &str = "audit.k8s.io";
-/// The resources of the lines that are parsed. An envelope has them as a text in a text.
-const RESOURCES: [&str; 4] = ["\"jobs\"", "\"pods\"", "\\\"jobs\\\"", "\\\"pods\\\""];
-const ADVICE: &str =
-    "each line must be one; jobcheck watch-audit --once and jobcheck replay read other forms of a log, too";
-
-/// The lines of a log so far.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    readable: u64,
-    unreadable: u64,
-}
 
 /// An audit log that is followed from its current end.
 #[derive(Debug)]
@@ -163,42 +149,6 @@ pub async fn audit_log(
             _ = looks.tick() => {}
         }
     }
-}
-
-/// Records a piece of the log. Returns the reason if events may be missing.
-fn take(
-    piece: &Piece,
-    events: &mut Events,
-    counts: &mut Counts,
-    trace: &mut impl Sink,
-) -> Result<Option<String>, Error> {
-    let line = match piece {
-        Piece::Gap(why) => return Ok(Some(why.clone())),
-        Piece::Line(line) => line,
-    };
-    if !line.contains(GROUP) {
-        counts.unreadable += 1;
-        // The next ones are only counted, because nobody knows what they are.
-        let is_first = counts.unreadable == 1;
-        return Ok(is_first.then(|| format!("a line is no audit event of {GROUP}; {ADVICE}")));
-    }
-    counts.readable += 1;
-    // Most lines concern other resources, and parsing them would be slow.
-    if !RESOURCES.iter().any(|it| line.contains(it)) {
-        return Ok(None);
-    }
-    let readable = read(line, &mut |request| match events.takes(request) {
-        true => trace.write(&Body::Request(*request)),
-        false => Ok(()),
-    })?;
-    Ok(match readable {
-        Err(why) => {
-            counts.readable -= 1;
-            counts.unreadable += 1;
-            Some(format!("a line cannot be parsed: {why}"))
-        }
-        Ok(()) => None,
-    })
 }
 
 /// A log that another process writes, across rotations.

@@ -3,6 +3,7 @@
 mod certificate;
 mod events;
 mod file;
+mod line;
 mod load;
 mod part;
 mod token;

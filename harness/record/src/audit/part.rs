@@ -1,6 +1,6 @@
 //! The open files of a log that is rotated, and their new parts.
 
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -34,17 +34,24 @@ pub(super) struct Part {
     position: u64,
     /// The first bytes of an incomplete line.
     partial: Vec<u8>,
+    /// The beginning of the next line is unknown, so that its end is skipped.
+    skips: bool,
 }
 
 impl Part {
     /// Opens a file at its beginning. Returns also its metadata.
     pub(super) fn open(path: &Path) -> io::Result<(Part, Metadata)> {
-        let file = File::open(path)?;
-        let data = file.metadata()?;
+        let data = fs::metadata(path)?;
         if data.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        Ok((Part { file, id: id(&data), position: 0, partial: Vec::new() }, data))
+        // A pipe would be waited for without end.
+        if !data.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+        }
+        let file = File::open(path)?;
+        let data = file.metadata()?;
+        Ok((Part { file, id: id(&data), position: 0, partial: Vec::new(), skips: false }, data))
     }
 
     /// Opens a file at its end. The rest of a line that is incomplete then is skipped.
@@ -81,7 +88,7 @@ impl Part {
 
     /// Returns true if the last line that was read is incomplete.
     pub(super) fn is_incomplete(&self) -> bool {
-        !self.partial.is_empty()
+        self.skips || !self.partial.is_empty()
     }
 
     /// Skips the incomplete line at the end, if there is one.
@@ -90,8 +97,7 @@ impl Part {
         self.position += self.file.read_to_end(&mut rest)? as u64;
         match rest.iter().position(|byte| *byte == b'\n') {
             Some(end) => self.partial = rest.split_off(end + 1),
-            // The marker shows that the beginning of the line is unknown, so that its end is skipped.
-            None => self.partial = vec![0],
+            None => self.skips = true,
         }
         Ok(())
     }
@@ -102,12 +108,18 @@ impl Part {
         self.position += self.file.read_to_end(&mut bytes)? as u64;
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.partial = bytes.split_off(end);
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        // One that begins in the middle was marked by `skip_incomplete_line`.
-        let whole = lines.filter(|line| line[0] != 0);
-        pieces.extend(whole.map(|line| Piece::Line(String::from_utf8_lossy(line).into_owned())));
-        if self.partial.len() > MAX_LINE {
-            self.partial = vec![0];
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        if self.skips && end > 0 {
+            self.skips = false;
+            lines.next();
+        }
+        let lines = lines.filter(|line| !line.is_empty());
+        pieces.extend(lines.map(|line| Piece::Line(String::from_utf8_lossy(line).into_owned())));
+        if self.skips {
+            self.partial.clear();
+        } else if self.partial.len() > MAX_LINE {
+            self.partial.clear();
+            self.skips = true;
             pieces.push(Piece::Gap("a line is longer than 64 MiB".to_owned()));
         }
         Ok(())
@@ -116,6 +128,7 @@ impl Part {
     /// Reads from the beginning of the file on, after it was truncated.
     pub(super) fn restart(&mut self, pieces: &mut Vec<Piece>) -> io::Result<()> {
         self.partial.clear();
+        self.skips = false;
         self.go_to(0)?;
         self.read_to_end(pieces)
     }
