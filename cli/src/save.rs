@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::RandomState;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -95,6 +96,21 @@ pub fn can_write(file: &Path) -> bool {
         output::error(format!("cannot write {}: {why}", of_path(file)));
     }
     why.is_none()
+}
+
+/// Returns whether a file can be written and is none of those that are read; if not, the reason is printed.
+pub fn can_write_beside<'a>(file: &Path, read: impl IntoIterator<Item = &'a Path>) -> bool {
+    let is_read = read.into_iter().any(|input| is_same(file, input));
+    if is_read {
+        output::error(format!("cannot write {}: it is read, too; name another file", of_path(file)));
+    }
+    !is_read && can_write(file)
+}
+
+/// Returns true if both paths lead to one file.
+pub fn is_same(first: &Path, second: &Path) -> bool {
+    let id = |path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+    id(first).is_some_and(|it| id(second) == Some(it))
 }
 
 /// Returns whether a directory exists or can be made; if not, the reason is printed.

@@ -14,7 +14,7 @@ use crate::text::of_path;
 #[derive(Clone, Debug)]
 pub struct ClusterFile {
     role: ClusterRole,
-    path: PathBuf,
+    pub path: PathBuf,
 }
 
 /// The role of a cluster.

@@ -25,7 +25,7 @@ pub use self::limit::Limit;
 pub use self::progress::Progress;
 use crate::format::Format;
 use crate::global::Global;
-use crate::save::can_write;
+use crate::save::can_write_beside;
 use crate::view::{self, Traces};
 use crate::{memory, output};
 
@@ -55,7 +55,7 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         output::error(format!("--assume: {message}"));
         return Exit::Unreadable;
     }
-    if args.html.as_deref().is_some_and(|file| !can_write(file)) {
+    if args.html.as_deref().is_some_and(|file| !can_write_beside(file, args.paths())) {
         return Exit::Environment;
     }
     if !global.quiet && std::io::stderr().is_terminal() {

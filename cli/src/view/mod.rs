@@ -19,7 +19,7 @@ use crate::global::Global;
 use crate::memory::{self, Output};
 use crate::output;
 use crate::replay::{Limit, Progress, clusters};
-use crate::save::can_write;
+use crate::save::can_write_beside;
 use crate::text::of_path;
 
 /// The traces of a page, and the role of each.
@@ -144,7 +144,7 @@ pub fn run(args: &ViewArgs, global: &Global) -> Exit {
         return Exit::Unreadable;
     }
     let file = args.output.as_deref().filter(|file| *file != Path::new("-"));
-    if file.is_some_and(|file| !can_write(file)) {
+    if file.is_some_and(|file| !can_write_beside(file, args.paths())) {
         return Exit::Environment;
     }
     let progress = Progress::new(!global.quiet);

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::args::WatchAuditArgs;
 use self::watching::{Shown, Watching, unwritten};
 use crate::global::Global;
+use crate::save::is_same;
 use crate::{memory, output, runtime};
 
 /// The time between two looks at the memory.
@@ -72,6 +73,9 @@ async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
         }
         false => None,
     };
+    if args.output.as_deref().zip(args.audit.as_deref()).is_some_and(|(out, log)| is_same(out, log)) {
+        return Err(Error::Sink("the output is the audit log that is read; name another file".to_owned()));
+    }
     let out = Output::open(args.output.clone()).map_err(|error| unwritten(&error))?;
     reopen_on_hangup(&out)?;
     let mut watching = Watching::new(service, out, events, shown.clone(), args.allow_known);

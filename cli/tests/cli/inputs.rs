@@ -360,3 +360,42 @@ fn compressed_blanks_are_an_error_and_not_minutes_of_work() {
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.err.contains("found more than 67108864 blank bytes"), "{run:?}");
 }
+
+#[test]
+fn a_file_that_is_read_is_not_overwritten() {
+    let folder = Folder::new();
+    let all = lines("nonindexed-success.audit");
+    let trace = folder.write_lines("trace", &all);
+    let before = std::fs::read(&trace).unwrap();
+    let link = folder.path("link");
+    std::os::unix::fs::symlink(&trace, &link).unwrap();
+    let (file, link) = (trace.to_str().unwrap(), link.to_str().unwrap());
+    let state = folder.path("state");
+    let watching = ["watch-audit", "--once", "--audit", file, "-o", link, "--state", state.to_str().unwrap()];
+    for arguments in [
+        &["view", file, "-o", file][..],
+        &["view", file, "-o", link],
+        &["replay", link, "--html", file],
+        &watching,
+    ] {
+        let run = jobcheck(arguments);
+        assert!(run.code == 4 && run.err.contains("name another file"), "{arguments:?}: {run:?}");
+        assert_eq!(std::fs::read(&trace).unwrap(), before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_named_pipe_is_no_log_that_can_be_followed_and_no_report() {
+    let folder = Folder::new();
+    let pipe = folder.path("report.yaml");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+    let (pipe, state, whole) = (pipe.to_str().unwrap(), folder.path("state"), folder.path(""));
+    let watching = ["watch-audit", "--audit", pipe, "--state", state.to_str().unwrap(), "--listen", "0"];
+    for arguments in
+        [&["report", "show", pipe][..], &["report", "verify", whole.to_str().unwrap()], &watching]
+    {
+        let run = jobcheck(arguments);
+        assert!(run.code != 0 && run.err.contains("no regular file"), "{arguments:?}: {run:?}");
+    }
+}
