@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use jobcheck_judge::validate::Outcome;
+use jobcheck_tests::log::{Log, USER};
 use jobcheck_tests::traces::{broken, validated_lines};
 use serde_json::{Value, json};
 
@@ -53,4 +54,46 @@ fn a_controller_that_changes_its_api_server_is_hardly_ever_wrong() {
         }
     }
     assert!(traces > 900 && wrong * 100 <= traces, "{wrong} of {traces}");
+}
+
+/// One of two ready pods is evicted through an API server whose clock is ahead by this many milliseconds. The controller learns of
+/// it `before` or after its status write.
+fn evicted(ahead: i64, before: bool) -> Outcome {
+    let mut log = Log::default();
+    let mut job = log.job_with("a", &json!({ "podReplacementPolicy": "Failed" }));
+    log.wait(1);
+    let mut pods = log.serve(&mut job);
+    for (pod, ready) in pods.iter_mut().zip([1, 2]) {
+        pod["spec"]["nodeName"] = json!("n");
+        log.becomes_ready(&mut job, pod, ready);
+    }
+    log.wait(5);
+    let counted = json!({ "active": 1, "ready": 1, "terminating": 1 });
+    if !before {
+        log.write(&mut job, &counted);
+        log.wait(1);
+    }
+    let pod = &mut pods[0];
+    pod["metadata"]["deletionTimestamp"] = json!(log.second());
+    pod["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+    log.request(USER, "create", ("pods", Some("eviction")), pod);
+    let status =
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+    let (name, at) = (pod["metadata"]["name"].clone(), log.lines.len() - 1);
+    log.last()["requestObject"] = json!({ "kind": "Eviction", "apiVersion": "policy/v1", "metadata": { "name": name, "namespace": "ns" } });
+    log.last()["responseObject"] = status;
+    let line = moved(&log.lines[at..], USER[0], 0, ahead).remove(0);
+    *log.last() = line;
+    if before {
+        log.write(&mut job, &counted);
+    }
+    log.verdict().outcome()
+}
+
+#[test]
+fn an_eviction_may_have_the_time_of_another_clock() {
+    for ahead in [-90, 0, 5, 60, 95] {
+        assert_eq!(evicted(ahead, true), Outcome::Conforms, "{ahead}");
+        assert_eq!(evicted(ahead, false), Outcome::Violates, "{ahead}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Right logs of what nobody but the client, or a node, can see: lost responses, and clocks that are ahead.
+//! Right logs of what nobody but the client, or a node, can see: lost responses, clocks that are ahead, and nodes that the log hides.
 
 use jobcheck_judge::validate::{Outcome, Summary};
 use jobcheck_tests::log::{Log, USER};
@@ -282,11 +282,11 @@ fn a_status_that_lacks_what_was_lost_is_corrected_by_the_next_sync() {
 #[derive(Clone, Copy, Debug)]
 enum Next {
     /// It counts the third pod as ready, and lacks one that its sync creates.
-    LacksAnother,
+    Another,
     /// It lacks the third pod still, as its cache may.
-    LacksIt,
+    Same,
     /// The same, before one that has it.
-    LacksItThenHasIt,
+    Corrected,
 }
 
 /// A Job whose second status lacks its third pod.
@@ -304,7 +304,7 @@ fn lacks_a_pod(next: Next) -> Summary {
     log.status(&mut job, (2, 1));
     log.wait(2);
     match next {
-        Next::LacksAnother => {
+        Next::Another => {
             log.kubelet(&mut third, running);
             log.edit(&mut job, "parallelism", json!(4));
             log.wait(1);
@@ -313,9 +313,9 @@ fn lacks_a_pod(next: Next) -> Summary {
             log.wait(2);
             log.status(&mut job, (4, 3));
         }
-        Next::LacksIt | Next::LacksItThenHasIt => log.status(&mut job, (2, 2)),
+        Next::Same | Next::Corrected => log.status(&mut job, (2, 2)),
     }
-    if let Next::LacksItThenHasIt = next {
+    if let Next::Corrected = next {
         log.wait(2);
         log.status(&mut job, (3, 2));
     }
@@ -326,9 +326,9 @@ fn lacks_a_pod(next: Next) -> Summary {
 #[test]
 fn a_status_that_lacks_more_or_the_same_corrects_nothing() {
     for (next, expected, count) in [
-        (Next::LacksAnother, Outcome::Violates, 2),
-        (Next::LacksIt, Outcome::Violates, 1),
-        (Next::LacksItThenHasIt, Outcome::Inconclusive, 0),
+        (Next::Another, Outcome::Violates, 2),
+        (Next::Same, Outcome::Violates, 1),
+        (Next::Corrected, Outcome::Inconclusive, 0),
     ] {
         let found = lacks_a_pod(next);
         assert_eq!(
@@ -373,4 +373,43 @@ fn finalizers_that_hidden_requests_may_have_removed_are_not_owed() {
         let is_owed = broken(&found).iter().any(|it| it.contains("FT-20"));
         assert_eq!(is_owed, !hides, "{:?}", broken(&found));
     }
+}
+
+/// Two pods whose images are pulled are deleted, because the Job is suspended. Then they are gone. `shows`: the log has the
+/// requests of kubelets.
+fn gone_while_pulling(shows: bool) -> Outcome {
+    let mut log = Log::default();
+    let mut job = log.job("a");
+    log.wait(1);
+    let mut pods = log.serve(&mut job);
+    for pod in &mut pods {
+        pod["spec"]["nodeName"] = json!("n");
+        log.request(["system:kube-scheduler", "kube-scheduler"], "create", ("pods", Some("binding")), pod);
+        log.last()["responseObject"] =
+            json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+        if shows {
+            let waits = json!([{ "type": "Ready", "status": "False", "lastTransitionTime": log.second() }]);
+            log.kubelet(pod, json!({ "phase": "Pending", "conditions": waits }));
+        }
+    }
+    log.wait(2);
+    log.edit(&mut job, "suspend", json!(true));
+    log.wait(1);
+    pods.iter_mut().for_each(|pod| stop(&mut log, pod));
+    let suspended = condition("Suspended", "JobSuspended", "Job suspended", &log.second());
+    for terminating in [2, 0] {
+        log.write(
+            &mut job,
+            &json!({ "terminating": terminating, "startTime": null, "conditions": suspended }),
+        );
+        log.wait(40);
+    }
+    log.verdict().outcome()
+}
+
+/// A kubelet removes a pod whose containers have ended. A policy may leave out the group system:nodes.
+#[test]
+fn kubelets_that_the_log_hides_may_have_removed_pods() {
+    assert_eq!(gone_while_pulling(false), Outcome::Inconclusive);
+    assert_eq!(gone_while_pulling(true), Outcome::Violates);
 }

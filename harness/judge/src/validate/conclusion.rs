@@ -21,6 +21,7 @@ impl Track {
     #[must_use]
     pub fn verdict(mut self, owed: Vec<Owed>) -> JobVerdict {
         self.settle_at_the_end();
+        self.settle_hidden_kubelets();
         self.results.doubts.extend(self.first_seen_late());
         self.name_texts();
         let profile = self.profile();

@@ -30,6 +30,8 @@ pub struct Coverage {
     pub latest_answer: i64,
     /// The last event of each pod.
     pub pods_seen: FxHashMap<Uid, Sighting>,
+    /// A kubelet has written a pod of the Job.
+    pub shows_kubelets: bool,
     /// Pods that are being deleted without a DELETE in the trace so far.
     pub undeleted: BTreeMap<Uid, Undeleted>,
     /// A pod that terminated without having been ready: the number of its last event before, and the position from

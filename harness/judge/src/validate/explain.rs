@@ -90,6 +90,10 @@ impl Track {
             Consequence::Known(broken) | Consequence::Suspicion(broken) => {
                 self.report(event, write, broken, views);
             }
+            Consequence::Withheld(broken) => {
+                self.report(event, write, broken, views);
+                self.withhold_the_last_violation();
+            }
             Consequence::Labelled(broken) => {
                 self.unexplained_after_gaps(event);
                 self.report(event, write, broken, views);

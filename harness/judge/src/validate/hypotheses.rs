@@ -15,6 +15,7 @@
 //! | the sync has read a pod version that the trace does not show | the version in an `observed` line | inconclusive |
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
+//! | kubelets have removed pods, and the log hides kubelets | a bound pod is being deleted, and no kubelet has written it | inconclusive, or a violation if a kubelet shows itself later ([`super::hidden_kubelets`]) |
 //! | the namespace refused creations (H2) | a watch in which every pod is being deleted | inconclusive |
 //! | requests of the sync, or their responses, were lost | its status lacks their effects | inconclusive if the next status has them, else a violation ([`super::lost_requests`]) |
 //! | the built-in controller deviates | the pattern of the deviation ([`super::known`]) | violation, KNOWN |
@@ -39,7 +40,7 @@ use super::primary::primary;
 use super::process::Process;
 use super::track::Track;
 use super::verdict::ViewRefusal;
-use super::{deadline_overflow, hidden_active, lost_requests, uncertain};
+use super::{deadline_overflow, hidden_active, hidden_kubelets, lost_requests, uncertain};
 
 /// An assumption about what the trace does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub(super) enum Assumption {
     DeadlineOverflow,
     /// A write is missing from the log.
     MissingWrite,
+    /// Kubelets have removed pods, and the log hides their requests.
+    UnshownRemovals,
     /// The manager misreads its caches in this way.
     Misread(Misreading),
     /// The manager counts refused requests of its sync as made (H2, H3, H4).
@@ -90,7 +93,7 @@ pub(super) enum Misreading {
 }
 
 /// All assumptions, in the order in which they are tried.
-pub(super) const ORDER: [Assumption; 18] = [
+pub(super) const ORDER: [Assumption; 19] = [
     Assumption::SenderReplaced,
     Assumption::Restarted,
     Assumption::Committed,
@@ -103,6 +106,7 @@ pub(super) const ORDER: [Assumption; 18] = [
     Assumption::HiddenActive,
     Assumption::DeadlineOverflow,
     Assumption::MissingWrite,
+    Assumption::UnshownRemovals,
     Assumption::Misread(Misreading::FailedThenSucceeded),
     Assumption::Misread(Misreading::SucceededThenFailed),
     Assumption::Misread(Misreading::ForgottenDeletions),
@@ -126,6 +130,8 @@ pub(super) enum Consequence {
     Known(Broken),
     /// A known deviation explains the write in some other way.
     Labelled(Broken),
+    /// The write is wrong if the trace shows a kubelet later. Otherwise the trace does not decide.
+    Withheld(Broken),
     /// The write is wrong, unless the next one shows that the assumption was right.
     Suspicion(Broken),
 }
@@ -141,7 +147,10 @@ impl Track {
     pub(super) fn checkpoint(&self, assumption: Assumption) -> Checkpoint {
         let rewrites = matches!(
             assumption,
-            Assumption::Committed | Assumption::FromPredecessor | Assumption::LostRequests
+            Assumption::Committed
+                | Assumption::FromPredecessor
+                | Assumption::UnshownRemovals
+                | Assumption::LostRequests
         );
         let pods = || (self.history.clone(), self.account.fates.clone(), self.account.life.clone());
         Checkpoint { process: self.process.clone(), pods: rewrites.then(pods) }
@@ -219,6 +228,9 @@ impl Assumption {
             Assumption::MissingWrite => {
                 track.gap_before(views).map(|(what, since)| Consequence::Missing(what, since))
             }
+            Assumption::UnshownRemovals => {
+                hidden_kubelets::sign(track, question, views).map(Consequence::Withheld)
+            }
             Assumption::Misread(misreading) => {
                 let known = misreading.known(track, question, views)?;
                 let first = primary(&views.first()?.broken)?;
@@ -287,6 +299,13 @@ impl Assumption {
                     Some(pattern) => pattern.explains(track, question),
                     None => Explained::No(Vec::new()),
                 }
+            }
+            Assumption::UnshownRemovals => {
+                for uid in hidden_kubelets::pods(track, question) {
+                    let early = track.history.end();
+                    track.history.push(uid, None, None, early);
+                }
+                track.explain(question, Interpretation::Ideal)
             }
             Assumption::LostRequests => lost_requests::explains(track, question, views),
             Assumption::Misread(Misreading::FailedThenSucceeded) => {

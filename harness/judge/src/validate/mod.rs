@@ -48,6 +48,7 @@ pub mod frontier;
 mod gaps;
 mod hidden;
 mod hidden_active;
+mod hidden_kubelets;
 pub mod history;
 mod hypotheses;
 mod idle;

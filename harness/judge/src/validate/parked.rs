@@ -52,7 +52,9 @@ impl Track {
 
     /// Returns `true` if hardly anything will happen to the Job. A Job with a long report is not parked.
     pub fn is_parkable(&self) -> bool {
-        let is_reported = !self.results.violations.is_empty() || self.account.life.is_some();
+        let is_reported = !self.results.violations.is_empty()
+            || !self.results.withheld.is_empty()
+            || self.account.life.is_some();
         self.is_finished() && !self.history.holds_finalizers() && !is_reported && self.id.uid != Uid::EMPTY
     }
 

@@ -211,6 +211,7 @@ impl Judge {
         }
         if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
             track.saw(event, Some(pod.uid));
+            track.shows_sender(role);
         }
         let former =
             self.pods.former.get(&pod.uid).copied().filter(|job| ![owner, controller].contains(&Some(*job)));

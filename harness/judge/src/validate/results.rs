@@ -21,6 +21,9 @@ pub struct Results {
     /// The violations. A Job with violations is never parked.
     #[serde(skip)]
     pub violations: Vec<Violation>,
+    /// Violations, unless a kubelet has removed pods unseen ([`super::hidden_kubelets`]).
+    #[serde(skip)]
+    pub withheld: Vec<Violation>,
     /// Reasons why the verdict is inconclusive.
     pub doubts: Vec<String>,
     /// Writes that only an assumption without a sign explains. They make the verdict inconclusive.

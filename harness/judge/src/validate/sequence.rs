@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | has a `resourceVersion` of its own ([`super::claims`]) | by this version |
 //! | is a removal with an old version or none | behind everything that was answered before it was received |
+//! | is an eviction | the same, and behind states of the pod without a deletion; the clocks of two API servers may differ |
 //! | has an old version or none otherwise, such as refusals | behind everything that was answered before it |
 //!
 //! Audit logs are written in the order of the responses, so both need to look ahead: the reorder window. Watch events beside
@@ -329,6 +330,7 @@ impl Lane {
                 let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
                 let before = self.may_have_gone(&event).map_or(before, |gone| before.min(gone));
                 let before = stored.map_or(before, |version| before.min(version.saturating_sub(1)));
+                let before = self.may_have_evicted(&event).unwrap_or(before);
                 (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)
             }
         };
@@ -380,6 +382,26 @@ impl Lane {
         let next = self.held().filter(follows).filter_map(|it| it.version).min().unwrap_or(u64::MAX);
         let before = versions.max().unwrap_or(0).min(next.saturating_sub(1));
         Some(before.max(self.passed.version).max(removal.answered.unwrap_or(0)))
+    }
+
+    /// The earliest place of an eviction. Its response is a `Status` without a version, and its API server may have a clock of
+    /// its own. The states of the pod show whether it is being deleted. A view may still lack the eviction, so that the
+    /// earliest place admits every later one.
+    fn may_have_evicted(&self, eviction: &Event) -> Option<u64> {
+        let is_it = matches!(eviction.body, Body::Evicted) && eviction.is_accepted();
+        let certain = eviction.when.filter(|_| is_it)?.received.saturating_sub(CLOCKS_DIFFER);
+        let is_deleted = |it: &Event| match &it.body {
+            Body::Pod(pod) if it.name == eviction.name && it.version.is_some() => {
+                pod.after.as_ref().map(|after| after.pod.deleting)
+            }
+            _ => None,
+        };
+        let precedes = |it: &&Event| {
+            is_deleted(it).map_or_else(|| it.when.is_some_and(|it| it.done <= certain), |deleted| !deleted)
+        };
+        let before = self.held().filter(precedes).filter_map(|it| it.version).max().unwrap_or(0);
+        let shown = self.held().filter(|it| is_deleted(it) == Some(true)).filter_map(|it| it.version).min();
+        Some(before.min(shown.unwrap_or(u64::MAX).saturating_sub(1)).max(self.passed.version))
     }
 
     /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its

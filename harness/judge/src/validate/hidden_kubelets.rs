@@ -1,0 +1,67 @@
+//! Pods that kubelets may have removed, in a log that hides kubelets (`docs/reference/judging.md`, *Audit logs*).
+//!
+//! A policy may leave out the group `system:nodes`. A pod that has run then changes without a write, which shows that writes are
+//! missing. A pod that never ran is only gone. A write that its removal explains is wrong if the log shows a kubelet of the
+//! Job after all. Otherwise the Job is inconclusive.
+
+use jobcheck_spec::pod::{Phase, Pod};
+use jobcheck_spec::{Broken, Uid};
+use jobcheck_traces::Form;
+
+use super::actor::Role;
+use super::explain::Question;
+use super::primary::primary;
+use super::track::Track;
+use super::verdict::ViewRefusal;
+
+/// The shortest time from the deletion of a pod to its removal by a kubelet, in microseconds.
+const FAST: i64 = 1_000_000;
+const REASON: &str =
+    "a write of a pod may be missing: kubelets remove bound pods, and the log has no request of a kubelet";
+
+/// The error of this write, if kubelets may have removed pods before it.
+pub(super) fn sign(track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Broken> {
+    let may_hide = question.event.form == Form::Audit && !track.coverage.shows_kubelets;
+    if !may_hide || pods(track, question).is_empty() {
+        return None;
+    }
+    views.first().and_then(|view| primary(&view.broken))
+}
+
+/// The pods that kubelets may have removed: they are bound, and were deleted before they ran.
+pub(super) fn pods(track: &Track, question: &Question<'_>) -> Vec<Uid> {
+    let is_untouched = |pod: &&Pod| {
+        pod.deleting && pod.scheduled && pod.phase == Phase::Pending && pod.ready_changed.is_none()
+    };
+    let received = question.event.when.map(|when| when.received);
+    let is_old = |pod: &&Pod| {
+        let since = track.history.deleted_since(pod.uid);
+        received.zip(since).is_none_or(|(received, since)| received - since >= FAST)
+    };
+    let gone = track.history.stored.iter().filter(is_untouched).filter(is_old);
+    gone.map(|pod| pod.uid).collect()
+}
+
+impl Track {
+    /// Withholds the violation that was reported last.
+    pub(super) fn withhold_the_last_violation(&mut self) {
+        let last = self.results.violations.pop();
+        self.results.withheld.extend(last);
+    }
+
+    /// Notes the sender of a write to a pod. If it is a kubelet, the log does not hide them.
+    pub(super) fn shows_sender(&mut self, role: Role) {
+        if role == Role::Kubelet && !self.coverage.shows_kubelets {
+            self.coverage.shows_kubelets = true;
+            self.results.violations.append(&mut self.results.withheld);
+            self.results.violations.sort_by_key(|it| it.order);
+        }
+    }
+
+    /// At the end: no kubelet has shown itself.
+    pub(super) fn settle_hidden_kubelets(&mut self) {
+        if !self.results.withheld.is_empty() {
+            self.doubt(REASON.to_owned());
+        }
+    }
+}
