@@ -134,6 +134,8 @@ enum Lost {
     Removal,
     ScaleDown,
     Suspension,
+    /// No deletion at the suspension arrived.
+    WholeSuspension,
     /// The deletion never arrived.
     Deletion,
     /// The same, and the pod ends before the retry.
@@ -209,6 +211,16 @@ fn failed_sync(lost: Lost, log: &mut Log, job: &mut Value) -> Value {
             );
             json!({ "terminating": 2, "startTime": null, "conditions": suspended })
         }
+        Lost::WholeSuspension => {
+            log.edit(job, "suspend", json!(true));
+            log.wait(1);
+            let suspended = condition("Suspended", "JobSuspended", "Job suspended", &log.second());
+            log.write(job, &json!({ "active": 2, "startTime": null, "conditions": suspended }));
+            log.wait(2);
+            stop(log, &mut first);
+            stop(log, &mut second);
+            json!({ "terminating": 2, "startTime": null, "conditions": suspended })
+        }
         Lost::Deletion => without_deletion(log, job, [first, second], false),
         Lost::DeletionOfEndingPod => without_deletion(log, job, [first, second], true),
     }
@@ -262,10 +274,11 @@ fn a_status_that_lacks_what_was_lost_is_corrected_by_the_next_sync() {
         Lost::Removal,
         Lost::ScaleDown,
         Lost::Suspension,
+        Lost::WholeSuspension,
         Lost::Deletion,
         Lost::DeletionOfEndingPod,
     ] {
-        let takes_long = matches!(lost, Lost::Deletion | Lost::DeletionOfEndingPod);
+        let takes_long = matches!(lost, Lost::WholeSuspension | Lost::Deletion | Lost::DeletionOfEndingPod);
         for (seconds, expected) in [
             (Some(2), Outcome::Inconclusive),
             (Some(0), if takes_long { Outcome::Inconclusive } else { Outcome::Violates }),

@@ -93,3 +93,48 @@ fn a_part_of_the_work_from_time_to_time_is_late() {
         assert_eq!(told, expected, "{seconds} {pods} {end}: {:?} {:?}", broken(&found), warnings(&found));
     }
 }
+
+/// A controller runs this many pods at a time for three minutes. The Job has room for three, and each pod runs for twenty seconds.
+fn with_pods(at_a_time: u8) -> Summary {
+    let mut log = Log::default();
+    let mut job = log.job_with("a", &json!({ "parallelism": 3, "completions": 100 }));
+    log.wait(1);
+    let (mut number, mut succeeded) = (0, 0);
+    let mut create = |log: &mut Log, job: &Value| {
+        number += 1;
+        log.pod(job, number)
+    };
+    let mut pods: Vec<Value> = (0..at_a_time).map(|_| create(&mut log, &job)).collect();
+    log.status(&mut job, (at_a_time, 0));
+    for _ in 0..9 {
+        log.wait(20);
+        for pod in &mut pods {
+            log.kubelet(pod, json!({ "phase": "Succeeded" }));
+        }
+        log.wait(1);
+        let ended = std::mem::take(&mut pods);
+        pods.extend((0..at_a_time).map(|_| create(&mut log, &job)));
+        let uids: Vec<&Value> = ended.iter().map(|pod| &pod["metadata"]["uid"]).collect();
+        let listed = json!({ "succeeded": uids });
+        log.write(
+            &mut job,
+            &json!({ "active": at_a_time, "succeeded": succeeded, "uncountedTerminatedPods": listed }),
+        );
+        for mut pod in ended {
+            log.release(&mut pod);
+        }
+        succeeded += at_a_time;
+        log.write(&mut job, &json!({ "active": at_a_time, "succeeded": succeeded }));
+    }
+    log.verdict()
+}
+
+/// PC-04: a controller whose syncs leave out pods is late, however short its idle times are.
+#[test]
+fn a_controller_that_ignores_parallelism_is_told() {
+    for (at_a_time, expected) in [(3, 0), (1, 1)] {
+        let found = with_pods(at_a_time);
+        assert_eq!(found.outcome(), Outcome::Conforms, "{at_a_time}: {:?}", broken(&found));
+        assert_eq!(warnings(&found).len(), expected, "{at_a_time}: {:?}", warnings(&found));
+    }
+}

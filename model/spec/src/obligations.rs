@@ -129,11 +129,17 @@ pub fn must_count(view: &View<'_>, tally: &Tally) -> bool {
 /// take the place of new ones. Failed indexes get no pod (BI-04). Delays and refusals are not considered.
 #[must_use]
 pub fn must_create(view: &View<'_>, tally: &Tally) -> bool {
+    missing(view, tally) > 0
+}
+
+/// The number of pods that the Job needs more than it has; negative if it has too many.
+#[must_use]
+pub fn missing(view: &View<'_>, tally: &Tally) -> i64 {
     let sums = view.cache.sums();
     let held = if view.spec().replaces_only_failed() { sums.active + sums.terminating } else { sums.active };
     let failed = tally.failed_indexes.as_ref().map_or(0, IndexSet::len);
     let left = view.spec().completions.map(|all| i64::from(all) - tally.succeeded - i64::from(failed));
-    i64::from(held) < left.unwrap_or(i64::MAX).min(want_active(view, tally))
+    left.unwrap_or(i64::MAX).min(want_active(view, tally)) - i64::from(held)
 }
 
 /// The requirement that asks to delete an active pod: PC-06 if its completion index is invalid or taken, PC-04 if there

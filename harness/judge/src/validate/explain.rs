@@ -119,7 +119,7 @@ impl Track {
                 (true, true) => DeletesFailed::Yes,
                 (true, false) => DeletesFailed::No,
             },
-            namespace_goes: self.namespace_goes(settings),
+            namespace_goes: self.process.namespace_goes || self.process.setbacks.has_no_namespace(),
             finalizers_removed: self.history.new_successes_removed(lists),
             backoff: &self.process.backoff,
             let_go: &let_go,
@@ -165,11 +165,10 @@ impl Track {
         }
     }
 
-    /// PC-12, J-10: a creation was refused because the namespace is being deleted. A watch shows no refusals; there it
-    /// is assumed as soon as every pod is being deleted.
-    fn namespace_goes(&self, settings: &Settings) -> bool {
-        let unseen = !settings.has_actors && self.history.stored.iter().all(|pod| pod.deleting);
-        unseen || self.process.setbacks.has_no_namespace()
+    /// PC-12, J-10: a creation may have been refused because the namespace is being deleted. A watch shows no refusals; there
+    /// it is possible as soon as every pod is being deleted.
+    pub(super) fn namespace_may_go(&self, settings: &Settings) -> bool {
+        !settings.has_actors && self.history.stored.iter().all(|pod| pod.deleting)
     }
 
     /// Keeps the backoff record of the view that explains a status write.
@@ -179,7 +178,7 @@ impl Track {
         let setting = Setting {
             latest: None,
             deletes_failed: DeletesFailed::No,
-            namespace_goes: self.namespace_goes(settings),
+            namespace_goes: self.namespace_may_go(settings) || self.process.setbacks.has_no_namespace(),
             finalizers_removed: 0,
             backoff: &before,
             let_go: &let_go,

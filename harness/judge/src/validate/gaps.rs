@@ -6,7 +6,7 @@
 
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
-use jobcheck_spec::{Broken, Operand, Req, Uid};
+use jobcheck_spec::{Broken, Req, Uid};
 use jobcheck_traces::{Form, Verb};
 use serde::{Deserialize, Serialize};
 
@@ -248,10 +248,7 @@ impl Track {
 
 /// Returns `true` for a `ready` that is too large (PC-03).
 fn says_more_ready(broken: &Broken) -> bool {
-    match (&broken.expected, &broken.found) {
-        (Operand::Number(expected), Operand::Number(found)) => broken.req == Req::PC03 && found > expected,
-        _ => false,
-    }
+    broken.req == Req::PC03 && broken.excess().is_some_and(|excess| excess > 0)
 }
 
 /// The reason why no single write makes a change.

@@ -16,7 +16,7 @@
 //! | pods exist that the trace does not show | no pod was shown, or a level hides them | inconclusive |
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
 //! | kubelets have removed pods, and the log hides kubelets | a bound pod is being deleted, and no kubelet has written it | inconclusive, or a violation if a kubelet shows itself later ([`super::hidden_kubelets`]) |
-//! | the namespace refused creations (H2) | a watch in which every pod is being deleted | inconclusive |
+//! | the namespace refused creations (H2), or is being deleted (PC-12, J-10) | a watch in which every pod is being deleted | inconclusive |
 //! | requests of the sync, or their responses, were lost | its status lacks their effects | inconclusive if the next status has them, else a violation ([`super::lost_requests`]) |
 //! | the built-in controller deviates | the pattern of the deviation ([`super::known`]) | violation, KNOWN |
 
@@ -77,6 +77,8 @@ pub(super) enum Assumption {
     CountsRefused,
     /// The namespace refused creations, and the form shows no refusals (H2).
     UnshownCreations,
+    /// The namespace is being deleted, and the form shows no refusals (PC-12, J-10).
+    UnshownNamespaceEnd,
     /// Requests of the sync, or their responses, were lost (TC-08).
     LostRequests,
 }
@@ -93,7 +95,7 @@ pub(super) enum Misreading {
 }
 
 /// All assumptions, in the order in which they are tried.
-pub(super) const ORDER: [Assumption; 19] = [
+pub(super) const ORDER: [Assumption; 20] = [
     Assumption::SenderReplaced,
     Assumption::Restarted,
     Assumption::Committed,
@@ -112,6 +114,7 @@ pub(super) const ORDER: [Assumption; 19] = [
     Assumption::Misread(Misreading::ForgottenDeletions),
     Assumption::CountsRefused,
     Assumption::UnshownCreations,
+    Assumption::UnshownNamespaceEnd,
     Assumption::LostRequests,
 ];
 
@@ -246,6 +249,13 @@ impl Assumption {
             Assumption::LostRequests => {
                 lost_requests::sign(track, question, views).map(Consequence::Suspicion)
             }
+            Assumption::UnshownNamespaceEnd => track.namespace_may_go(question.settings).then(|| {
+                Consequence::Reservation(format!(
+                    "PC-12: {}: only a refusal because the namespace is being deleted explains it, and a watch shows no \
+                     refusals",
+                    question.write
+                ))
+            }),
             Assumption::UnshownCreations => {
                 let hides_creations = !question.settings.has_actors
                     && track.is_built_in()
@@ -308,6 +318,12 @@ impl Assumption {
                 track.explain(question, Interpretation::Ideal)
             }
             Assumption::LostRequests => lost_requests::explains(track, question, views),
+            Assumption::UnshownNamespaceEnd => {
+                track.process.namespace_goes = true;
+                let explained = track.explain(question, Interpretation::Ideal);
+                track.process.namespace_goes = false;
+                explained
+            }
             Assumption::Misread(Misreading::FailedThenSucceeded) => {
                 track.explain(question, Interpretation::FailedThenSucceeded)
             }
@@ -474,14 +490,7 @@ fn deletes_all(view: &View<'_>) -> bool {
 /// The finding, if a `ready` that is too small (PC-03) is the only error.
 fn sole_ready_deficit(broken: &[Broken]) -> Option<&Broken> {
     match broken {
-        [
-            it @ Broken {
-                req: Req::PC03,
-                expected: Operand::Number(expected),
-                found: Operand::Number(found),
-                ..
-            },
-        ] if found < expected => Some(it),
+        [it] if it.req == Req::PC03 && it.excess().is_some_and(|excess| excess < 0) => Some(it),
         _ => None,
     }
 }

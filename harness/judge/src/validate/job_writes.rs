@@ -220,6 +220,7 @@ fn status_written(
             track.confirm_lost_requests(event, after);
             track.judge_ownership_at_end(event, after);
             count(track, &before.status, &after.status);
+            track.ends_sync_with(event, after, settings);
             track.status_tried();
         }
         By::Manager => {}

@@ -3,15 +3,23 @@
 //! An obligation that is open at the end of a trace may be a violation. One that was open for two minutes, and was met
 //! later, gets a warning. The trace does not show if the controller was there meanwhile.
 //!
+//! A sync creates all pods that are missing, at most 500, before it writes the status. If it creates fewer than there were at the
+//! status write before it, and none is refused, the time between both counts.
+//!
 //! A controller may also do a small part of the work from time to time. Idle times between such steps add up, if the same
 //! obligation is open in each of them. Shorter ones than a retry takes do not count: a client may have many pods to write.
 
+use std::sync::Arc;
+
 use jobcheck_spec::Req;
+use jobcheck_spec::job::Job;
 use jobcheck_spec::obligations::Obligation;
 use jobcheck_traces::Place;
 use serde::{Deserialize, Serialize};
 
-use super::owed::{End, PATIENCE, owed};
+use super::event::Event;
+use super::owed::{End, PATIENCE, owed, true_view};
+use super::owed_work::missing_pods;
 use super::router::Judge;
 use super::settings::Settings;
 use super::track::Track;
@@ -21,6 +29,8 @@ use super::verdict::{Note, Owed};
 const BETWEEN: i64 = PATIENCE / 4;
 /// The longest wait before a retry, in microseconds. Shorter idle times of a Job do not count.
 const RETRY: i64 = PATIENCE / 2;
+/// Maximum number of pods that one sync creates (PC-19).
+const BATCH: i64 = 500;
 /// Maximum number of late obligations of a Job that are kept.
 const KEPT: usize = 16;
 
@@ -31,6 +41,10 @@ pub struct LateWork {
     looked: Option<(i64, i64)>,
     /// The obligations that were open in the last idle time of the Job.
     open: Vec<Open>,
+    /// The last status write, if pods were missing then.
+    synced: Option<Synced>,
+    /// The pods that the manager has created since, and has tried to.
+    pub(super) created: i64,
     /// The last event of the Job before each obligation was found to be late, with the requirement.
     found: Vec<(i64, Req, Obligation)>,
 }
@@ -47,7 +61,32 @@ struct Open {
     before: i64,
 }
 
+/// A status write that ends a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Synced {
+    /// Its time in microseconds.
+    at: i64,
+    /// The pods that are missing.
+    missing: i64,
+    /// The time for which syncs have created fewer than they might.
+    open: i64,
+}
+
 impl LateWork {
+    /// Notes the end of a sync. Returns `true` if pods have been missing for two minutes of syncs.
+    fn ends_sync(&mut self, at: i64, missing: i64) -> bool {
+        let created = std::mem::take(&mut self.created);
+        let before = self.synced.filter(|it| created < it.missing.min(BATCH));
+        let open = before.map_or(0, |it| it.open + (at - it.at).max(0));
+        self.synced = (missing > 0).then_some(Synced { at, missing, open });
+        open >= PATIENCE && missing > 0
+    }
+
+    /// A pod could not be created, so that the sync has ended.
+    pub(super) fn creation_fails(&mut self) {
+        self.synced = None;
+    }
+
     /// Notes the obligations that have been open for this time since the last event of the Job.
     fn note(&mut self, last: i64, open: &[(Obligation, i64)]) {
         let entry = |(obligation, idle): &(Obligation, i64)| {
@@ -126,6 +165,21 @@ impl Track {
         self.late_work.looked = Some((last, next));
     }
 
+    /// Notes a status write of the manager, which ends a sync.
+    pub(super) fn ends_sync_with(&mut self, event: &Event, job: &Arc<Job>, settings: &Settings) {
+        let Some(when) = event.when else { return };
+        if !self.coverage.complete || job.status.is_finished() {
+            self.late_work.creation_fails();
+            return;
+        }
+        let job = settings.gates.read(job);
+        let missing = missing_pods(&true_view(self, &job, settings), when.received);
+        let found = self.late_work.found.iter().any(|(.., it)| *it == Obligation::Create);
+        if self.late_work.ends_sync(when.done, missing) && !found && self.late_work.found.len() < KEPT {
+            self.late_work.found.push((when.done, Req::PC04, Obligation::Create));
+        }
+    }
+
     /// Warns of obligations that were met late. One that is still open is judged by the rules for the end of a trace.
     pub(super) fn warn_of_late_work(&mut self) {
         let place = self.account.story.back().map_or(Place { file: 0, line: 0 }, |note| note.place);
@@ -144,6 +198,25 @@ mod tests {
     use super::*;
 
     const S: i64 = 1_000_000;
+
+    /// Syncs that end every ten seconds, each with so many created pods, and so many missing ones at its end.
+    fn is_late(syncs: impl IntoIterator<Item = (i64, i64)>) -> bool {
+        let mut late = LateWork::default();
+        (0..).zip(syncs).any(|(number, (created, missing))| {
+            late.created = created;
+            late.ends_sync(number * 10 * S, missing)
+        })
+    }
+
+    #[test]
+    fn syncs_that_leave_out_pods_add_up() {
+        assert!(is_late([(1, 9); 13]));
+        assert!(!is_late([(1, 9); 12]));
+        // Each sync creates what was missing, and as many pods end meanwhile.
+        assert!(!is_late([(9, 9); 100]));
+        assert!(!is_late([(500, 5_000); 100]));
+        assert!(!is_late((0..100).map(|number| (0, i64::from(number % 12 != 0)))));
+    }
 
     #[test]
     fn idle_times_with_the_same_obligation_add_up() {

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::Interpretation;
-use jobcheck_spec::{Broken, Operand, Req, Uid};
+use jobcheck_spec::{Broken, Req, Uid};
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
@@ -88,10 +88,10 @@ pub(super) fn sign(track: &Track, question: &Question<'_>, views: &[ViewRefusal]
     primary(&first.broken)
 }
 
-/// Returns `true` for a rule that the status of a failed sync may break: numbers of pods, UIDs that stay recorded, and the
-/// missing decision.
+/// Returns `true` for a rule that the status of a failed sync may break. It may have old numbers of pods, also at a suspension, list
+/// UIDs still, or lack a decision.
 fn follows(req: Req) -> bool {
-    matches!(req, Req::PC01 | Req::PC02 | Req::PC03 | Req::FT02 | Req::TC14 | Req::BO13)
+    matches!(req, Req::PC01 | Req::PC02 | Req::PC03 | Req::FT02 | Req::SU01 | Req::TC14 | Req::BO13)
         || req.also().contains(&Req::TC14)
 }
 
@@ -104,12 +104,7 @@ fn may_lack_deletions(track: &Track) -> bool {
 /// The sets of requests that may have been lost: some of one kind, or all. Their pods are alike for the numbers of a status, so that
 /// the errors of the views say how many it may be.
 fn choices(written: &[PodWrite], views: &[ViewRefusal]) -> Vec<Vec<PodWrite>> {
-    let by = |it: &Broken| match (&it.expected, &it.found) {
-        (Operand::Number(expected), Operand::Number(found)) => {
-            usize::try_from(expected.abs_diff(*found)).ok()
-        }
-        _ => None,
-    };
+    let by = |it: &Broken| usize::try_from(it.excess()?.unsigned_abs()).ok();
     let numbers: BTreeSet<usize> = views.iter().flat_map(|view| &view.broken).filter_map(by).collect();
     let mut sets: Vec<Vec<PodWrite>> = written.iter().rev().take(SINGLE).map(|it| vec![*it]).collect();
     let kinds: BTreeSet<Kind> = written.iter().map(|it| it.kind).collect();

@@ -1,6 +1,7 @@
 //! Obligations that are open at the end of a trace (`docs/reference/judging.md`, *Pending*).
 
 use jobcheck_spec::guards::ttl::expiry;
+use jobcheck_spec::job::Job;
 use jobcheck_spec::obligations::{self, Obligation};
 use jobcheck_spec::view::View;
 use jobcheck_spec::{Broken, Operand, Req};
@@ -182,22 +183,28 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
     list
 }
 
-fn unfinished(
-    track: &Track,
-    job: &jobcheck_spec::job::Job,
-    settings: &Settings,
-    owe: &mut impl FnMut(Req, Obligation, Option<i64>),
-) {
-    let since = track.times.changed.max(track.times.pods_changed);
-    let pods = &track.history.stored;
+/// The view of a process whose caches are up to date.
+pub(super) fn true_view<'a>(track: &'a Track, job: &'a Job, settings: &'a Settings) -> View<'a> {
     let mut view = View {
         ownerless: Some(&track.history.ownerless),
         namespace_terminating: track.process.setbacks.has_no_namespace(),
         constants: &settings.constants,
         gates: settings.gates,
-        ..View::of(job, pods)
+        ..View::of(job, &track.history.stored)
     };
     view.backoff = track.process.backoff.in_view(&view, &[]);
+    view
+}
+
+fn unfinished(
+    track: &Track,
+    job: &Job,
+    settings: &Settings,
+    owe: &mut impl FnMut(Req, Obligation, Option<i64>),
+) {
+    let since = track.times.changed.max(track.times.pods_changed);
+    let pods = &track.history.stored;
+    let view = true_view(track, job, settings);
     for (req, obligation, since) in owed_work(track, &view) {
         owe(req, obligation, since);
     }

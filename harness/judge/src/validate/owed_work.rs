@@ -73,6 +73,18 @@ fn creation(track: &Track, view: &View<'_>, tally: &Tally) -> Option<Debt> {
     since.map(|since| (req, Obligation::Create, Some(since.max(delay_end(view).map_or(0, micros)))))
 }
 
+/// The number of pods that an unfinished Job misses at this time, in microseconds, although no delay runs.
+pub(super) fn missing_pods(view: &View<'_>, now: i64) -> i64 {
+    let job = view.job;
+    let is_over = job.status.is_decided() || view.spec().is_suspended() || job.deleting;
+    let is_delayed = delay_end(view).is_some_and(|end| end.0.saturating_mul(1_000_000) > now);
+    if is_over || is_delayed || view.spec().completion_mode == Some(CompletionMode::Unknown) {
+        return 0;
+    }
+    let tally = Tally::of(view);
+    if decide(view, &tally).is_some() { 0 } else { obligations::missing(view, &tally).max(0) }
+}
+
 /// The end of the last delay in this view.
 pub(super) fn delay_end(view: &View<'_>) -> Option<Time> {
     let end = |last: Time, failures: u32| last.plus(view.constants.backoff_ms(failures) / 1000 + 1);

@@ -43,6 +43,7 @@ pub fn created(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, by: B
         By::Manager => {
             judge_new_pod(track, event, it.birth.as_deref(), pod, &write, settings);
             track.manager.executor = true;
+            track.late_work.created += 1;
             // S-08: a sender without a response does not wait for the pod.
             if !track.unheard(event) {
                 track.pods.note(pod.uid, Fact::Made);

@@ -68,6 +68,8 @@ pub struct Process {
     pub uncertain: BTreeMap<Uid, Uncertain>,
     /// Status writes that only lost requests explain.
     pub suspicions: Suspicions,
+    /// It is assumed that the namespace is being deleted.
+    pub namespace_goes: bool,
     /// Failures that it met.
     pub setbacks: Setbacks,
     /// Requests that may come from the process before it.

@@ -136,6 +136,7 @@ pub fn creation_refused(track: &mut Track, event: &Event, it: &PodEvent, setting
     track.trouble.refused(event);
     track.trouble.refusal.refused(event, it.message.as_deref());
     track.occasions.unseen.creates(None);
+    track.late_work.creation_fails();
     if let Some(asked) = &it.attempted {
         // The pod would have been created at this time (BO-09).
         let pod = Pod { created: event.end().unwrap_or(asked.created), ..(**asked).clone() };

@@ -1,7 +1,7 @@
 //! Failures that a Job's manager met: refused writes to pods, and server errors.
 
 use jobcheck_spec::guards::creation::judge_retry;
-use jobcheck_spec::{Broken, Findings, Operand, Req};
+use jobcheck_spec::{Broken, Findings, Req};
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
@@ -175,15 +175,12 @@ impl Refused {
     #[must_use]
     pub fn misreport(self, broken: &[Broken]) -> Option<Req> {
         let explained = |broken: &Broken| {
-            let (Operand::Number(expected), Operand::Number(found)) = (&broken.expected, &broken.found)
-            else {
-                return None;
-            };
+            let excess = broken.excess()?;
             let by = |count: u32, off: i64| off > 0 && off <= i64::from(count);
             match broken.req {
-                Req::PC01 => by(self.without_namespace, found - expected).then_some(Req::H2),
-                Req::PC03 => by(self.deletions, expected - found).then_some(Req::H3),
-                Req::PC02 => by(self.deletions_of_nothing, found - expected).then_some(Req::H4),
+                Req::PC01 => by(self.without_namespace, excess).then_some(Req::H2),
+                Req::PC03 => by(self.deletions, excess.saturating_neg()).then_some(Req::H3),
+                Req::PC02 => by(self.deletions_of_nothing, excess).then_some(Req::H4),
                 _ => None,
             }
         };

@@ -2,7 +2,7 @@
 
 use jobcheck_spec::guards::counting::judge_count_of_holder;
 use jobcheck_spec::pod::Pod;
-use jobcheck_spec::{Broken, Findings, Operand, Req, Uid};
+use jobcheck_spec::{Broken, Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
 use super::clock::Written;
@@ -60,8 +60,7 @@ pub(super) fn of_others(track: &Track, question: &Question<'_>) -> Option<Conseq
 /// Returns `true` if a reported number of pods is too large by at most `most`.
 fn counts_more(broken: &Broken, most: i64) -> bool {
     let is_number = matches!(broken.req, Req::PC01 | Req::PC02 | Req::PC03);
-    matches!((&broken.expected, &broken.found), (Operand::Number(expected), Operand::Number(found))
-        if is_number && (expected + 1..=expected + most).contains(found))
+    is_number && broken.excess().is_some_and(|excess| (1..=most).contains(&excess))
 }
 
 /// FT-02: judges the count of a pod after a removal of its finalizer with a server error. The record shows that the finalizer has

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jobcheck_spec::Operand;
 use jobcheck_spec::job::{JobSpec, JobStatus};
 use jobcheck_spec::pod::Phase;
 
