@@ -91,20 +91,25 @@ fn a_missing_record_is_no_violation() {
     assert_eq!((wrong, traces), (String::new(), 5098));
 }
 
+/// A watch shows no refusals, so that the end of a namespace may be all that explains a write (PC-12).
 #[test]
 fn the_watch_of_a_conforming_walk_conforms() {
-    let (mut wrong, mut traces) = (String::new(), 0);
+    let (mut wrong, mut traces, mut open) = (String::new(), 0, 0);
     for scope in without_lost_responses() {
         for seed in 0..20 {
             let report = judged(&scope, &watch_of(&walk(&scope, seed)));
             traces += 1;
-            if report.exit_code != Exit::Conforms {
-                let exit = report.exit_code;
-                writeln!(wrong, "{} seed {seed}: {exit:?} {:#?}", scope.name, described(&report)).unwrap();
+            let (exit, told) = (report.exit_code, described(&report));
+            let ends = scope.name.contains("namespace") && told.iter().all(|it| it.contains("PC-12: "));
+            match exit {
+                Exit::Conforms => {}
+                Exit::Inconclusive if ends => open += 1,
+                _ => writeln!(wrong, "{} seed {seed}: {exit:?} {told:#?}", scope.name).unwrap(),
             }
         }
     }
     assert_eq!((wrong, traces), (String::new(), 1680));
+    assert!((1..40).contains(&open), "{open}");
 }
 
 /// BO-01, BO-09: a failure at 23.6 s with a replacement at 24.6 s looks like one at 23 s with a replacement at 24 s.
