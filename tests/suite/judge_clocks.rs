@@ -97,3 +97,30 @@ fn an_eviction_may_have_the_time_of_another_clock() {
         assert_eq!(evicted(ahead, false), Outcome::Violates, "{ahead}");
     }
 }
+
+/// A controller whose response was lost repeats the removal of a finalizer two seconds later. It has no effect, and the old version.
+#[test]
+fn a_repeated_removal_of_a_finalizer_makes_no_recording_wrong() {
+    let mut traces = 0;
+    for (name, whole) in recordings() {
+        for (number, line) in whole.iter().enumerate() {
+            let releases =
+                line["requestObject"]["metadata"]["$deleteFromPrimitiveList/finalizers"].is_array();
+            let (pod, user) = (&line["responseObject"]["metadata"], line["user"]["username"].as_str());
+            let is_last = whole[number + 1..].iter().all(|it| it["objectRef"]["name"] != pod["name"]);
+            if !releases
+                || !is_last
+                || !pod["deletionTimestamp"].is_null()
+                || line["responseStatus"]["code"] != 200
+            {
+                continue;
+            }
+            let mut again = moved(std::slice::from_ref(line), user.unwrap(), 0, 2_000);
+            again[0]["auditID"] = json!("again");
+            let found = validated_lines(&[&whole[..], &again].concat());
+            assert_ne!(found.outcome(), Outcome::Violates, "{name} {number}: {:?}", broken(&found));
+            traces += 1;
+        }
+    }
+    assert!(traces > 50, "{traces}");
+}

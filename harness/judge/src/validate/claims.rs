@@ -74,6 +74,14 @@ impl Claims {
         claim.waiting += 1;
     }
 
+    /// The version of a request that waits for its order, if it seems to have produced it.
+    pub fn own(&self, event: &Event) -> Option<u64> {
+        let Some((key, rank)) = claim(event) else { return event.version };
+        let is_first = self.open.get(&key).is_none_or(|claim| claim.first == rank || claim.is_over);
+        let is_known = self.settled.get(&key.0).is_some_and(|versions| versions.contains(&key.1));
+        event.version.filter(|_| is_first && !is_known)
+    }
+
     /// Returns `true` if an earlier request has shown this object.
     pub fn has_met(&self, uid: Uid) -> bool {
         self.settled.contains_key(&uid)

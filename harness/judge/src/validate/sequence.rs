@@ -346,6 +346,13 @@ impl Lane {
         self.by_time.iter().chain(&self.by_version).map(|keyed| &keyed.event)
     }
 
+    /// The same, with the versions that they seem to have produced. A repeated request has the old version of its object.
+    fn versions_of(&self, wanted: impl Fn(&&Event) -> bool) -> impl Iterator<Item = u64> {
+        let unsettled = self.by_time.iter().map(|keyed| (&keyed.event, self.claims.own(&keyed.event)));
+        let settled = self.by_version.iter().map(|keyed| (&keyed.event, keyed.event.version));
+        unsettled.chain(settled).filter(move |(event, _)| wanted(event)).filter_map(|(_, version)| version)
+    }
+
     /// The next version of the object of a request without effect. The request was handled before it, even if its
     /// response came later.
     fn superseded(&self, idle: &Event) -> Option<u64> {
@@ -372,14 +379,14 @@ impl Lane {
                 }
             })
         };
-        let versions = self.held().filter(precedes).filter_map(|it| it.version);
+        let versions = self.versions_of(precedes);
         // Later requests of the sender come behind it, whatever the clocks of other API servers say.
         let follows = |it: &&Event| {
             it.actor.is_some()
                 && it.actor == removal.actor
                 && it.when.is_some_and(|it| it.received >= when.done)
         };
-        let next = self.held().filter(follows).filter_map(|it| it.version).min().unwrap_or(u64::MAX);
+        let next = self.versions_of(follows).min().unwrap_or(u64::MAX);
         let before = versions.max().unwrap_or(0).min(next.saturating_sub(1));
         Some(before.max(self.passed.version).max(removal.answered.unwrap_or(0)))
     }
@@ -399,7 +406,7 @@ impl Lane {
         let precedes = |it: &&Event| {
             is_deleted(it).map_or_else(|| it.when.is_some_and(|it| it.done <= certain), |deleted| !deleted)
         };
-        let before = self.held().filter(precedes).filter_map(|it| it.version).max().unwrap_or(0);
+        let before = self.versions_of(precedes).max().unwrap_or(0);
         let shown = self.held().filter(|it| is_deleted(it) == Some(true)).filter_map(|it| it.version).min();
         Some(before.min(shown.unwrap_or(u64::MAX).saturating_sub(1)).max(self.passed.version))
     }
