@@ -5,6 +5,20 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+/// Opens a file to read it. A pipe would be waited for without end, and a device has none.
+///
+/// # Errors
+///
+/// It is no regular file, or cannot be opened.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let data = fs::metadata(path)?;
+    match () {
+        () if data.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        () if data.is_file() => File::open(path),
+        () => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+    }
+}
+
 /// Creates a file that only its owner can read.
 ///
 /// # Errors

@@ -7,11 +7,10 @@ use std::time::Duration;
 use jobcheck_conform::{Cluster, Faults};
 use jobcheck_judge::report::Exit;
 use jobcheck_report::Folder;
-use jobcheck_report::judge::MANAGER;
 use tokio_util::sync::CancellationToken;
 
-use super::args::{ConformArgs, Role};
-use super::{Failure, access};
+use super::Failure;
+use super::args::ConformArgs;
 use crate::output;
 use crate::text::of_path;
 
@@ -38,19 +37,14 @@ pub async fn begin(
     stop: &CancellationToken,
 ) -> Result<(Vec<Arc<Cluster>>, Written), Failure> {
     let failed = |why: String| (why, Exit::Environment);
-    let (Some(named), Some(manager)) =
-        (args.clusters.iter().find(|it| it.role == Role::Manager), clusters.first_mut())
-    else {
+    let Some(manager) = clusters.first_mut() else {
         return Err(failed("the cluster of the manager is missing".to_owned()));
     };
-    let (access, _) = access(named, args).await?;
-    let faults =
-        Faults::start(MANAGER, &access, args.seed).await.map_err(|error| failed(error.to_string()))?;
+    let faults = Faults::start(manager, args.seed).await.map_err(|error| failed(error.to_string()))?;
     let (faults, file) = (Arc::new(faults), folder.path(KUBECONFIG));
-    let text = faults.kubeconfig().map_err(|error| failed(error.to_string()))?;
     let name = of_path(&file);
     let unwritten = |error: std::io::Error| failed(format!("cannot write {name}: {error}"));
-    jobcheck_traces::files::write(&file, text.as_bytes()).map_err(unwritten)?;
+    jobcheck_traces::files::write(&file, faults.kubeconfig().as_bytes()).map_err(unwritten)?;
     let written = Written(file.clone());
     output::note(format!("start the manager with {name}; the suite waits for it"));
     tokio::select! {

@@ -1,7 +1,7 @@
 //! Arguments of `jobcheck replay`.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -186,11 +186,6 @@ impl ReplayArgs {
             (None, Format::Text) => Output::Text,
             (None, Format::Json | Format::Yaml | Format::Junit) => Output::Document,
         }
-    }
-
-    /// The files that are read.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(Path::new).chain(self.cluster.iter().map(|it| &*it.path))
     }
 
     /// The inputs, in the order of the arguments.

@@ -2,6 +2,7 @@
 //! `member=FILE`.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use jobcheck_judge::replay::{Clusters, Grouping, Judging, ShowProgress, group_until};
@@ -14,7 +15,7 @@ use crate::text::of_path;
 #[derive(Clone, Debug)]
 pub struct ClusterFile {
     role: ClusterRole,
-    pub path: PathBuf,
+    path: PathBuf,
 }
 
 /// The role of a cluster.
@@ -40,6 +41,11 @@ pub fn cluster_file(text: &str) -> Result<ClusterFile, String> {
         "-" => Err("expected a file, since it is read twice; standard input can be read once".to_owned()),
         path => Ok(ClusterFile { role, path: PathBuf::from(path) }),
     }
+}
+
+/// The paths of all files that a command reads.
+pub fn paths<'a>(files: &'a [OsString], clusters: &'a [ClusterFile]) -> impl Iterator<Item = &'a Path> {
+    files.iter().map(Path::new).chain(clusters.iter().map(|it| &*it.path))
 }
 
 /// The traces in these files. Files of workers that show the same Jobs are parts of one trace.

@@ -19,7 +19,7 @@ use jobcheck_judge::replay::{ShowProgress, consistent, group_until, judge, judge
 use jobcheck_judge::report::{Exit, ReplayReport};
 
 pub use self::args::{Group, ReplayArgs};
-pub use self::clusters::{ClusterFile, cluster_file, clusters};
+pub use self::clusters::{ClusterFile, cluster_file, clusters, paths};
 pub use self::judge_args::{FailureRule, JudgeArgs, actor};
 pub use self::limit::Limit;
 pub use self::progress::Progress;
@@ -55,7 +55,7 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         output::error(format!("--assume: {message}"));
         return Exit::Unreadable;
     }
-    if args.html.as_deref().is_some_and(|file| !can_write_beside(file, args.paths())) {
+    if args.html.as_deref().is_some_and(|file| !can_write_beside(file, paths(&args.files, &args.cluster))) {
         return Exit::Environment;
     }
     if !global.quiet && std::io::stderr().is_terminal() {

@@ -1,7 +1,7 @@
 //! Arguments of `jobcheck view`.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -78,11 +78,6 @@ impl ViewArgs {
             _ => Input::Path(PathBuf::from(file)),
         };
         self.files.iter().map(input).collect()
-    }
-
-    /// The files that are read.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(Path::new).chain(self.cluster.iter().map(|it| &*it.path))
     }
 
     /// The settings of the judge, which ends its reading once `stop` is true.

@@ -18,7 +18,7 @@ pub use self::args::ViewArgs;
 use crate::global::Global;
 use crate::memory::{self, Output};
 use crate::output;
-use crate::replay::{Limit, Progress, clusters};
+use crate::replay::{Limit, Progress, clusters, paths};
 use crate::save::can_write_beside;
 use crate::text::of_path;
 
@@ -144,7 +144,7 @@ pub fn run(args: &ViewArgs, global: &Global) -> Exit {
         return Exit::Unreadable;
     }
     let file = args.output.as_deref().filter(|file| *file != Path::new("-"));
-    if file.is_some_and(|file| !can_write_beside(file, args.paths())) {
+    if file.is_some_and(|file| !can_write_beside(file, paths(&args.files, &args.cluster))) {
         return Exit::Environment;
     }
     let progress = Progress::new(!global.quiet);

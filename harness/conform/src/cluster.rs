@@ -84,6 +84,7 @@ pub struct Cluster {
     pub name: String,
     /// The minor version of its API server.
     pub kubernetes: String,
+    pub(crate) access: Access,
     pub(crate) client: Client,
     pub(crate) audit_log: Option<PathBuf>,
     /// The faults between the manager and this API server.
@@ -100,7 +101,8 @@ impl Cluster {
         let failed = |why| Error::Cluster { cluster: name.to_owned(), why };
         let client = access.client().await.map_err(failed)?;
         let kubernetes = version(&client, |_| {}).await.map_err(failed)?;
-        Ok(Cluster { name: name.to_owned(), kubernetes, client, audit_log, faults: None })
+        let (name, access) = (name.to_owned(), access.clone());
+        Ok(Cluster { name, kubernetes, access, client, audit_log, faults: None })
     }
 
     /// Lets faults occur between the manager and this API server.

@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use jobcheck_faultproxy::{
     Cut, Decider, Decision, Delivery, FaultProxy, Handle, Handling, Refusal, RequestInfo, Verb, Watched,
 };
-use jobcheck_record::Access;
 use jobcheck_traces::{Fault, FaultKind, Resource};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
@@ -19,6 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::cluster::Cluster;
 use crate::error::Error;
 
 /// One write in this many fails.
@@ -38,10 +38,10 @@ const CUTS: u64 = 11;
 
 /// The proxy before the API server of the manager, with the faults so far.
 pub struct Faults {
-    proxy: Arc<Handle>,
+    kubeconfig: String,
     plan: Plan,
     connected: Mutex<Option<oneshot::Receiver<()>>>,
-    /// Ends the faults of watches.
+    /// Ends the faults of watches, and the proxy.
     _watches: DropGuard,
 }
 
@@ -122,33 +122,30 @@ impl Failure {
 }
 
 impl Faults {
-    /// Starts a proxy before this API server. `seed` decides which writes fail.
+    /// Starts a proxy before the API server of this cluster. `seed` decides which writes fail.
     ///
     /// # Errors
     ///
     /// The API server does not respond, or there is no free port.
-    pub async fn start(cluster: &str, access: &Access, seed: u64) -> Result<Faults, Error> {
-        let failed = |why| Error::Cluster { cluster: cluster.to_owned(), why };
-        let config = access.config().await.map_err(failed)?;
+    pub async fn start(cluster: &Cluster, seed: u64) -> Result<Faults, Error> {
+        let failed = |why: String| cluster.failed(why);
+        let config = cluster.access.config().await.map_err(failed)?;
         let (sender, receiver) = oneshot::channel();
         let shared = Shared { seed, is_connected: Mutex::new(Some(sender)), runs: Mutex::default() };
         let plan = Plan(Arc::new(shared));
         let proxy = FaultProxy::of(config).decided_by(plan.clone()).start().await;
-        let proxy = Arc::new(proxy.map_err(|error| failed(error.to_string()))?);
+        let proxy = proxy.map_err(|error| failed(error.to_string()))?;
+        let kubeconfig = proxy.kubeconfig().map_err(|error| failed(error.to_string()))?;
         let stop = CancellationToken::new();
-        let (of_watches, stopped) = (disturb(Arc::clone(&proxy), plan.clone()), stop.clone());
+        let (of_watches, stopped) = (disturb(proxy, plan.clone()), stop.clone());
         tokio::spawn(async move { stopped.run_until_cancelled(of_watches).await });
-        Ok(Faults { proxy, plan, connected: Mutex::new(Some(receiver)), _watches: stop.drop_guard() })
+        Ok(Faults { kubeconfig, plan, connected: Mutex::new(Some(receiver)), _watches: stop.drop_guard() })
     }
 
     /// The kubeconfig with which the manager connects. It acts as the account of the suite.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Cluster`], if it cannot be written.
-    pub fn kubeconfig(&self) -> Result<String, Error> {
-        let failed = |why: String| Error::Cluster { cluster: "manager".to_owned(), why };
-        self.proxy.kubeconfig().map_err(|error| failed(error.to_string()))
+    #[must_use]
+    pub fn kubeconfig(&self) -> &str {
+        &self.kubeconfig
     }
 
     /// Waits for the first request through the proxy.
@@ -233,8 +230,8 @@ impl Decider for Plan {
     }
 }
 
-/// Holds, ends, and expires the watches of Jobs, again and again.
-async fn disturb(proxy: Arc<Handle>, plan: Plan) {
+/// Holds, ends, and expires the watches of Jobs, again and again. The proxy runs as long.
+async fn disturb(proxy: Handle, plan: Plan) {
     let mut numbers = SplitMix64::seed_from_u64(plan.0.seed);
     loop {
         let (least, variation) = BETWEEN;

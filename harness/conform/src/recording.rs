@@ -1,6 +1,5 @@
 //! The trace of one cluster: a part of its audit log, or what the watches show.
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -111,13 +110,12 @@ async fn until_the_end(audit: &AuditTail, namespace: &str) -> Result<(String, bo
 
 /// The events of an audit log as a native trace, with these faults, and with a gap unless it reaches the end. Events that
 /// cannot be read stay as they are, and the judge reports them.
-fn converted(events: String, kubernetes: &str, faults: Vec<Injected>, is_whole: bool) -> String {
+fn converted(events: String, kubernetes: &str, mut faults: Vec<Injected>, is_whole: bool) -> String {
     let header = Header {
         kubernetes: Some(kubernetes.to_owned()),
         producer: Some(PRODUCER.to_owned()),
         ..Header::new()
     };
-    let mut faults = VecDeque::from(faults);
     let mut convert = || -> Option<String> {
         let mut writer = Writer::new(Vec::new(), &header).ok()?;
         let mut reader = Reader::open(&[Input::Bytes("audit log".to_owned(), events.clone().into_bytes())]);
@@ -141,21 +139,15 @@ fn converted(events: String, kubernetes: &str, faults: Vec<Injected>, is_whole: 
 }
 
 /// Takes the faults before a request: the earlier ones, and last that of its own response.
-fn before(body: &Body<'_>, faults: &mut VecDeque<Injected>) -> Vec<Fault> {
+fn before(body: &Body<'_>, faults: &mut Vec<Injected>) -> Vec<Fault> {
     let Body::Request(request) = body else { return Vec::new() };
-    let is_earlier = |it: &Injected| it.request.is_none() && it.fault.at <= Some(request.interval.received);
-    let is_its = |it: &Injected| it.request.is_some() && it.request.as_deref() == request.id;
-    let (mut earlier, mut its) = (Vec::new(), Vec::new());
-    faults.retain(|it| {
-        let taken = if is_its(it) { &mut its } else { &mut earlier };
-        let is_taken = is_its(it) || is_earlier(it);
-        if is_taken {
-            taken.push(it.fault.clone());
-        }
-        !is_taken
-    });
-    earlier.append(&mut its);
-    earlier
+    let precedes = |it: &mut Injected| match &it.request {
+        Some(id) => request.id == Some(id),
+        None => it.fault.at <= Some(request.interval.received),
+    };
+    let mut taken: Vec<Injected> = faults.extract_if(.., precedes).collect();
+    taken.sort_by_key(|it| it.request.is_some());
+    taken.into_iter().map(|it| it.fault).collect()
 }
 
 fn time() -> String {

@@ -1,10 +1,10 @@
 //! Reads reports. A report that contradicts itself is not read: what follows from its outcomes is computed again.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use jobcheck_traces::files;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -51,12 +51,8 @@ pub enum ReadError {
 pub fn read(path: &Path) -> Result<ConformanceReport, ReadError> {
     let path = if path.is_dir() { path.join(REPORT) } else { path.to_owned() };
     let failed = |source| ReadError::Io { path: path.clone(), source };
-    // A named pipe would be waited for without end.
-    if !std::fs::metadata(&path).map_err(failed)?.is_file() {
-        return Err(failed(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no regular file")));
-    }
     let mut text = Vec::new();
-    File::open(&path).map_err(failed)?.take(LARGEST + 1).read_to_end(&mut text).map_err(failed)?;
+    files::open_regular(&path).map_err(failed)?.take(LARGEST + 1).read_to_end(&mut text).map_err(failed)?;
     parse(&text)
 }
 

@@ -49,7 +49,7 @@ pub struct Run {
     /// The seed of all that was drawn.
     pub seed: u64,
     /// Faults were injected between the controller and its API server.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub faults: bool,
     /// The version of jobcheck.
     pub jobcheck_version: String,
@@ -364,8 +364,3 @@ macro_rules! shown_as_in_reports {
     )*};
 }
 shown_as_in_reports!(Verdict, Stage, Outcome);
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}

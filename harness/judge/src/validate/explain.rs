@@ -91,8 +91,8 @@ impl Track {
                 self.report(event, write, broken, views);
             }
             Consequence::Withheld(broken) => {
-                self.report(event, write, broken, views);
-                self.withhold_the_last_violation();
+                let violation = self.violation(event, write, broken, views);
+                self.results.withheld.extend(violation);
             }
             Consequence::Labelled(broken) => {
                 self.unexplained_after_gaps(event);

@@ -34,21 +34,19 @@ pub(super) fn pods(track: &Track, question: &Question<'_>) -> Vec<Uid> {
         pod.deleting && pod.scheduled && pod.phase == Phase::Pending && pod.ready_changed.is_none()
     };
     let received = question.event.when.map(|when| when.received);
-    let is_old = |pod: &&Pod| {
-        let since = track.history.deleted_since(pod.uid);
+    let untouched: Vec<Uid> = track.history.stored.iter().filter(is_untouched).map(|pod| pod.uid).collect();
+    if untouched.is_empty() {
+        return untouched;
+    }
+    let deleted = track.history.deletion_times();
+    let is_old = |uid: &Uid| {
+        let since = deleted.get(uid).copied().flatten();
         received.zip(since).is_none_or(|(received, since)| received - since >= FAST)
     };
-    let gone = track.history.stored.iter().filter(is_untouched).filter(is_old);
-    gone.map(|pod| pod.uid).collect()
+    untouched.into_iter().filter(is_old).collect()
 }
 
 impl Track {
-    /// Withholds the violation that was reported last.
-    pub(super) fn withhold_the_last_violation(&mut self) {
-        let last = self.results.violations.pop();
-        self.results.withheld.extend(last);
-    }
-
     /// Notes the sender of a write to a pod. If it is a kubelet, the log does not hide them.
     pub(super) fn shows_sender(&mut self, role: Role) {
         if role == Role::Kubelet && !self.coverage.shows_kubelets {

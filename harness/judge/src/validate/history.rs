@@ -303,15 +303,6 @@ impl History {
         }
     }
 
-    /// The time since which a pod is being deleted, in microseconds, if the history has it.
-    #[must_use]
-    pub fn deleted_since(&self, uid: Uid) -> Option<i64> {
-        let is_deleted = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| pod.deleting);
-        let deletes =
-            |entry: &&Entry| entry.uid == uid && !is_deleted(&entry.before) && is_deleted(&entry.after);
-        self.range(self.start, self.end()).filter(deletes).last().and_then(|entry| entry.written)
-    }
-
     /// Returns `true` if a cache at `position` lacks this pod.
     #[must_use]
     pub fn gains_after(&self, position: Position, uid: Uid) -> bool {

@@ -82,6 +82,14 @@ impl LateWork {
         open >= PATIENCE && missing > 0
     }
 
+    /// Keeps a late obligation, unless it is known.
+    fn find(&mut self, last: i64, req: Req, obligation: Obligation) {
+        let is_known = self.found.iter().any(|(.., it)| *it == obligation);
+        if !is_known && self.found.len() < KEPT {
+            self.found.push((last, req, obligation));
+        }
+    }
+
     /// A pod could not be created, so that the sync has ended.
     pub(super) fn creation_fails(&mut self) {
         self.synced = None;
@@ -156,11 +164,7 @@ impl Track {
                 next = next.min(now + least - so_far);
                 continue;
             }
-            let found = &mut self.late_work.found;
-            let is_known = found.iter().any(|(.., obligation)| *obligation == it.obligation);
-            if !is_known && found.len() < KEPT {
-                found.push((last, it.req, it.obligation));
-            }
+            self.late_work.find(last, it.req, it.obligation);
         }
         self.late_work.looked = Some((last, next));
     }
@@ -173,10 +177,12 @@ impl Track {
             return;
         }
         let job = settings.gates.read(job);
-        let missing = missing_pods(&true_view(self, &job, settings), when.received);
-        let found = self.late_work.found.iter().any(|(.., it)| *it == Obligation::Create);
-        if self.late_work.ends_sync(when.done, missing) && !found && self.late_work.found.len() < KEPT {
-            self.late_work.found.push((when.done, Req::PC04, Obligation::Create));
+        let wants_more =
+            i64::from(self.history.stored.sums().active) < i64::from(job.spec.parallelism_count());
+        let missing =
+            if wants_more { missing_pods(&true_view(self, &job, settings), when.received) } else { 0 };
+        if self.late_work.ends_sync(when.done, missing) {
+            self.late_work.find(when.done, Req::PC04, Obligation::Create);
         }
     }
 

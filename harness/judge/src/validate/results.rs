@@ -36,7 +36,7 @@ impl Results {
     /// Returns `true` if another violation is kept.
     #[must_use]
     pub fn takes_more(&self) -> bool {
-        self.violations.len() < VIOLATIONS_KEPT
+        self.violations.len() + self.withheld.len() < VIOLATIONS_KEPT
     }
 
     /// Adds a reason about one write, which makes the verdict inconclusive.

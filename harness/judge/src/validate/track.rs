@@ -269,15 +269,27 @@ impl Track {
 
     /// Reports a violation. Only the built-in controller has known deviations.
     pub fn report(&mut self, event: &Event, write: &dyn Display, broken: Broken, views: Vec<ViewRefusal>) {
+        let violation = self.violation(event, write, broken, views);
+        self.results.violations.extend(violation);
+    }
+
+    /// The violation to report, unless enough are kept.
+    pub(super) fn violation(
+        &self,
+        event: &Event,
+        write: &dyn Display,
+        broken: Broken,
+        views: Vec<ViewRefusal>,
+    ) -> Option<Violation> {
         // Only native traces show feature gates.
         let by_trace = broken.req.entry().judged.by_trace() || broken.req.id().starts_with("UG-");
         if !by_trace && broken.known.is_none() {
             debug_assert!(false, "{} is reported but catalogued as not judged by traces", broken.req);
         }
         let known = broken.known.filter(|_| self.is_built_in());
-        if self.results.takes_more() {
+        self.results.takes_more().then(|| {
             let write = write.to_string();
-            self.results.violations.push(Violation {
+            Violation {
                 names: self.names_in(event, &write, &broken, &views),
                 broken: Broken { known, ..broken },
                 place: event.place,
@@ -288,8 +300,8 @@ impl Track {
                 story: self.account.story.iter().cloned().collect(),
                 world: self.describe(),
                 views,
-            });
-        }
+            }
+        })
     }
 
     /// A description of the state: the Job's status, then its pods.

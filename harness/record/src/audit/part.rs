@@ -1,10 +1,12 @@
 //! The open files of a log that is rotated, and their new parts.
 
-use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use jobcheck_traces::files;
 
 /// The maximum length of a line in bytes, as in `jobcheck_traces`.
 const MAX_LINE: usize = 64 << 20;
@@ -41,15 +43,7 @@ pub(super) struct Part {
 impl Part {
     /// Opens a file at its beginning. Returns also its metadata.
     pub(super) fn open(path: &Path) -> io::Result<(Part, Metadata)> {
-        let data = fs::metadata(path)?;
-        if data.is_dir() {
-            return Err(ErrorKind::IsADirectory.into());
-        }
-        // A pipe would be waited for without end.
-        if !data.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
-        }
-        let file = File::open(path)?;
+        let file = files::open_regular(path)?;
         let data = file.metadata()?;
         Ok((Part { file, id: id(&data), position: 0, partial: Vec::new(), skips: false }, data))
     }

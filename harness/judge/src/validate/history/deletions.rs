@@ -1,5 +1,9 @@
 //! Deletions by the process whose effect it does not know, or expects in another way.
 
+use jobcheck_spec::Uid;
+use jobcheck_spec::pod::Pod;
+use rustc_hash::FxHashMap;
+
 use super::{History, Position};
 use crate::validate::entry::Entry;
 use crate::validate::lost_requests::{Kind, PodWrite};
@@ -20,6 +24,15 @@ impl History {
             asked_for < wanted
         });
         wanted > 1 && before_last.filter(terminates).count() >= wanted
+    }
+
+    /// The time since which each pod is being deleted, in microseconds, as far as the history has it.
+    #[must_use]
+    pub fn deletion_times(&self) -> FxHashMap<Uid, Option<i64>> {
+        let is_deleted = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| pod.deleting);
+        let deletes = |entry: &&Entry| !is_deleted(&entry.before) && is_deleted(&entry.after);
+        let all = self.range(self.start, self.end()).filter(deletes);
+        all.map(|entry| (entry.uid, entry.written)).collect()
     }
 
     /// The writes of the process to pods in the current sync.
