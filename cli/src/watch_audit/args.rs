@@ -9,8 +9,9 @@ use jobcheck_judge::validate::Role;
 use jobcheck_record::Access;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::parse_duration;
-use jobcheck_watch::Settings;
+use jobcheck_watch::{Limits, Settings, room_for};
 
+use crate::memory;
 use crate::parse::size;
 use crate::replay::actor;
 
@@ -60,16 +61,25 @@ pub struct WatchAuditArgs {
     /// Judge a Job that lives and changes once in this time.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s")]
     pub every: Duration,
-    /// Drop the Job with the oldest record when more Jobs live. It is inconclusive.
+    /// Drop a Job when more live: the one with the oldest record in the namespace with the most. It is inconclusive.
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub max_jobs: usize,
     /// Drop a Job whose records are larger. It is inconclusive.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MB")]
     pub max_job_size: u64,
-    /// Refuse events of the webhook while more memory is used, such as 512MB. The API server sends them again.
+    /// Drop a Job that takes longer than this to be judged. It is inconclusive.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s")]
+    pub max_job_time: Duration,
+    /// Use this much of the disk for the folder, such as 20GB. Jobs are dropped, and old evidence is removed.
+    ///
+    /// By default three quarters of what is free at the start, or belongs to the folder, but at most 8 GB.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_state: Option<u64>,
+    /// Use this much memory, such as 512MB. Beyond it, the Job that is being judged is dropped, and the webhook refuses
+    /// events.
     ///
     /// By default three quarters of the memory that is available at the start. A refused request is a gap.
-    #[arg(long, value_name = "SIZE", value_parser = size, requires = "audit_webhook")]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
     /// Keep the records of this many Jobs that violate, the newest ones.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
@@ -123,11 +133,21 @@ impl WatchAuditArgs {
         Settings {
             settle: seconds(self.settle),
             every: seconds(self.every),
-            most_jobs: self.max_jobs.max(1),
-            most_bytes: self.max_job_size,
-            kept: self.keep,
+            limits: self.limits(),
             judging: Judging { kubernetes, actors, allow_known, ..Judging::default() },
             ..Settings::at(&self.state)
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            jobs: self.max_jobs,
+            job_bytes: self.max_job_size,
+            folder_bytes: self.max_state.unwrap_or_else(|| room_for(&self.state)),
+            evidence: self.keep,
+            time: self.max_job_time,
+            memory: memory::limit(self.max_memory),
+            used_memory: memory::used,
         }
     }
 

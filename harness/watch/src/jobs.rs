@@ -8,12 +8,17 @@ use serde::Deserialize;
 
 use crate::concluded::Concluded;
 use crate::owners::{Controller, controller_of, items_of, known_as, list_of, uid_of};
+use crate::shares::{Excess, Share, Shares};
 
 /// A Job whose records are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Job {
-    /// Its namespace and name.
+    /// Its namespace and name; empty until a write to the Job itself shows it.
     pub(crate) name: String,
+    /// Its namespace, or that of the pod that names it.
+    pub(crate) namespace: String,
+    /// True if there was a write to the Job itself. Anybody can make a pod that names a Job.
+    pub(crate) is_shown: bool,
     /// The size of its file.
     pub(crate) bytes: u64,
     /// True if there are records that were not judged yet.
@@ -55,6 +60,8 @@ pub(crate) struct Jobs {
     names: FxHashMap<String, String>,
     /// The Job of each pod, by UID and by name.
     pods: FxHashMap<String, String>,
+    /// The numbers of Jobs and the sizes of their files.
+    shares: Shares,
     pub(crate) concluded: Concluded,
 }
 
@@ -91,6 +98,7 @@ impl Jobs {
         let is_of_object = is_change && request.subresource == Subresource::None;
         let adopts = is_stored && is_of_object && sent.is_some();
         let named = shown.and_then(Controller::job).or(sent);
+        let named = named.filter(|job| self.may_have_pods_in(request.namespace, job));
         let other = named.filter(|job| known.as_ref() != Some(job));
         // A creation may be stored although the response is an error.
         let new_owner = other.clone().filter(|_| is_stored || request.verb == Verb::Create);
@@ -98,6 +106,17 @@ impl Jobs {
             self.note_pod(job, request);
         }
         Claim { jobs: known.into_iter().chain(other).collect(), new_owner, adopts, is_ownerless }
+    }
+
+    /// An owner is in the namespace of its pods. Elsewhere, anybody can name it.
+    fn may_have_pods_in(&self, namespace: &str, job: &str) -> bool {
+        self.all.get(job).is_none_or(|job| job.namespace == namespace)
+    }
+
+    /// Returns true if this is a write to a Job that only pods of another namespace have named so far.
+    pub(crate) fn is_misnamed(&self, uid: &str, request: &Request<'_>) -> bool {
+        let is_elsewhere = |job: &Job| !job.is_shown && job.namespace != request.namespace;
+        request.resource == Resource::Jobs && self.all.get(uid).is_some_and(is_elsewhere)
     }
 
     fn job_of_known_pod(&self, request: &Request<'_>) -> Option<String> {
@@ -127,14 +146,13 @@ impl Jobs {
     /// response, these are all Jobs of the namespace.
     pub(crate) fn of_collection(&self, request: &Request<'_>) -> BTreeMap<String, Option<String>> {
         let Some(items) = request.response.and_then(|list| items_of(list.text())) else {
-            let is_there =
-                |job: &Job| job.name.split_once('/').is_some_and(|(space, _)| space == request.namespace);
-            let there = self.all.iter().filter(|(_, job)| is_there(job));
+            let there = self.all.iter().filter(|(_, job)| job.namespace == request.namespace);
             return there.map(|(uid, _)| (uid.clone(), None)).collect();
         };
         let mut parts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for item in items {
             let job = self.job_of_item(item, request.resource);
+            let job = job.filter(|job| self.may_have_pods_in(request.namespace, job));
             if let Some(job) = job.filter(|job| self.all.contains_key(job) || self.is_concluded(job)) {
                 parts.entry(job).or_default().push(item);
             }
@@ -164,11 +182,16 @@ impl Jobs {
 
     /// Notes a record of this Job, of this size. Returns the Job.
     pub(crate) fn note(&mut self, uid: &str, request: &Request<'_>, bytes: u64) -> &mut Job {
-        let job = self.all.entry(uid.to_owned()).or_default();
+        let job = self.all.entry(uid.to_owned()).or_insert_with(|| {
+            self.shares.add(request.namespace, Share::one(0));
+            Job { namespace: request.namespace.to_owned(), ..Job::default() }
+        });
+        self.shares.add(&job.namespace, Share::more(bytes));
         job.bytes += bytes;
         job.is_new = true;
         job.last = job.last.max(request.interval.done);
         if request.resource == Resource::Jobs {
+            job.is_shown = true;
             if job.name.is_empty() && !request.name.is_empty() {
                 job.name = full_name(request.namespace, request.name);
                 self.names.insert(job.name.clone(), uid.to_owned());
@@ -178,10 +201,36 @@ impl Jobs {
         job
     }
 
-    /// Forgets a Job and its pods.
+    /// Notes more bytes of a Job that were not judged yet.
+    pub(crate) fn grow(&mut self, uid: &str, bytes: u64) {
+        let Some(job) = self.all.get_mut(uid) else { return };
+        self.shares.add(&job.namespace, Share::more(bytes));
+        job.bytes += bytes;
+        job.is_new = true;
+    }
+
+    /// The Job to drop first, if all together exceed these limits, and the limit. Jobs that only pods have named come first.
+    pub(crate) fn surplus(&self, most: Share) -> Option<(String, Excess)> {
+        let (namespace, excess) = self.shares.excess(most)?;
+        let jobs = self.all.iter().filter(|(_, job)| job.namespace == namespace);
+        let first = match excess {
+            Excess::Count => jobs.min_by_key(|(_, job)| (job.is_shown, job.last)),
+            Excess::Bytes => jobs.max_by_key(|(_, job)| (job.bytes, !job.is_shown)),
+        };
+        first.map(|(uid, _)| (uid.clone(), excess))
+    }
+
+    /// Forgets a Job and its pods. Later records of it are late.
     pub(crate) fn forget(&mut self, uid: &str) -> Option<Job> {
-        let job = self.all.remove(uid)?;
+        let job = self.remove(uid)?;
         self.concluded.add(uid);
+        Some(job)
+    }
+
+    /// Forgets a Job and its pods, as if it had never been seen.
+    pub(crate) fn remove(&mut self, uid: &str) -> Option<Job> {
+        let job = self.all.remove(uid)?;
+        self.shares.remove(&job.namespace, Share::one(job.bytes));
         for key in job.pods.iter().flat_map(|(pod, name)| [pod, name]) {
             // Another Job may have adopted the pod, or have a pod with this name.
             if self.pods.get(key).is_some_and(|owner| owner == uid) {

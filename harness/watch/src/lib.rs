@@ -19,17 +19,23 @@
 //!
 //! | item | content |
 //! | --- | --- |
-//! | [`Service`], [`Settings`] | the records of a cluster, and what is known of its living Jobs |
+//! | [`Service`], [`Settings`], [`Limits`] | the records of a cluster, and what is known of its living Jobs |
 //! | [`News`] | findings and verdicts, as they come |
 //! | [`Output`] | the file with their lines |
+//! | [`room_for`] | the size that the folder may have |
 //! | `jobs`, `owners` | which Jobs a record belongs to |
 //! | `spool`, `held`, `concluded` | the files of Jobs, pods that a Job may adopt, and the Jobs that were judged |
+//! | `shares` | limits that the namespaces share |
+//! | `watchdog` | the time and the memory of a judgement |
 //! | `metrics` | the numbers |
 //!
 //! # Guarantees
 //!
-//! - Memory is bounded by the number of living Jobs and pods ([`Settings::most_jobs`]). The disk is bounded by the bytes
-//!   of a Job ([`Settings::most_bytes`]) and by the evidence that is kept ([`Settings::kept`]).
+//! - Memory is bounded by the number of living Jobs and pods ([`Limits::jobs`]), and by what one judgement may use
+//!   ([`Limits::memory`]). The disk is bounded ([`Limits::folder_bytes`]). If a limit is exceeded, the namespace that uses
+//!   the most gives way.
+//! - One Job cannot stop the service. A judgement ends after [`Limits::time`]. A Job is dropped if the process has died
+//!   twice while it was judged.
 //! - A Job of which records may be missing is inconclusive, never a violation for that reason. A restart marks a gap,
 //!   unless the source continues exactly where it was.
 //! - A Job whose creation was not recorded never conforms.
@@ -43,6 +49,7 @@
 //! controller was not idle. `docs/guide/watch-audit.md` lists the consequences.
 
 mod concluded;
+mod disk;
 mod error;
 mod held;
 mod jobs;
@@ -51,9 +58,14 @@ mod news;
 mod output;
 mod owners;
 mod service;
+mod settings;
+mod shares;
 mod spool;
+mod watchdog;
 
+pub use disk::room_for;
 pub use error::Error;
 pub use news::News;
 pub use output::Output;
-pub use service::{Service, Settings};
+pub use service::Service;
+pub use settings::{Limits, Settings};

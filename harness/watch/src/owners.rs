@@ -41,13 +41,23 @@ struct OwnedMetadata {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct OwnerReference {
+    #[serde(default)]
+    api_version: String,
     #[serde(default)]
     kind: String,
     #[serde(default)]
     uid: String,
     #[serde(default)]
     controller: bool,
+}
+
+impl OwnerReference {
+    /// Returns true if the owner is a Job of Kubernetes. Others have Jobs, too, such as Volcano.
+    fn is_job(&self) -> bool {
+        self.kind == "Job" && self.api_version == "batch/v1"
+    }
 }
 
 /// The metadata of an object; `None` for another text, such as a patch in JSON.
@@ -62,7 +72,7 @@ fn metadata_of(object: &str) -> Option<OwnedMetadata> {
 pub(crate) fn controller_of(object: &str) -> Option<Controller> {
     let controller = metadata_of(object)?.owner_references.into_iter().find(|owner| owner.controller);
     Some(match controller {
-        Some(owner) if owner.kind == "Job" => Controller::Job(known_as(&owner.uid)),
+        Some(owner) if owner.is_job() => Controller::Job(known_as(&owner.uid)),
         Some(_) => Controller::Other,
         None => Controller::Nobody,
     })
@@ -104,12 +114,14 @@ mod tests {
 
     #[test]
     fn the_controller_is_the_owner_that_controls() {
-        let owner = |kind: &str, controller: bool| {
+        let of_group = |group: &str, kind: &str, controller: bool| {
             format!(
-                r#"{{"metadata":{{"ownerReferences":[{{"kind":"{kind}","uid":"{JOB}","controller":{controller}}}]}}}}"#
+                r#"{{"metadata":{{"ownerReferences":[{{"apiVersion":"{group}/v1","kind":"{kind}","uid":"{JOB}","controller":{controller}}}]}}}}"#
             )
         };
+        let owner = |kind: &str, controller: bool| of_group("batch", kind, controller);
         assert_eq!(controller_of(&owner("Job", true)), Some(Controller::Job(JOB.to_owned())));
+        assert_eq!(controller_of(&of_group("batch.volcano.sh", "Job", true)), Some(Controller::Other));
         assert_eq!(controller_of(&owner("ReplicaSet", true)), Some(Controller::Other));
         assert_eq!(controller_of(&owner("Job", false)), Some(Controller::Nobody));
         assert_eq!(controller_of(r#"{"metadata":{}}"#), Some(Controller::Nobody));

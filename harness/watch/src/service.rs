@@ -3,10 +3,11 @@
 mod intake;
 mod last;
 
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use jobcheck_judge::replay::{Grouping, Judging, group, judge};
+use jobcheck_judge::replay::{Grouping, group_until, judge};
 use jobcheck_judge::report::JobReport;
+use jobcheck_judge::validate::Outcome;
 use jobcheck_record::{Position, Sink};
 use jobcheck_traces::{Body, Input, Mark, MarkKind, Reader};
 
@@ -15,44 +16,11 @@ use crate::held::Held;
 use crate::jobs::{Job, Jobs};
 use crate::metrics::Metrics;
 use crate::news::News;
+use crate::settings::Settings;
 use crate::spool::Spool;
+use crate::watchdog::Watchdog;
 
 const SECOND: i64 = 1_000_000;
-
-/// The settings of the service.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The folder with its files.
-    pub folder: PathBuf,
-    /// Seconds for which a Job must be finished or gone before it is judged for the last time.
-    pub settle: i64,
-    /// Seconds between two judgements of a Job that lives and changes.
-    pub every: i64,
-    /// The most Jobs whose records are kept. Then the Job with the oldest last record is dropped.
-    pub most_jobs: usize,
-    /// The most bytes of records of one Job. Then it is dropped.
-    pub most_bytes: u64,
-    /// The most files of Jobs that violate.
-    pub kept: usize,
-    /// The options of the judge.
-    pub judging: Judging,
-}
-
-impl Settings {
-    /// The default settings, with this folder.
-    #[must_use]
-    pub fn at(folder: &Path) -> Settings {
-        Settings {
-            folder: folder.to_owned(),
-            settle: 60,
-            every: 60,
-            most_jobs: 50_000,
-            most_bytes: 256 << 20,
-            kept: 1_000,
-            judging: Judging::default(),
-        }
-    }
-}
 
 /// Judges the Jobs of a cluster from its audit events.
 pub struct Service {
@@ -62,6 +30,7 @@ pub struct Service {
     /// Pods that a Job may adopt.
     held: Held,
     metrics: Metrics,
+    watchdog: Watchdog,
     /// The verdicts on Jobs that a limit has excluded since the last look, by UID.
     given_up: Vec<(String, News)>,
     /// The newest time of a record, in microseconds since 1970.
@@ -91,22 +60,28 @@ impl Service {
     /// The folder cannot be used.
     pub fn open(settings: Settings) -> Result<Service, Error> {
         let spool = Spool::open(&settings.folder)?;
-        let held = Held::open(&settings.folder)?;
+        let held = Held::open(&settings.folder, settings.limits.of_pods())?;
         let mut jobs = Jobs::default();
         spool.concluded()?.iter().for_each(|uid| jobs.concluded.add(uid));
         let dropped = spool.dropped()?;
         for uid in spool.jobs()? {
             learn_again(&mut jobs, &spool, &uid)?;
         }
+        let watchdog = Watchdog::new(settings.limits.clone(), Arc::clone(&settings.judging.stop));
         let metrics = Metrics::new();
         let newest = jobs.all.values().map(|job| job.last).max().unwrap_or(0);
         let (given_up, stored, returned) = (Vec::new(), None, Returned::default());
         let mut service =
-            Service { settings, jobs, spool, held, metrics, given_up, newest, stored, returned };
+            Service { settings, jobs, spool, held, metrics, watchdog, given_up, newest, stored, returned };
         for (uid, name, why) in dropped {
             service.jobs.concluded.add(&uid);
             service.report_dropped(uid, name, why);
         }
+        for uid in service.spool.interrupted_twice()? {
+            service.give_up(&uid, "the process has ended twice while it was judged".to_owned())?;
+        }
+        service.keep_limits()?;
+        service.spool.keep_at_most(service.settings.limits.of_evidence())?;
         Ok(service)
     }
 
@@ -139,14 +114,21 @@ impl Service {
     pub fn look(&mut self, idle: i64) -> Result<Vec<News>, Error> {
         let now = self.newest.saturating_add(idle);
         let settle = self.settings.settle * SECOND;
+        // Pods may name Jobs that do not exist. The garbage collector deletes them.
+        let is_rumour = |job: &Job| !job.is_shown && now - job.last >= settle;
+        let rumours = self.jobs.all.iter().filter(|(_, job)| is_rumour(job));
+        for uid in rumours.map(|(uid, _)| uid.clone()).collect::<Vec<_>>() {
+            self.start_anew(&uid)?;
+        }
         let is_settled = |job: &Job| job.is_over && now - job.last >= settle + job.ttl * SECOND;
         let is_due = |job: &Job| job.is_new && now >= job.due;
         let due = self.jobs.all.iter().filter(|(_, job)| is_settled(job) || is_due(job));
         let due: Vec<(String, bool)> = due.map(|(uid, job)| (uid.clone(), is_settled(job))).collect();
-        let mut news = self.take_given_up();
+        let mut news = Vec::new();
         for (uid, is_last) in due {
             self.judge(&uid, is_last, now, &mut news)?;
         }
+        news.extend(self.take_given_up());
         Ok(news)
     }
 
@@ -157,10 +139,11 @@ impl Service {
     ///
     /// The folder cannot be used.
     pub fn conclude(&mut self) -> Result<Vec<News>, Error> {
-        let mut news = self.take_given_up();
+        let mut news = Vec::new();
         for uid in self.jobs.all.keys().cloned().collect::<Vec<_>>() {
             self.judge(&uid, true, self.newest, &mut news)?;
         }
+        news.extend(self.take_given_up());
         self.returned.is_end = true;
         Ok(news)
     }
@@ -189,25 +172,36 @@ impl Service {
     }
 
     fn judge(&mut self, uid: &str, is_last: bool, now: i64, news: &mut Vec<News>) -> Result<(), Error> {
-        let traces = group(vec![Input::Path(self.spool.file(uid))], Grouping::Auto, &mut |_, _| {});
-        let report = judge(&traces, &self.settings.judging, &mut |_, _| {});
+        self.spool.begin_judging(uid)?;
+        let (report, reached) = self.watchdog.guard(|| {
+            let (input, judging) = (Input::Path(self.spool.file(uid)), &self.settings.judging);
+            let traces = group_until(vec![input], Grouping::Auto, &judging.stop, &mut |_, _| {});
+            judge(&traces, judging, &mut |_, _| {})
+        });
+        self.spool.end_judging(uid)?;
         let Some(job) = self.jobs.all.get_mut(uid) else { return Ok(()) };
         (job.is_new, job.due) = (false, now + self.settings.every * SECOND);
         let of_it = report.jobs.into_iter().find(|it| it.uid == uid);
         if let Some(report) = &of_it {
             self.returned.findings.extend(report_new(report, job, &self.metrics, news));
         }
-        if is_last { self.conclude_job(uid, of_it, now, news) } else { Ok(()) }
+        let violates = of_it.as_ref().is_some_and(|report| report.verdict == Outcome::Violates);
+        match reached {
+            // The rest of its records is not judged, now or later.
+            Some(why) if !violates => self.give_up(uid, why),
+            Some(_) => self.conclude_job(uid, of_it, now, news),
+            None if is_last => self.conclude_job(uid, of_it, now, news),
+            None => Ok(()),
+        }
     }
 
     fn mark_gap(&mut self, reason: &str) -> Result<(), Error> {
         self.metrics.gaps.inc();
-        let jobs = &mut self.jobs.all;
-        jobs.iter_mut().try_for_each(|(uid, job)| {
-            job.bytes += gap_of(&self.spool, uid, reason.to_owned())?;
-            job.is_new = true;
-            Ok(())
-        })
+        for uid in self.jobs.all.keys().cloned().collect::<Vec<_>>() {
+            let bytes = gap_of(&self.spool, &uid, reason.to_owned())?;
+            self.jobs.grow(&uid, bytes);
+        }
+        self.keep_limits()
     }
 }
 
@@ -219,8 +213,8 @@ fn learn_again(jobs: &mut Jobs, spool: &Spool, uid: &str) -> Result<(), Error> {
     while let Ok(Some(record)) = reader.next() {
         jobs.learn(uid, &record.body);
     }
+    jobs.grow(uid, size);
     let Some(job) = jobs.all.get_mut(uid) else { return spool.close(uid) };
-    job.bytes = size;
     job.reported = spool.reported(uid)?.into_iter().collect();
     Ok(())
 }

@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | `jobs/UID.jsonl` | the records of a living Job, as a native trace |
 //! | `jobs/UID.reported` | its findings that were reported: requirement and line |
+//! | `jobs/UID.judging` | there while the Job is judged |
+//! | `jobs/UID.interrupted` | the process has ended while the Job was judged |
 //! | `jobs/UID.dropped` | the name of a Job that exceeded a limit, and the reason, until its verdict is reported |
 //! | `violations/UID.jsonl` | the records of a Job that violates a requirement |
 //! | `pods/UID.jsonl` | the last record of a pod without a controller ([`crate::held`]) |
@@ -19,6 +21,7 @@ use jobcheck_traces::{Body, Header, Writer, files};
 
 use crate::concluded::REMEMBERED;
 use crate::error::Error;
+use crate::shares::Share;
 
 /// The size of `concluded` at which it becomes `concluded.old`. Both together have as many UIDs as are remembered.
 const MOST_CONCLUDED: u64 = REMEMBERED as u64 / 2 * 37;
@@ -145,7 +148,8 @@ impl Spool {
 
     /// Removes all files of a Job in `jobs`.
     pub(crate) fn close(&self, uid: &str) -> Result<(), Error> {
-        let paths = [self.reports(uid), self.file(uid), self.note_of_limit(uid)];
+        let [judging, interrupted] = self.judgements(uid);
+        let paths = [judging, interrupted, self.reports(uid), self.file(uid), self.note_of_limit(uid)];
         paths.iter().try_for_each(|path| remove_if_there(path))
     }
 
@@ -171,6 +175,35 @@ impl Spool {
         Ok(all)
     }
 
+    /// Notes that a Job is being judged.
+    pub(crate) fn begin_judging(&self, uid: &str) -> Result<(), Error> {
+        let [path, _] = self.judgements(uid);
+        files::write(&path, b"").map_err(Error::of(path))
+    }
+
+    /// Notes that the process has survived a judgement.
+    pub(crate) fn end_judging(&self, uid: &str) -> Result<(), Error> {
+        self.judgements(uid).iter().try_for_each(|path| remove_if_there(path))
+    }
+
+    /// The Jobs during whose judgement the process has ended twice, such as for lack of memory.
+    pub(crate) fn interrupted_twice(&self) -> Result<Vec<String>, Error> {
+        let mut twice = Vec::new();
+        for uid in self.in_jobs(".judging")? {
+            let [judging, interrupted] = self.judgements(&uid);
+            if interrupted.exists() {
+                twice.push(uid);
+            } else {
+                fs::rename(&judging, &interrupted).map_err(Error::of(judging))?;
+            }
+        }
+        Ok(twice)
+    }
+
+    fn judgements(&self, uid: &str) -> [PathBuf; 2] {
+        ["judging", "interrupted"].map(|suffix| self.file(uid).with_extension(suffix))
+    }
+
     fn note_of_limit(&self, uid: &str) -> PathBuf {
         self.file(uid).with_extension("dropped")
     }
@@ -180,15 +213,24 @@ impl Spool {
         self.folder.join("violations").join(format!("{}.jsonl", plain(uid)))
     }
 
-    /// Removes the oldest evidence, so that at most this many files remain.
-    pub(crate) fn keep_at_most(&self, most: usize) -> Result<(), Error> {
+    /// Removes the oldest evidence, so that the rest is within these limits. The newest file may have any size.
+    pub(crate) fn keep_at_most(&self, most: Share) -> Result<(), Error> {
         let folder = self.folder.join("violations");
         let entries = fs::read_dir(&folder).map_err(Error::of(&folder))?;
-        let modified = |entry: &fs::DirEntry| entry.metadata().and_then(|data| data.modified()).ok();
-        let mut kept: Vec<_> = entries.flatten().map(|entry| (modified(&entry), entry.path())).collect();
+        let with_data = |entry: fs::DirEntry| {
+            let data = entry.metadata().ok()?;
+            Some((data.modified().ok(), entry.path(), data.len()))
+        };
+        let mut kept: Vec<_> = entries.flatten().filter_map(with_data).collect();
         kept.sort();
-        let surplus = kept.len().saturating_sub(most);
-        kept.drain(..surplus).try_for_each(|(_, path)| fs::remove_file(&path).map_err(Error::of(path)))
+        let mut bytes = 0;
+        let newest_first = kept.into_iter().rev().enumerate();
+        let surplus = newest_first.filter(|(place, (_, _, size))| {
+            bytes += size;
+            *place >= most.count || (*place > 0 && bytes > most.bytes)
+        });
+        let paths: Vec<PathBuf> = surplus.map(|(_, (_, path, _))| path).collect();
+        paths.into_iter().try_for_each(|path| fs::remove_file(&path).map_err(Error::of(path)))
     }
 
     /// The place up to which the source was read, as it was stored.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use jobcheck_record::Sink;
 use jobcheck_traces::{Input, Reader, format_micros, parse_micros};
-use jobcheck_watch::{News, Service, Settings};
+use jobcheck_watch::{Limits, News, Service, Settings};
 
 /// The time between the creations of two Jobs, so that 100,000 take 24 hours.
 const SPACING: i64 = 864_000;
@@ -116,7 +116,11 @@ impl Day {
 fn day(jobs: usize, folder: &Path, restart: impl Fn(Service) -> Service) -> Day {
     let right = Template::read("recordings/nonindexed-success.audit.jsonl");
     let wrong = Template::read("invalid/FT-03--released-before-recorded.audit.jsonl");
-    let mut service = Service::open(Settings { kept: 10, ..Settings::at(folder) }).unwrap();
+    let mut service = Service::open(Settings {
+        limits: Limits { evidence: 10, ..Limits::default() },
+        ..Settings::at(folder)
+    })
+    .unwrap();
     let (mut day, mut seen, mut waiting) = (Day::default(), Default::default(), BinaryHeap::new());
     let mut fed = 0;
     for number in 0..=jobs {
@@ -164,7 +168,8 @@ fn most_memory() -> u64 {
 #[test]
 fn every_violation_of_a_day_is_found_and_nothing_else() {
     let (folder, jobs) = (tempfile::tempdir().unwrap(), jobs());
-    let settings = Settings { kept: 10, ..Settings::at(folder.path()) };
+    let settings =
+        Settings { limits: Limits { evidence: 10, ..Limits::default() }, ..Settings::at(folder.path()) };
     let found = day(jobs, folder.path(), |service| {
         drop(service);
         Service::open(settings.clone()).unwrap()

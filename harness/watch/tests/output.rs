@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use jobcheck_record::{Position, Sink};
 
-use jobcheck_watch::{News, Output, Service, Settings};
+use jobcheck_watch::{Limits, News, Output, Service, Settings};
 use support::{LATER, events, feed, findings, open, verdicts};
 
 const WRONG: &str = "invalid/FT-03--released-before-recorded.audit.jsonl";
@@ -87,7 +87,8 @@ fn a_full_disk_loses_neither_a_finding_nor_a_verdict() {
 #[test]
 fn the_verdict_on_a_job_that_exceeds_a_limit_is_not_lost() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { most_bytes: 10_000, ..Settings::at(folder.path()) };
+    let settings =
+        Settings { limits: Limits { job_bytes: 10_000, ..Limits::default() }, ..Settings::at(folder.path()) };
     let events = events(WRONG);
     let mut service = Service::open(settings.clone()).unwrap();
     feed(&mut service, &events);

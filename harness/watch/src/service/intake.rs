@@ -5,11 +5,13 @@ use jobcheck_traces::{Body, Input, Object, Reader, Request, Resource, Verb};
 use super::{SECOND, Service, gap_of};
 use crate::error::Error;
 use crate::jobs::{Claim, is_of_another};
+use crate::shares::Excess;
 
 impl Service {
     pub(super) fn take(&mut self, body: &Body<'_>) -> Result<(), Error> {
         let Body::Request(request) = body else { return Ok(()) };
         self.metrics.records.inc();
+        self.newest = self.newest.max(request.interval.done);
         if request.verb == Verb::DeleteCollection {
             return self.take_collection(request);
         }
@@ -20,7 +22,7 @@ impl Service {
         claim.jobs.iter().try_for_each(|uid| self.add(uid, request, &claim))?;
         match request.uid.filter(|_| claim.is_ownerless) {
             Some(pod) if request.verb == Verb::Delete => self.held.forget(pod),
-            Some(pod) => self.held.hold(pod, body),
+            Some(pod) => self.held.hold(pod, request.namespace, body),
             None => Ok(()),
         }
     }
@@ -43,10 +45,12 @@ impl Service {
     }
 
     fn add(&mut self, uid: &str, request: &Request<'_>, claim: &Claim) -> Result<(), Error> {
-        self.newest = self.newest.max(request.interval.done);
         if self.jobs.is_concluded(uid) {
             self.metrics.late.inc();
             return Ok(());
+        }
+        if self.jobs.is_misnamed(uid, request) {
+            self.start_anew(uid)?;
         }
         let mut bytes = self.inherit(uid, request)?;
         if claim.new_owner.as_deref() == Some(uid) {
@@ -57,19 +61,22 @@ impl Service {
         if job.due == 0 {
             job.due = request.interval.done + self.settings.every * SECOND;
         }
-        let is_too_large = job.bytes > self.settings.most_bytes;
-        self.keep_limits(uid, is_too_large)
-    }
-
-    fn keep_limits(&mut self, uid: &str, is_too_large: bool) -> Result<(), Error> {
-        if is_too_large {
-            let why = format!("its records have more than {} bytes", self.settings.most_bytes);
+        if job.bytes > self.settings.limits.job_bytes {
+            let why = format!("its records have more than {} bytes", self.settings.limits.job_bytes);
             self.give_up(uid, why)?;
         }
-        if self.jobs.all.len() > self.settings.most_jobs {
-            let oldest = self.jobs.all.iter().min_by_key(|(_, job)| job.last).map(|(uid, _)| uid.clone());
-            let why = format!("more than {} Jobs lived at the same time", self.settings.most_jobs);
-            oldest.map_or(Ok(()), |uid| self.give_up(&uid, why))?;
+        self.keep_limits()
+    }
+
+    /// Drops Jobs until all together are within the limits.
+    pub(super) fn keep_limits(&mut self) -> Result<(), Error> {
+        let most = self.settings.limits.of_jobs();
+        while let Some((uid, excess)) = self.jobs.surplus(most) {
+            let why = match excess {
+                Excess::Count => format!("more than {} Jobs lived at the same time", most.count),
+                Excess::Bytes => format!("the records of all Jobs have more than {} bytes", most.bytes),
+            };
+            self.give_up(&uid, why)?;
         }
         Ok(())
     }

@@ -31,7 +31,7 @@ impl Service {
         let trace = Some(uid).filter(|_| verdict == Outcome::Violates);
         let trace = trace.map(|uid| self.spool.keep(uid)).transpose()?;
         if trace.is_some() {
-            self.spool.keep_at_most(self.settings.kept)?;
+            self.spool.keep_at_most(self.settings.limits.of_evidence())?;
         }
         self.metrics.judged(verdict);
         let (job, uid) = (job.name, uid.to_owned());
@@ -40,12 +40,23 @@ impl Service {
         Ok(())
     }
 
-    /// Forgets a Job that exceeds a limit. Its verdict is inconclusive.
+    /// Forgets a Job that exceeds a limit. Its verdict is inconclusive. A Job that only its pods name may not exist, and gets
+    /// no verdict.
     pub(super) fn give_up(&mut self, uid: &str, why: String) -> Result<(), Error> {
+        if self.jobs.all.get(uid).is_some_and(|job| !job.is_shown) {
+            self.metrics.given_up.inc();
+            return self.start_anew(uid);
+        }
         let Some(job) = self.jobs.forget(uid) else { return Ok(()) };
         self.spool.drop_records(uid, &job.name, &why)?;
         self.report_dropped(uid.to_owned(), job.name, why);
         Ok(())
+    }
+
+    /// Removes what is known of a Job, as if it had never been seen.
+    pub(super) fn start_anew(&mut self, uid: &str) -> Result<(), Error> {
+        self.jobs.remove(uid);
+        self.spool.close(uid)
     }
 
     /// Adds the verdict on a Job that has exceeded a limit to the next news.
