@@ -37,7 +37,7 @@ pub fn report(report: &ConformanceReport, all: bool) -> String {
         line(&mut out, format_args!("{:<11}  {result}{}", stage.to_string(), numbers(section)));
     }
     if let Some(shards) = run.shards.as_ref().filter(|shards| !shards.are_complete()) {
-        let missing = (0..shards.of).filter(|shard| !shards.run.contains(shard)).count();
+        let missing = shards.missing();
         line(&mut out, format_args!("shards       {missing} of {} are missing", shards.of));
     }
     if !run.selection.is_empty() {

@@ -14,7 +14,8 @@
 //! | `cases` | the scenarios as cases of JUnit |
 //! | [`profile`] | the scenarios of a profile, and the objections to a report that has others |
 //! | [`judge`], [`verify`](mod@verify) | judges the traces of a scenario, and holds the outcomes against them |
-//! | `claims`, `rendered` | holds the circumstances of the run against the traces, and the other files against the report |
+//! | `claims`, `clusters` | holds the circumstances and the clusters of the run against the traces |
+//! | `rendered` | holds the other files against the report |
 //! | [`diff`](mod@diff), [`merge`](mod@merge) | what changed between two reports; one report of several shards |
 //! | [`github`] | a step summary, and annotations |
 //! | [`page`], [`junit`], [`forms`] | the report as HTML, as JUnit XML, as JSON and YAML |
@@ -24,6 +25,7 @@
 
 mod cases;
 mod claims;
+mod clusters;
 pub mod diff;
 pub mod digest;
 pub mod folder;

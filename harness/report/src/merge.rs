@@ -242,6 +242,8 @@ mod tests {
         assert_eq!(text, format!("{start}the version of jobcheck is  and 9"));
         let text = problem(&|it| it.run.selection = vec!["mirror/s1".to_owned()]);
         assert_eq!(text, format!("{start}the selection is  and mirror/s1"));
+        let text = problem(&|it| it.run.shards = Some(Shards { of: 4, run: vec![1] }));
+        assert_eq!(text, format!("{start}the number of shards is 3 and 4"));
         let text = problem(&|it| it.scenarios.truncate(5));
         assert_eq!(text, format!("{start}the number of scenarios is 6 and 5"));
         let text = problem(&|it| it.scenarios[3].digest = crate::digest::of(b"x"));

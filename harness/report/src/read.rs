@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::digest::is_digest;
 use crate::folder::REPORT;
-use crate::types::{API_VERSION, ConformanceReport, KIND, Outcome, Scenario};
+use crate::types::{API_VERSION, ConformanceReport, KIND, Outcome, Scenario, Shards};
 
 /// The size of the largest report that is read. A scenario takes a few hundred bytes.
 pub const LARGEST: u64 = 16 << 20;
@@ -38,6 +38,9 @@ pub enum ReadError {
     /// A version that this program does not know.
     #[error("expected the apiVersion {API_VERSION}, found {0}; a newer jobcheck may read it")]
     Version(String),
+    /// More shards than a run has, or none.
+    #[error("the report is one of {0} shards; expected 1 to {most}", most = Shards::MOST)]
+    Shards(u32),
     /// The report contradicts itself.
     #[error("the report contradicts itself: {0}")]
     Contradiction(String),
@@ -74,6 +77,12 @@ pub fn parse(text: &[u8]) -> Result<ConformanceReport, ReadError> {
         return Err(ReadError::Version(header.api_version));
     }
     let report: ConformanceReport = document(text)?;
+    if let Some(shards) = &report.run.shards {
+        if !(1..=Shards::MOST).contains(&shards.of) {
+            return Err(ReadError::Shards(shards.of));
+        }
+        check_shards(shards, &report.scenarios).map_err(ReadError::Contradiction)?;
+    }
     check(&report).map_err(ReadError::Contradiction)?;
     Ok(report)
 }
@@ -129,6 +138,29 @@ fn check(report: &ConformanceReport) -> Result<(), String> {
     }
 }
 
+fn check_shards(shards: &Shards, scenarios: &[Scenario]) -> Result<(), String> {
+    let exists = |shard: u32| match shard < shards.of {
+        true => Ok(()),
+        false => Err(format!("there is no shard {shard} of {}, counted from 0", shards.of)),
+    };
+    let mut own = BTreeSet::new();
+    for shard in &shards.run {
+        exists(*shard)?;
+        if !own.insert(*shard) {
+            return Err(format!("shard {shard} is there twice"));
+        }
+    }
+    for scenario in scenarios {
+        let Some(shard) = scenario.shard else { continue };
+        let about = |why: String| format!("scenario {}: {why}", scenario.id);
+        exists(shard).map_err(about)?;
+        if scenario.outcome.was_run() && !own.contains(&shard) {
+            return Err(about(format!("it ran in shard {shard}, which is missing")));
+        }
+    }
+    Ok(())
+}
+
 fn check_scenario(scenario: &Scenario) -> Result<(), String> {
     if scenario.id.is_empty() {
         return Err("it has no id".to_owned());
@@ -180,7 +212,7 @@ mod tests {
     use crate::forms;
     use crate::forms::json;
     use crate::result::tests::{report, scenario};
-    use crate::types::{Run, Stage, TraceFile};
+    use crate::types::{Run, Shards, Stage, TraceFile};
 
     fn sample() -> ConformanceReport {
         let mut report = report(&Outcome::ALL.map(|outcome| (Stage::Core, outcome)));
@@ -311,6 +343,35 @@ mod tests {
             vec![scenario("a", Stage::Core, Outcome::Pass), scenario("a", Stage::Core, Outcome::Skip)];
         let text = rejected(&ConformanceReport::new(Run::default(), twice));
         assert_eq!(text, "the report contradicts itself: the scenario a is there twice");
+    }
+
+    #[test]
+    fn the_shards_of_a_report_are_few_and_do_not_contradict() {
+        let parsed = |of: u32, run: &[u32], own: Option<u32>| {
+            let mut scenario = scenario("mirror/a", Stage::Core, Outcome::Pass);
+            scenario.shard = own;
+            let run = Run { shards: Some(Shards { of, run: run.to_vec() }), ..Run::default() };
+            parse(json(&ConformanceReport::new(run, vec![scenario])).unwrap().as_bytes())
+        };
+        for (of, run, own) in [
+            (1, &[0][..], Some(0)),
+            (2, &[1], Some(1)),
+            (2, &[1, 0], Some(0)),
+            (Shards::MOST, &[9_999], None),
+        ] {
+            assert!(parsed(of, run, own).is_ok(), "{of} {run:?}");
+        }
+        let problem = |of, run: &[u32], own| parsed(of, run, own).unwrap_err().to_string();
+        for of in [0, Shards::MOST + 1, u32::MAX] {
+            let text = format!("the report is one of {of} shards; expected 1 to 10000");
+            assert_eq!(problem(of, &[0], Some(0)), text);
+        }
+        let start = "the report contradicts itself:";
+        assert_eq!(problem(3, &[0, 3], Some(0)), format!("{start} there is no shard 3 of 3, counted from 0"));
+        assert_eq!(problem(3, &[1, 0, 1], Some(0)), format!("{start} shard 1 is there twice"));
+        let start = format!("{start} scenario mirror/a:");
+        assert_eq!(problem(2, &[0], Some(2)), format!("{start} there is no shard 2 of 2, counted from 0"));
+        assert_eq!(problem(2, &[0], Some(1)), format!("{start} it ran in shard 1, which is missing"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Readers ignore fields that they do not know, as for all reports of this project (`docs/reference/stability.md`).
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -146,17 +147,27 @@ pub struct JudgingOptions {
 /// Parts of a run on several machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shards {
-    /// The number of parts.
+    /// The number of parts, at most [`Shards::MOST`].
     pub of: u32,
     /// The parts in this report, counted from 0.
     pub run: Vec<u32>,
 }
 
 impl Shards {
+    /// The largest number of parts.
+    pub const MOST: u32 = 10_000;
+
+    /// The number of parts that are missing.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        let own: BTreeSet<u32> = self.run.iter().copied().filter(|shard| *shard < self.of).collect();
+        (self.of as usize).saturating_sub(own.len())
+    }
+
     /// Returns whether no part is missing.
     #[must_use]
     pub fn are_complete(&self) -> bool {
-        (0..self.of).all(|shard| self.run.contains(&shard))
+        self.missing() == 0
     }
 }
 

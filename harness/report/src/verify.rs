@@ -9,7 +9,8 @@
 //! The judge does not know the expectations of a scenario. A failure that only an expectation shows is undecided. So is a
 //! pass whose traces meet no premise of its requirements, if the profile says that each pass meets one.
 //!
-//! Each scenario has its own Jobs and its own traces. Two scenarios that share them are not confirmed.
+//! Each scenario has its own Jobs and its own traces, one of each cluster. Two scenarios that share them are not confirmed,
+//! nor is a scenario without the trace of a cluster.
 //!
 //! A report must have the scenarios of its profile, each with the text and the requirements that it has there. A
 //! difference in a report of another version of jobcheck is undecided.
@@ -23,6 +24,7 @@ use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
 use crate::claims::{self, Seen};
+use crate::clusters;
 use crate::folder::{Difference, Folder};
 use crate::judge::{Judged, Shown, judged};
 use crate::profile::ProfileList;
@@ -118,7 +120,8 @@ pub fn verify(
             true => Some(judged(folder, &scenario.traces, &report.run.judging)?),
             false => None,
         };
-        let (state, reason) = match list.objection(scenario, report) {
+        let objection = list.objection(scenario, report);
+        let (state, reason) = match objection.or_else(|| clusters::objection(scenario, report)) {
             Some(it) => (it.state, it.reason),
             None => answer(scenario, changed, judged.as_ref(), list),
         };
@@ -129,6 +132,7 @@ pub fn verify(
     refuse_shared(&mut scenarios, &report.scenarios, &shown);
     let files = rendered(folder, report)?;
     let mut objections: Vec<Objection> = list.objection_to_list(report).into_iter().collect();
+    objections.extend(clusters::objection_to_list(&report.run));
     objections.extend(files.objections);
     objections.extend(claims::objections(report, &seen));
     Ok(Verification {
