@@ -127,6 +127,13 @@ fn a_counted_pod_that_is_adopted_and_recorded_again_is_one_deviation() {
     assert_eq!(known(&summary), [Some(Req::S05); 2], "{:?}", broken(&summary));
 }
 
+/// S-05: a user puts the finalizer back on a counted pod. The built-in controller counts it again, and nothing else is wrong.
+#[test]
+fn a_counted_pod_whose_finalizer_is_put_back_is_counted_again() {
+    let summary = validated_lines(&recording("s05-put-back.audit"));
+    assert_eq!(known(&summary), [Some(Req::S05)], "{:?}", broken(&summary));
+}
+
 /// S-05: a pod is counted and adopted, and not recorded again. Only the adoption is wrong.
 #[test]
 fn consequences_of_the_adoption_of_a_counted_pod_are_no_new_violations() {

@@ -46,6 +46,7 @@ mod judge_truncated_events;
 mod judge_two_etcds;
 mod judge_unsettled_writes;
 mod judge_versions;
+mod judge_watch_lists;
 mod kep_matrix;
 mod mutants;
 mod progress;

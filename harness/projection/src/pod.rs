@@ -47,6 +47,8 @@ pub struct PodObject {
     /// The input of a pod failure policy, for a pod in phase `Failed`. The caller applies the policy if only
     /// the pod shows which Job it belongs to.
     pub evidence: Option<FailureEvidence>,
+    /// True if it has a state of a container, or its condition `PodScheduled` is `True`: it was written after its creation.
+    pub is_placed: bool,
 }
 
 #[derive(Deserialize)]
@@ -181,7 +183,11 @@ impl Projector {
         let metadata = metadata::project(&mut self.texts, wire);
         let evidence =
             (status.phase() == Phase::Failed).then(|| evidence(&mut self.texts, &metadata, status));
-        PodObject { pod: project(wire, &metadata, spec, status), metadata, evidence }
+        let placed = status.condition("PodScheduled");
+        let has_begun =
+            status.container_statuses.iter().chain(&status.init_container_statuses).flatten().count() > 0;
+        let is_placed = has_begun || placed.is_some_and(|condition| is(condition.status.as_ref(), "True"));
+        PodObject { pod: project(wire, &metadata, spec, status), metadata, evidence, is_placed }
     }
 }
 

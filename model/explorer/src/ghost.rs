@@ -393,7 +393,7 @@ impl CountingHistory for GhostHistory {
         self.pod(uid).is_some_and(|ghost| ghost.counted_succeeded + ghost.counted_failed > 0)
     }
 
-    fn was_readopted(&self, _uid: Uid) -> bool {
+    fn regained_finalizer(&self, _uid: Uid) -> bool {
         false
     }
 

@@ -192,6 +192,7 @@ impl PodCache {
             cache: &self.cache,
             post: &self.post,
             ownerless: Some(&self.ownerless),
+            settled: None,
             expectations_met: self.expectations_met,
             deletion_unseen: self.deletion_unseen,
             deletes_failed: false,

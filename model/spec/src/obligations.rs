@@ -119,7 +119,7 @@ pub fn must_count(view: &View<'_>, tally: &Tally) -> bool {
             && !status.is_recorded(pod.uid)
             && delays_finalizer_removal(view, pod, tally);
         let lives = pod.is_terminating() && !view.has_failed(pod) && !status.is_decided();
-        kept || lives
+        kept || lives || view.is_settled(pod.uid)
     };
     let is_recorded = !status.uncounted_succeeded().is_empty() || !status.uncounted_failed().is_empty();
     is_recorded || view.cache.unaccounted().any(|pod| !waits(pod))

@@ -6,6 +6,8 @@
 //! The caller chooses the allowed views by the rules of `docs/reference/judging.md`, section 1. Each cache is a prefix
 //! of the history, a view only advances, and it contains the process's own acknowledged writes.
 
+use std::collections::BTreeSet;
+
 use crate::constants::Constants;
 use crate::gates::Gates;
 use crate::indexes::IndexSet;
@@ -14,6 +16,7 @@ use crate::listed::Listed;
 use crate::pod::{Phase, Pod};
 use crate::pods::Pods;
 use crate::time::{Clocks, Time};
+use crate::uid::Uid;
 
 /// A state of the Job cache and of the Pod cache that one process may have read, and the memory of that process.
 ///
@@ -34,6 +37,9 @@ pub struct View<'a> {
     ///
     /// The UID of such a pod may still be recorded in the status, and the pod may still hold the tracking finalizer.
     pub ownerless: Option<&'a Pods>,
+    /// The pods that were counted, and hold the tracking finalizer again: somebody has put it back, or the process has adopted
+    /// them again. Nobody may count them a second time (S-05). `None` if there are none.
+    pub settled: Option<&'a BTreeSet<Uid>>,
     /// True if the Pod cache shows every pod that the process created in earlier syncs (PC-27, TC-08).
     pub expectations_met: bool,
     /// True if the Pod cache may lack a deletion that the process requested in an earlier sync (PC-26).
@@ -104,6 +110,7 @@ impl<'a> View<'a> {
             cache: pods,
             post: pods,
             ownerless: None,
+            settled: None,
             expectations_met: true,
             deletion_unseen: false,
             finalizers_removed: 0,
@@ -132,11 +139,18 @@ impl<'a> View<'a> {
         pod.has_failed(self.spec().replaces_only_failed())
     }
 
-    /// Returns whether a pod is accounted for: it holds the tracking finalizer and, if the Job is Indexed, its index is
-    /// below `completions` (FT-06, FT-09).
+    /// Returns whether a pod was counted before, although it holds the tracking finalizer (S-05).
+    #[must_use]
+    pub fn is_settled(&self, uid: Uid) -> bool {
+        self.settled.is_some_and(|settled| settled.contains(&uid))
+    }
+
+    /// Returns whether a pod is accounted for: it holds the tracking finalizer, was not counted before and, if the Job is
+    /// Indexed, its index is below `completions` (FT-06, FT-09).
     #[must_use]
     pub fn is_eligible(&self, pod: &Pod) -> bool {
         pod.finalizer
+            && !self.is_settled(pod.uid)
             && (!self.spec().is_indexed() || pod.valid_index(self.spec().completion_count()).is_some())
     }
 

@@ -48,8 +48,8 @@ deviations! {
         "A suspended Job that meets its end has no startTime, so every terminal status write is refused until somebody resumes the Job."
         => "Resume the Job: it gets a startTime and finishes.";
     S05, "1.35.4, 1.36.3", "findings/S-05.md":
-        "It adopts a terminated pod that was already counted, and counts it again."
-        => "Keep the owner reference of a counted pod, or delete the pod. Without its labels it is not adopted.";
+        "It counts a pod again if it adopts the pod, or if somebody puts its finalizer back."
+        => "Keep the owner reference of a counted pod, or delete the pod. Without its labels it is not adopted. Put no finalizer back.";
     S07, "1.36.3", "findings/S-07.md":
         "It records a succeeded pod as failed too: healthy pods are deleted, and the status is refused for ever."
         => "Delete the Job and create it again: it never finishes.";

@@ -10,7 +10,7 @@ use super::actor::Role;
 use super::disorder;
 use super::event::{Event, JobEvent};
 use super::job_writes;
-use super::router::Judge;
+use super::router::{DEPARTED, Judge};
 use super::sequence::INTERRUPTED;
 use super::track::Track;
 
@@ -95,6 +95,26 @@ impl Judge {
         if self.namesakes.get(key).is_some_and(Vec::is_empty) {
             self.namesakes.remove(key);
         }
+    }
+
+    /// J-07: the creation was sent for a Job that is gone, and counts as an expectation of the Job that has its name
+    /// now.
+    pub(super) fn leaves_an_expectation(&mut self, job: Uid) {
+        let heir = self.departures.key_of(job).and_then(|key| self.names.get(key));
+        if let Some(track) = heir.and_then(|heir| self.tracks.get_mut(&heir)) {
+            track.occasions.inherits = true;
+        }
+    }
+
+    /// Notes a pod whose Job was not shown yet: the Job is older than its first event.
+    pub(super) fn names_unseen_job(&mut self, job: Uid) {
+        if self.pods.early.contains(&job) {
+            return;
+        }
+        if self.pods.early.len() == DEPARTED {
+            self.pods.early.pop_front();
+        }
+        self.pods.early.push_back(job);
     }
 
     /// Returns `true` if the first version of a Job in a watch can be its creation. A watch that began later shows an

@@ -73,6 +73,13 @@ impl Coverage {
         self.version = Some(version);
     }
 
+    /// The number of the last event that wrote the Job up to this version; 0 if there is none.
+    #[must_use]
+    pub fn order_at(&self, version: u64) -> u64 {
+        let mut earlier = self.versions_seen.iter().rev().filter(|(seen, _)| *seen <= version);
+        earlier.next().map_or(0, |(_, order)| *order)
+    }
+
     /// Returns `true` if the Job had this version.
     #[must_use]
     pub fn has_seen(&self, version: u64) -> bool {

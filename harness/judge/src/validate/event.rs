@@ -58,8 +58,12 @@ pub struct Event {
 pub struct Arrival {
     /// It was read after later events had been put in order.
     pub late: bool,
-    /// A watch shows the object for the second time as new. The watch was interrupted after this version.
-    pub interrupted_after: Option<u64>,
+    /// A list shows the object. The watch was interrupted after the first of these versions, and until the second one at least.
+    pub interrupted: Option<(u64, u64)>,
+    /// A watch shows the object as new, perhaps in a list. This is the version before the list.
+    pub listed_after: Option<u64>,
+    /// Its stream has shown a later version before, so that it is part of a list.
+    pub is_listed: bool,
     /// The time at which a watch showed it, in microseconds.
     pub shown_at: Option<i64>,
     /// By its times, another write of the object came so soon behind this request that clocks which differ may hide their order.
@@ -97,7 +101,7 @@ pub struct Gap {
     pub reason: String,
     /// Objects that were deleted in the gap.
     pub gone: Vec<Uid>,
-    /// The version at which a watch showed an object again, if that event has revealed the gap.
+    /// The version until which a watch was interrupted at least, if a list has revealed the gap.
     pub until: Option<u64>,
 }
 

@@ -396,6 +396,7 @@ impl Search<'_> {
             cache: history.cache(),
             post: history.post(),
             ownerless: Some(history.post_ownerless()),
+            settled: Some(&history.settled),
             expectations_met: history.shows_earlier_gains(history.position()),
             deletion_unseen: history.lacks_earlier_deletions(history.position()),
             deletes_failed: match self.setting.deletes_failed {

@@ -5,7 +5,7 @@
 //! in. Two states can move along it: the pods that the sync read ([`History::cache`]), and the same with the writes of
 //! the sync itself ([`History::post`]; see [`jobcheck_spec::view::View`]).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use jobcheck_spec::Uid;
 use jobcheck_spec::pod::{Phase, Pod};
@@ -29,6 +29,8 @@ pub struct History {
     pub stored: Pods,
     /// The pods in etcd that the Job controlled, that have no controller now, and that hold its finalizer.
     pub ownerless: Pods,
+    /// The pods that were counted, and hold the finalizer again (S-05).
+    pub settled: BTreeSet<Uid>,
     entries: VecDeque<Entry>,
     /// Position of the first kept entry.
     start: Position,

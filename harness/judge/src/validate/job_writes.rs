@@ -1,6 +1,6 @@
 //! Judges writes to a Job.
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
@@ -21,12 +21,9 @@ use jobcheck_spec::guards::suspend::judge_resumption_time;
 use jobcheck_spec::guards::times::{Bounds, judge_times};
 use jobcheck_spec::guards::ttl::judge_ttl_deletion;
 use jobcheck_spec::job::{ConditionKind, Job, JobStatus};
-use jobcheck_spec::pod::Pod;
-use jobcheck_spec::pods::Pods;
 use jobcheck_spec::view::View;
 use jobcheck_spec::{Findings, Req, Time, Uid};
 use jobcheck_traces::Verb;
-use rustc_hash::FxHashSet;
 
 use super::actor::Role;
 use super::clock::Written;
@@ -216,6 +213,7 @@ fn status_written(
                 track.standing.lists(&before.status, &after.status, when.done);
             }
             track.retries_lost_requests(event);
+            track.enter_sync_of_another(event, settings);
             executor_decision(track, event, after, &write, broken, settings);
             track.confirm_lost_requests(event, after);
             track.judge_ownership_at_end(event, after);
@@ -281,13 +279,12 @@ fn executor_decision(
     }
     let old = track.stored.clone();
     let latest = latest_of(event, old.as_ref().map(|job| &job.status), &new);
-    // A pod that is recorded again was reported as S-05; the rest of the write is judged as the manager saw it.
-    let readopted: FxHashSet<Uid> =
-        track.pods.with(Fact::Readopted).filter(|uid| !new.is_recorded(*uid)).collect();
+    // A pod that is recorded again was reported as such; the rest of the write is judged as the manager saw it.
+    let settled: BTreeSet<Uid> =
+        track.history.settled.iter().copied().filter(|uid| !new.is_recorded(*uid)).collect();
     let explained =
         track.judge_by_views(event, settings, write, Versions::Stored, latest, &|view, findings| {
-            let cache = without_finalizer(view.cache, &readopted);
-            without_interim::judge_decision(&View { cache: &cache, ..*view }, &new, findings);
+            without_interim::judge_decision(&View { settled: Some(&settled), ..*view }, &new, findings);
         });
     if explained && !event.may_be_late() {
         track.process.late.settle();
@@ -297,17 +294,6 @@ fn executor_decision(
         let heard = !track.unheard(event);
         track.keep_backoff(event, heard, settings);
     }
-}
-
-/// S-05: removes the finalizer of pods that were counted and adopted again, since they must not be recorded. The
-/// adoption was reported where it happened.
-fn without_finalizer<'a>(pods: &'a Pods, readopted: &FxHashSet<Uid>) -> Cow<'a, Pods> {
-    let held = |uid: &&Uid| pods.get(**uid).is_some_and(|pod| pod.finalizer);
-    readopted.iter().filter(held).fold(Cow::Borrowed(pods), |mut pods, uid| {
-        let pod = pods.get(*uid).map(|pod| Pod { finalizer: false, ..pod.clone() });
-        pods.to_mut().set(*uid, pod);
-        pods
-    })
 }
 
 /// Upper bound for the time of a status write: its response, or the condition that it sets. A condition that was set

@@ -107,6 +107,7 @@ mod uncertain;
 mod unlisted;
 pub mod verdict;
 mod wanted;
+mod watched_pods;
 mod without_interim;
 
 pub use actor::Role;

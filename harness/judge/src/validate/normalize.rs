@@ -126,15 +126,18 @@ impl Normalizer {
         let gone = watched.kind == WatchKind::Deleted;
         let resource = if matches!(body, Body::Job(_)) { Resource::Jobs } else { Resource::Pods };
         let uid = Uid::parse(watched.uid);
-        let before = self.streams.shows((record.place.file, resource), watched.kind, uid, watched.version);
+        let is_again = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
+        let stream = (record.place.file, resource);
+        let shown = self.streams.shows(stream, watched.kind, (uid, watched.version), is_again);
         let mut event = bare(record, body);
         event.verb = gone.then_some(Verb::Delete);
         event.version = Some(watched.version);
         event.arrival.shown_at = watched.at;
         event.namespace = watched.namespace.into();
         event.name = watched.name.into();
-        let is_again = !self.watched.insert(uid) && watched.kind == WatchKind::Added;
-        event.arrival.interrupted_after = is_again.then_some(before);
+        event.arrival.interrupted = shown.until.map(|until| (shown.after, until));
+        event.arrival.listed_after = (watched.kind == WatchKind::Added).then_some(shown.after);
+        event.arrival.is_listed = shown.is_old;
         if gone {
             self.watched.remove(&uid);
         }

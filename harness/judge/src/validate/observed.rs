@@ -291,6 +291,19 @@ impl Track {
         };
     }
 
+    /// Begins a sync of which the trace shows nothing, if its status write was sent by another process than the one whose caches
+    /// the trace shows. That process has shown its own requests.
+    pub fn enter_sync_of_another(&mut self, event: &Event, settings: &Settings) {
+        if event.actor.is_some() || settings.observations.is_empty() {
+            return;
+        }
+        self.sync_ends();
+        self.process.frontier.sync_begins();
+        self.process.forget_refusals();
+        self.process.sight = Sight::default();
+        self.process.bounds = Bounds::default();
+    }
+
     /// The position in the pods' history that the sender's sync had read; `None` if the trace does not show it, or it
     /// was dropped.
     #[must_use]

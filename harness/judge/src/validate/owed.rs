@@ -187,6 +187,7 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
 pub(super) fn true_view<'a>(track: &'a Track, job: &'a Job, settings: &'a Settings) -> View<'a> {
     let mut view = View {
         ownerless: Some(&track.history.ownerless),
+        settled: Some(&track.history.settled),
         namespace_terminating: track.process.setbacks.has_no_namespace(),
         constants: &settings.constants,
         gates: settings.gates,

@@ -17,8 +17,8 @@ use super::ownership::Ownership;
 pub enum Fact {
     /// It is in a counter.
     Counted,
-    /// It was adopted after it had been counted.
-    Readopted,
+    /// It was counted, and holds the finalizer again: the manager has adopted it, or somebody else has put the finalizer back.
+    Regained,
     /// It was recorded when the removal of its finalizer found no pod (J-03).
     Vanished,
     /// The manager created or adopted it.
@@ -153,8 +153,8 @@ impl CountingHistory for PodRecords {
         self.has(uid, Fact::Counted)
     }
 
-    fn was_readopted(&self, uid: Uid) -> bool {
-        self.has(uid, Fact::Readopted)
+    fn regained_finalizer(&self, uid: Uid) -> bool {
+        self.has(uid, Fact::Regained)
     }
 
     fn was_gone_at_removal(&self, uid: Uid) -> bool {

@@ -20,7 +20,8 @@ use super::pod_records::Fact;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
 use super::settings::NO_PODS;
 use super::track::Track;
-use super::{pod_writes, refused_pods, strangers};
+use super::watched_pods::Creator;
+use super::{pod_writes, refused_pods, strangers, watched_pods};
 use jobcheck_projection::PodObject;
 
 impl Judge {
@@ -389,6 +390,15 @@ impl Judge {
             track.pod_changed(pod.uid, Some(pod.clone()), None);
             return;
         }
+        let creator = match created {
+            true => watched_pods::creator(track, event, it, pod, &self.settings),
+            false => Creator::Manager,
+        };
+        let by = match creator {
+            Creator::Manager => by,
+            Creator::Other => By::Other,
+            Creator::Unknown => return track.pod_changed(pod.uid, Some(pod.clone()), None),
+        };
         // A pod of a Job that was first seen in mid-life may be older than the watch.
         if created && (event.actor.is_some() || track.coverage.complete) {
             pod_writes::created(track, event, it, pod, by, &self.settings);
@@ -396,26 +406,6 @@ impl Judge {
             pod_writes::adopted(track, event, ownerless_pod.as_ref(), pod, labels, by, &self.settings);
         }
         self.settings.latest_birth = self.settings.latest_birth.max(Some(pod.created).filter(|_| created));
-    }
-
-    /// J-07: the creation was sent for a Job that is gone, and counts as an expectation of the Job that has its name
-    /// now.
-    fn leaves_an_expectation(&mut self, job: Uid) {
-        let heir = self.departures.key_of(job).and_then(|key| self.names.get(key));
-        if let Some(track) = heir.and_then(|heir| self.tracks.get_mut(&heir)) {
-            track.occasions.inherits = true;
-        }
-    }
-
-    /// Notes a pod whose Job was not shown yet: the Job is older than its first event.
-    fn names_unseen_job(&mut self, job: Uid) {
-        if self.pods.early.contains(&job) {
-            return;
-        }
-        if self.pods.early.len() == DEPARTED {
-            self.pods.early.pop_front();
-        }
-        self.pods.early.push_back(job);
     }
 
     pub(super) fn collected(&mut self, event: &Event, object: &PodObject, role: Role) {

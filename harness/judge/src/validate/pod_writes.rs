@@ -164,6 +164,11 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     let loses_finalizer = before.finalizer && !finalizer_left;
     let deletion = after.deleting && (!before.deleting || deletes);
     let own = by == By::Manager;
+    let regains_finalizer = !before.finalizer && finalizer_left && (!own || event.actor.is_none());
+    if regains_finalizer && track.pods.has(after.uid, Fact::Counted) {
+        track.pods.note(after.uid, Fact::Regained);
+        track.history.settled.insert(after.uid);
+    }
     let mut state = Pod { finalizer: finalizer_left, ..after.clone() };
     if loses_finalizer {
         // The removal is a write of its own. A change by another actor came before it.
@@ -417,7 +422,8 @@ pub fn adopted(
             track.pods.note(after.uid, Fact::AdoptedOwnerless);
         }
         if track.pods.has(after.uid, Fact::Counted) {
-            track.pods.note(after.uid, Fact::Readopted);
+            track.pods.note(after.uid, Fact::Regained);
+            track.history.settled.insert(after.uid);
         }
         track.take(event, &write, findings);
         track.manager.executor = true;

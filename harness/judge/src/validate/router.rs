@@ -244,7 +244,7 @@ impl Judge {
             self.look_for_late_work();
         }
         self.latest = self.latest.max(event.version.unwrap_or(0));
-        if event.arrival.interrupted_after.is_some() {
+        if event.arrival.interrupted.is_some() {
             self.gap(INTERRUPTED, event.order);
         }
         match &event.body {

@@ -77,8 +77,8 @@ impl Sequencer {
             emit(event);
             return;
         }
-        if let Some(after) = event.arrival.interrupted_after {
-            self.place(interruption(&event, after), emit);
+        if let Some((after, until)) = event.arrival.interrupted {
+            self.place(interruption(&event, after, until), emit);
         }
         self.place(event, emit);
     }
@@ -152,8 +152,8 @@ impl Sequencer {
 }
 
 /// The gap in a watch that shows an object again. It begins behind the last event before the interruption.
-fn interruption(again: &Event, after: u64) -> Event {
-    let gap = Gap { reason: INTERRUPTED.to_owned(), gone: Vec::new(), until: again.version };
+fn interruption(again: &Event, after: u64, until: u64) -> Event {
+    let gap = Gap { reason: INTERRUPTED.to_owned(), gone: Vec::new(), until: Some(until) };
     Event {
         order: 0,
         arrival: Arrival::default(),
@@ -263,7 +263,9 @@ impl Lane {
         while is_ripe(&self.by_time) {
             self.arrange_first();
         }
-        self.emit_ready(emit, WINDOW_EVENTS, ripe - WINDOW_MICROS);
+        // Events that are held back by their number may precede the first one, too.
+        let arranged = self.by_time.peek().map_or(ripe, |first| first.key.0.min(ripe));
+        self.emit_ready(emit, WINDOW_EVENTS, arranged - WINDOW_MICROS);
     }
 
     fn arrange_first(&mut self) {
@@ -452,9 +454,16 @@ impl Lane {
         earlier.filter_map(|it| it.version).max().unwrap_or(0)
     }
 
+    /// Emits the requests that were answered up to a time, and the first events beyond a number. A request that is not arranged
+    /// yet, and has an earlier version, comes first.
     fn emit_ready(&mut self, emit: &mut impl FnMut(Event), capacity: usize, ripe: i64) {
+        let has_earlier =
+            |lane: &Lane, own: u64| lane.versions.first().is_some_and(|(first, _)| *first < own);
         let is_ready = |lane: &Lane, first: &Event| match first.when {
-            Some(when) => when.done <= ripe || lane.by_version.len() > capacity,
+            Some(when) if when.done <= ripe => true,
+            Some(_) => {
+                lane.by_version.len() > capacity && !first.version.is_some_and(|it| has_earlier(lane, it))
+            }
             None => lane.by_version.len() > HELD_EVENTS && !lane.waits_for_a_request(),
         };
         while self.by_version.peek().is_some_and(|first| is_ready(self, &first.event)) {

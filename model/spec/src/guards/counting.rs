@@ -347,8 +347,9 @@ fn canonical(what: &'static str, text: &str, set: &IndexSet, findings: &mut Find
 pub trait CountingHistory {
     /// Returns whether the pod was counted: its UID has left its list, and the counter was raised.
     fn is_counted(&self, uid: Uid) -> bool;
-    /// Returns whether the pod was adopted again after it had been counted (S-05).
-    fn was_readopted(&self, uid: Uid) -> bool;
+    /// Returns whether the pod has got the finalizer back after it was counted: it was adopted again, or somebody else has
+    /// put the finalizer back (S-05).
+    fn regained_finalizer(&self, uid: Uid) -> bool;
     /// Returns whether the pod was gone when its manager tried to remove its finalizer (J-03).
     fn was_gone_at_removal(&self, uid: Uid) -> bool;
     /// Returns whether the pod has lost the Job as its owner (J-05).
@@ -465,7 +466,7 @@ fn judge_not_counted(uid: Uid, history: &dyn CountingHistory, findings: &mut Fin
     let found = Operand::lazy(|| format!("{uid:?}, which is counted already"));
     if !history.is_counted(uid) {
         findings.premise(Req::FT02);
-    } else if history.was_readopted(uid) {
+    } else if history.regained_finalizer(uid) {
         findings.deviation(Req::S05, NEW_UID, expected, found);
     } else if history.was_gone_at_removal(uid) {
         findings.deviation(Req::J03, NEW_UID, expected, found);

@@ -206,6 +206,30 @@ fn the_order_of_the_lines_of_a_small_log_changes_nothing() {
     assert!(after.iter().all(|event| !event.arrival.late));
 }
 
+/// A long log with few events at a time is held back by their number. That must not tear two writes apart.
+#[test]
+fn the_length_of_a_log_does_not_change_the_order() {
+    let second = 1_000_000;
+    for earlier in [0, 10, HELD_EVENTS as i64] {
+        let plain = |number: i64| {
+            let at = number * second;
+            job_write(&number.to_string(), (at, at), u64::try_from(number + 1).unwrap() * 10)
+        };
+        let at = earlier * second;
+        let version = u64::try_from(earlier + 1).unwrap() * 10;
+        let later = job_write("later", (at, at + 10), version + 2);
+        let first = job_write("first", (at, at + 90_000), version + 1);
+        let mut events: Vec<Event> = (0..=earlier).map(plain).collect();
+        events.extend([later, first]);
+        events.extend((earlier + 1..earlier + 3 * HELD_EVENTS as i64).map(plain));
+        let (mut all, after) = emitted_by(Sequencer::default(), events);
+        assert!(all.len() > HELD_EVENTS / 2, "the window is not passed: {}", all.len());
+        all.extend(after);
+        assert!(all.is_sorted_by_key(|event| event.version), "{earlier}");
+        assert!(all.iter().all(|event| !event.arrival.late));
+    }
+}
+
 #[test]
 fn a_mark_follows_everything_before_it() {
     let mark = request(Verb::Update, "mark", (0, 0), Body::Restart("job-controller".to_owned()));
