@@ -68,8 +68,11 @@ fn shows_the_gap(whole: &[Value], closed: usize, open: usize) -> bool {
     is_marked && before == there && uids(&list, looks_new).is_disjoint(&written)
 }
 
+/// A recording that is wrong: its name, the places between which the stream was closed, and what is broken.
+type Wrong = (String, usize, usize, Vec<String>);
+
 /// The recordings that are wrong if their streams of pods were closed between two of these places.
-fn wrong(places: impl Fn(usize) -> Vec<(usize, usize)>) -> (Vec<(String, usize, usize, Vec<String>)>, usize) {
+fn wrong(places: impl Fn(usize) -> Vec<(usize, usize)>) -> (Vec<Wrong>, usize) {
     let (mut wrong, mut traces) = (Vec::new(), 0);
     for (name, whole) in recordings() {
         let shown = |(closed, open): &(usize, usize)| shows_the_gap(&whole, *closed, *open);

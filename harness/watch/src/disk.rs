@@ -6,8 +6,8 @@ use std::path::Path;
 /// The most bytes that the folder uses by default, however large the disk is.
 const MOST: u64 = 8_000_000_000;
 
-/// The bytes that the folder of a service may use by default: three quarters of what is free on its disk, or belongs to it
-/// already, so that a restart changes nothing; 8 GB at most.
+/// The bytes that the folder of a service may use by default. These are three quarters of what is free on its disk, or belongs
+/// to it already, but at most 8 GB. So a restart changes nothing.
 #[must_use]
 pub fn room_for(folder: &Path) -> u64 {
     let there = folder.ancestors().find(|path| path.is_dir()).unwrap_or_else(|| Path::new("."));

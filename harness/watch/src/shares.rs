@@ -40,7 +40,7 @@ pub(crate) enum Excess {
     Bytes,
 }
 
-/// What each namespace uses.
+/// The shares of all namespaces.
 #[derive(Debug, Default)]
 pub(crate) struct Shares {
     spaces: BTreeMap<String, Share>,

@@ -145,7 +145,7 @@ impl<'a> View<'a> {
         self.settled.is_some_and(|settled| settled.contains(&uid))
     }
 
-    /// Returns whether a pod is accounted for: it holds the tracking finalizer, was not counted before and, if the Job is
+    /// Returns whether a pod is accounted for: it holds the tracking finalizer, and was not counted before. If the Job is
     /// Indexed, its index is below `completions` (FT-06, FT-09).
     #[must_use]
     pub fn is_eligible(&self, pod: &Pod) -> bool {

@@ -291,8 +291,8 @@ impl Track {
         };
     }
 
-    /// Begins a sync of which the trace shows nothing, if its status write was sent by another process than the one whose caches
-    /// the trace shows. That process has shown its own requests.
+    /// Begins a sync of which the trace shows nothing, if another process has sent this status write. The trace shows the caches
+    /// of one process alone, with all its requests.
     pub fn enter_sync_of_another(&mut self, event: &Event, settings: &Settings) {
         if event.actor.is_some() || settings.observations.is_empty() {
             return;

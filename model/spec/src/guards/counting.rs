@@ -347,8 +347,8 @@ fn canonical(what: &'static str, text: &str, set: &IndexSet, findings: &mut Find
 pub trait CountingHistory {
     /// Returns whether the pod was counted: its UID has left its list, and the counter was raised.
     fn is_counted(&self, uid: Uid) -> bool;
-    /// Returns whether the pod has got the finalizer back after it was counted: it was adopted again, or somebody else has
-    /// put the finalizer back (S-05).
+    /// Returns whether the pod has got the finalizer back after it was counted (S-05). It was adopted again, or somebody else
+    /// has put the finalizer back.
     fn regained_finalizer(&self, uid: Uid) -> bool;
     /// Returns whether the pod was gone when its manager tried to remove its finalizer (J-03).
     fn was_gone_at_removal(&self, uid: Uid) -> bool;
