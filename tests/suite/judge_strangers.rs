@@ -92,11 +92,34 @@ fn a_write_of_somebody_else_to_such_a_pod_is_not_told() {
     assert!(!is_doubted(&summary));
 }
 
-/// RP-12: with policy Failed a controller leaves its pods their grace period.
+/// SY-11: somebody else holds the pods of these recordings with a finalizer.
+#[test]
+fn a_controller_that_removes_the_finalizers_of_others_is_wrong() {
+    for name in ["success-policy.audit", "scale-down-then-complete.audit", "replace-when-terminating.audit"] {
+        let mut trace = recording(name);
+        let is_of_held = |line: &Value| {
+            let left = &line["responseObject"]["metadata"]["finalizers"];
+            line["verb"] == "patch" && is_of_controller(line) && left[0] == "conformance.example.com/hold"
+        };
+        let place = first(&trace, is_of_held);
+        trace[place]["requestObject"] = json!({"metadata": {"finalizers": null}});
+        trace[place]["responseObject"]["metadata"].as_object_mut().unwrap().remove("finalizers");
+        let found = broken(&validated_lines(&trace));
+        assert!(found.iter().any(|it| it.starts_with("SY-11")), "{name}: {found:?}");
+    }
+}
+
+/// RP-12: a controller leaves its pods their grace period, whatever the policy for replacements is.
 #[test]
 fn a_controller_that_deletes_a_running_pod_by_force_is_wrong() {
+    for policy in ["TerminatingOrFailed", "Failed"] {
+        judge_force_under(policy);
+    }
+}
+
+fn judge_force_under(policy: &str) {
     let text: Vec<String> = recording("suspend-resume.audit").iter().map(Value::to_string).collect();
-    let text = text.join("\n").replace("\"TerminatingOrFailed\"", "\"Failed\"");
+    let text = text.join("\n").replace("\"TerminatingOrFailed\"", &format!("\"{policy}\""));
     // The pods of the recordings have no nodes. One without a node may be deleted at once.
     let text = text.replace("\"restartPolicy\":", "\"nodeName\":\"node\",\"restartPolicy\":");
     let mut trace = parsed(&text);

@@ -25,6 +25,7 @@ mod judge_envelopes;
 mod judge_forged_requests;
 mod judge_gaps;
 mod judge_hidden_failures;
+mod judge_hidden_pods;
 mod judge_injected_faults;
 mod judge_late_work;
 mod judge_list;

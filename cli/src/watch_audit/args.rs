@@ -1,6 +1,7 @@
 //! Arguments of `jobcheck watch-audit`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -148,6 +149,7 @@ impl WatchAuditArgs {
             time: self.max_job_time,
             memory: memory::limit(self.max_memory),
             used_memory: memory::used,
+            ends: Arc::default(),
         }
     }
 

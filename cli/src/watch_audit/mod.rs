@@ -11,6 +11,7 @@ mod events;
 mod watching;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jobcheck_controller_runtime::http::{Pages, Server, parse_bind_address};
@@ -58,7 +59,9 @@ pub fn run(args: &WatchAuditArgs, global: &Global) -> Exit {
 
 async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
     let stop = stop_signals()?;
-    let service = Service::open(args.settings()).map_err(|error| Error::Sink(error.to_string()))?;
+    let settings = args.settings();
+    end_with(&stop, Arc::clone(&settings.limits.ends));
+    let service = Service::open(settings).map_err(|error| Error::Sink(error.to_string()))?;
     let shown = Arc::new(Shown::default());
     if let Some(address) = parse_bind_address(&args.listen).map_err(|error| Error::Sink(error.to_string()))? {
         let listen = |source| Error::Listen { address: address.clone(), source };
@@ -148,6 +151,15 @@ fn open_log(args: &WatchAuditArgs, watching: &mut Watching) -> Result<Option<Aud
         return AuditLog::from_the_beginning(path).map(Some);
     }
     AuditLog::open(path).map(Some)
+}
+
+/// Ends a judgement once the process is to end.
+fn end_with(stop: &CancellationToken, ends: Arc<AtomicBool>) {
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        stop.cancelled().await;
+        ends.store(true, Ordering::Relaxed);
+    });
 }
 
 /// A token that SIGTERM and SIGINT cancel. SIGHUP opens the output again.

@@ -119,20 +119,20 @@ impl Watching {
         *self.shown.metrics.lock().unwrap_or_else(PoisonError::into_inner) = self.service.metrics();
     }
 
-    /// The last look. Living Jobs are judged for the last time if nothing follows.
+    /// The end. Living Jobs are judged for the last time if nothing follows; otherwise the next process judges them.
     pub fn end(mut self, is_complete: bool) -> Result<Exit, Error> {
         let failed = |error: jobcheck_watch::Error| Error::Sink(error.to_string());
-        let news = if is_complete { self.service.conclude() } else { self.service.look(0) };
-        self.report(news.map_err(failed)?)?;
+        let news = if is_complete { self.service.conclude().map_err(failed)? } else { self.service.pause() };
+        self.report(news)?;
         Ok(if self.violated { Exit::Violates } else { Exit::Conforms })
     }
 
     fn look(&mut self) -> Result<(), Error> {
-        self.looked = Instant::now();
         let idle = i64::try_from(self.taken.elapsed().as_micros()).unwrap_or(i64::MAX);
         let news = self.service.look(idle).map_err(|error| Error::Sink(error.to_string()))?;
         self.report(news)?;
         *self.shown.metrics.lock().unwrap_or_else(PoisonError::into_inner) = self.service.metrics();
+        self.looked = Instant::now();
         Ok(())
     }
 

@@ -146,7 +146,7 @@ fn a_rotation_a_restart_and_a_hangup_lose_no_verdict() {
     fs::rename(&out, folder.path("old.jsonl")).unwrap();
     kill(watching.process.0.id(), Signal::HUP);
     append(&log, &wrong);
-    watching.until("/metrics", "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"}");
+    watching.until("/metrics", "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"} 2");
     watching.until("/metrics", "jobcheck_watch_verdicts_total{verdict=\"violates\"} 1");
     assert_eq!(watching.end(), 1);
     assert_eq!(verdicts(&news(&fs::read_to_string(folder.path("old.jsonl")).unwrap())), ["conforms"]);
@@ -173,7 +173,7 @@ fn late_deletion(events: &[String]) -> String {
 fn a_restart_repeats_neither_a_verdict_nor_a_finding() {
     let folder = Folder::new();
     let (log, out, wrong) = (folder.path("audit.log"), folder.path("out.jsonl"), wrong());
-    let violation = "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"}";
+    let violation = "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"} 2";
     append(&log, &wrong[..wrong.len() - 1]);
     let watching = Watching::begin(&folder);
     watching.until("/metrics", violation);
@@ -292,7 +292,7 @@ fn a_followed_log_without_audit_events_is_not_ready() {
     let line =
         |line: &String| serde_json::json!({"log": format!("{line}\n"), "stream": "stdout"}).to_string();
     append(&log, &wrong().iter().map(line).collect::<Vec<_>>());
-    watching.until("/metrics", "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"}");
+    watching.until("/metrics", "jobcheck_watch_violations_total{requirement=\"FT-03\",known=\"\"} 2");
     assert!(watching.get("/readyz").starts_with("HTTP/1.1 200"));
     assert_eq!(watching.end(), 1);
 }

@@ -26,7 +26,7 @@
 //! | `jobs`, `owners` | which Jobs a record belongs to |
 //! | `spool`, `held`, `concluded` | the files of Jobs, pods that a Job may adopt, and the Jobs that were judged |
 //! | `shares` | limits that the namespaces share |
-//! | `watchdog` | the time and the memory of a judgement |
+//! | `watchdog`, `rests` | the time and the memory of a judgement, and whose turn it is |
 //! | `metrics` | the numbers |
 //!
 //! # Guarantees
@@ -57,6 +57,7 @@ mod metrics;
 mod news;
 mod output;
 mod owners;
+mod rests;
 mod service;
 mod settings;
 mod shares;

@@ -1,6 +1,8 @@
 //! The numbers of the service, for Prometheus.
 
+use jobcheck_judge::report::DEVIATIONS;
 use jobcheck_judge::validate::Outcome;
+use jobcheck_spec::CATALOGUE;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -58,6 +60,7 @@ impl Metrics {
         registry.register("living_jobs", "Jobs whose records are kept", living.clone());
         let about = "Time of the last write that was read, in seconds since 1970";
         registry.register("last_record_timestamp_seconds", about, last_record.clone());
+        show_all(&violations);
         Metrics {
             registry,
             verdicts,
@@ -87,5 +90,16 @@ impl Metrics {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("a text takes everything");
         text
+    }
+}
+
+/// Shows every series from the start. An increase is only seen in a series that was there before.
+fn show_all(violations: &Family<Violations, Counter>) {
+    let known = DEVIATIONS.iter().map(|it| it.req.id());
+    let both = known.flat_map(|id| [(id, id), (id, "")]);
+    let all = CATALOGUE.iter().map(|entry| (entry.req.id(), ""));
+    for (requirement, known) in both.chain(all) {
+        let labels = Violations { requirement: requirement.to_owned(), known: known.to_owned() };
+        drop(violations.get_or_create(&labels));
     }
 }

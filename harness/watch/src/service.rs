@@ -4,6 +4,7 @@ mod intake;
 mod last;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jobcheck_judge::replay::{Grouping, group_until, judge};
 use jobcheck_judge::report::JobReport;
@@ -16,11 +17,14 @@ use crate::held::Held;
 use crate::jobs::{Job, Jobs};
 use crate::metrics::Metrics;
 use crate::news::News;
+use crate::rests::Rests;
 use crate::settings::Settings;
 use crate::spool::Spool;
-use crate::watchdog::Watchdog;
+use crate::watchdog::{Cut, Watchdog};
 
 const SECOND: i64 = 1_000_000;
+/// A look begins no further judgement after this time. Then records are taken again.
+const LONGEST_LOOK: Duration = Duration::from_secs(2);
 
 /// Judges the Jobs of a cluster from its audit events.
 pub struct Service {
@@ -31,6 +35,8 @@ pub struct Service {
     held: Held,
     metrics: Metrics,
     watchdog: Watchdog,
+    /// The namespaces that must wait, because their Jobs take long to be judged.
+    rests: Rests,
     /// The verdicts on Jobs that a limit has excluded since the last look, by UID.
     given_up: Vec<(String, News)>,
     /// The newest time of a record, in microseconds since 1970.
@@ -70,9 +76,20 @@ impl Service {
         let watchdog = Watchdog::new(settings.limits.clone(), Arc::clone(&settings.judging.stop));
         let metrics = Metrics::new();
         let newest = jobs.all.values().map(|job| job.last).max().unwrap_or(0);
-        let (given_up, stored, returned) = (Vec::new(), None, Returned::default());
-        let mut service =
-            Service { settings, jobs, spool, held, metrics, watchdog, given_up, newest, stored, returned };
+        let (rests, given_up, stored, returned) = (Rests::default(), Vec::new(), None, Returned::default());
+        let mut service = Service {
+            settings,
+            jobs,
+            spool,
+            held,
+            metrics,
+            watchdog,
+            rests,
+            given_up,
+            newest,
+            stored,
+            returned,
+        };
         for (uid, name, why) in dropped {
             service.jobs.concluded.add(&uid);
             service.report_dropped(uid, name, why);
@@ -124,9 +141,13 @@ impl Service {
         let is_due = |job: &Job| job.is_new && now >= job.due;
         let due = self.jobs.all.iter().filter(|(_, job)| is_settled(job) || is_due(job));
         let due: Vec<(String, bool)> = due.map(|(uid, job)| (uid.clone(), is_settled(job))).collect();
-        let mut news = Vec::new();
+        let (begun, mut news) = (Instant::now(), Vec::new());
         for (uid, is_last) in due {
-            self.judge(&uid, is_last, now, &mut news)?;
+            // Records come meanwhile.
+            if begun.elapsed() > LONGEST_LOOK {
+                break;
+            }
+            self.judge_in_turn(&uid, is_last, now, &mut news)?;
         }
         news.extend(self.take_given_up());
         Ok(news)
@@ -146,6 +167,11 @@ impl Service {
         news.extend(self.take_given_up());
         self.returned.is_end = true;
         Ok(news)
+    }
+
+    /// Returns the news that are known without a further judgement. The process ends, and another one continues.
+    pub fn pause(&mut self) -> Vec<News> {
+        self.take_given_up()
     }
 
     /// Notes that the caller has reported all news that were returned, so that a restart does not report them again. Until
@@ -171,6 +197,24 @@ impl Service {
         if is_end { self.spool.forget_concluded() } else { Ok(()) }
     }
 
+    /// Judges a Job, unless its namespace has to wait.
+    fn judge_in_turn(
+        &mut self,
+        uid: &str,
+        is_last: bool,
+        now: i64,
+        news: &mut Vec<News>,
+    ) -> Result<(), Error> {
+        let Some(namespace) = self.jobs.all.get(uid).map(|job| job.namespace.clone()) else { return Ok(()) };
+        let begun = Instant::now();
+        if self.rests.has(&namespace, begun) {
+            return Ok(());
+        }
+        self.judge(uid, is_last, now, news)?;
+        self.rests.note(namespace, begun, begun.elapsed());
+        Ok(())
+    }
+
     fn judge(&mut self, uid: &str, is_last: bool, now: i64, news: &mut Vec<News>) -> Result<(), Error> {
         self.spool.begin_judging(uid)?;
         let (report, reached) = self.watchdog.guard(|| {
@@ -179,6 +223,10 @@ impl Service {
             judge(&traces, judging, &mut |_, _| {})
         });
         self.spool.end_judging(uid)?;
+        if reached == Some(Cut::End) {
+            // It is judged again after a restart.
+            return Ok(());
+        }
         let Some(job) = self.jobs.all.get_mut(uid) else { return Ok(()) };
         (job.is_new, job.due) = (false, now + self.settings.every * SECOND);
         let of_it = report.jobs.into_iter().find(|it| it.uid == uid);
@@ -188,7 +236,7 @@ impl Service {
         let violates = of_it.as_ref().is_some_and(|report| report.verdict == Outcome::Violates);
         match reached {
             // The rest of its records is not judged, now or later.
-            Some(why) if !violates => self.give_up(uid, why),
+            Some(Cut::Limit(why)) if !violates => self.give_up(uid, why),
             Some(_) => self.conclude_job(uid, of_it, now, news),
             None if is_last => self.conclude_job(uid, of_it, now, news),
             None => Ok(()),

@@ -1,6 +1,8 @@
 //! The settings of the service, and its limits.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use jobcheck_judge::replay::Judging;
@@ -40,6 +42,8 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// The bytes of memory that the process uses now; `None` if this is not known.
     pub used_memory: fn() -> Option<u64>,
+    /// Ends a judgement without a result once it is true: the process ends.
+    pub ends: Arc<AtomicBool>,
 }
 
 impl Settings {
@@ -66,6 +70,7 @@ impl Default for Limits {
             time: Duration::from_secs(60),
             memory: None,
             used_memory: || None,
+            ends: Arc::default(),
         }
     }
 }

@@ -24,13 +24,22 @@ struct Watched {
     news: Condvar,
 }
 
+/// The reason for which a judgement was ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// It has exceeded a limit, as this sentence says.
+    Limit(String),
+    /// The process ends.
+    End,
+}
+
 /// The judgement that is watched.
 #[derive(Default)]
 struct Judgement {
     /// The time at which it began; `None` between two of them.
     begun: Option<Instant>,
     /// The reason for which it was ended.
-    reason: Option<String>,
+    reason: Option<Cut>,
     /// True if none follows.
     is_last: bool,
 }
@@ -47,7 +56,7 @@ impl Watchdog {
     }
 
     /// Does something that ends if `stop` becomes true. Returns its result, and the reason if a limit has ended it.
-    pub(crate) fn guard<T>(&self, judge: impl FnOnce() -> T) -> (T, Option<String>) {
+    pub(crate) fn guard<T>(&self, judge: impl FnOnce() -> T) -> (T, Option<Cut>) {
         self.0.stop.store(false, Ordering::Relaxed);
         self.0.lock().begun = Some(Instant::now());
         self.0.news.notify_one();
@@ -92,13 +101,18 @@ impl Watched {
     }
 
     /// The limit that a judgement has reached, which began at this time.
-    fn reached(&self, begun: Instant) -> Option<String> {
+    fn reached(&self, begun: Instant) -> Option<Cut> {
+        if self.limits.ends.load(Ordering::Relaxed) {
+            return Some(Cut::End);
+        }
         let is_full = |most: &u64| (self.limits.used_memory)().is_some_and(|used| used > *most);
         if let Some(most) = self.limits.memory.filter(is_full) {
-            return Some(format!("to judge it takes more than {} MB of memory", most / 1_000_000));
+            let why = format!("to judge it takes more than {} MB of memory", most / 1_000_000);
+            return Some(Cut::Limit(why));
         }
         let is_late = begun.elapsed() > self.limits.time;
-        is_late.then(|| format!("to judge it takes longer than {}", format_duration(self.limits.time)))
+        let limit = format_duration(self.limits.time);
+        is_late.then(|| Cut::Limit(format!("to judge it takes longer than {limit}")))
     }
 }
 
@@ -107,7 +121,7 @@ mod tests {
     use super::*;
 
     /// Judges until it is ended.
-    fn judged(limits: Limits) -> Option<String> {
+    fn judged(limits: Limits) -> Option<Cut> {
         let stop = Arc::new(AtomicBool::new(false));
         let watchdog = Watchdog::new(limits, Arc::clone(&stop));
         let judge = || {
@@ -128,8 +142,10 @@ mod tests {
     #[test]
     fn a_judgement_without_an_end_is_ended() {
         let short = Limits { time: Duration::ZERO, ..Limits::default() };
-        assert!(judged(short).is_some_and(|why| why.contains("longer than 0s")));
+        assert_eq!(judged(short), Some(Cut::Limit("to judge it takes longer than 0s".to_owned())));
         let small = Limits { memory: Some(1_000_000), used_memory: || Some(2_000_000), ..Limits::default() };
-        assert!(judged(small).is_some_and(|why| why.contains("more than 1 MB of memory")));
+        assert_eq!(judged(small), Some(Cut::Limit("to judge it takes more than 1 MB of memory".to_owned())));
+        let ending = Limits { ends: Arc::new(AtomicBool::new(true)), ..Limits::default() };
+        assert_eq!(judged(ending), Some(Cut::End));
     }
 }

@@ -6,6 +6,7 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jobcheck_judge::validate::Outcome;
@@ -201,6 +202,36 @@ fn a_job_that_takes_too_long_is_dropped() {
     assert!(given.len() == 1 && given[0].1 == Outcome::Inconclusive, "{given:?}");
     assert!(given[0].2.contains("to judge it takes longer than 0s"), "{given:?}");
     assert_eq!(service.living(), 0);
+}
+
+#[test]
+fn the_end_of_the_process_ends_a_judgement_and_loses_no_job() {
+    let (folder, events) = (tempfile::tempdir().unwrap(), events(WRONG));
+    let limits = Limits::default();
+    let mut ending = service(folder.path(), limits.clone());
+    feed(&mut ending, &events);
+    limits.ends.store(true, Ordering::Relaxed);
+    // A judgement that is over before somebody looks has a result.
+    let news = ending.look(LATER).unwrap();
+    assert!(ending.pause().is_empty());
+    if news.is_empty() {
+        assert_eq!(ending.living(), 1);
+    }
+    drop(ending);
+    let given = verdicts(&open(folder.path()).look(LATER).unwrap());
+    assert!(given.len() == 1 && given[0].1 == Outcome::Violates, "{given:?}");
+}
+
+/// Prometheus sees an increase only in a series that was there before.
+#[test]
+fn every_violation_has_a_series_from_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let metrics = open(folder.path()).metrics();
+    for (requirement, known) in [("FT-03", ""), ("S-05", "S-05")] {
+        let labels = format!("requirement=\"{requirement}\",known=\"{known}\"");
+        let series = format!("jobcheck_watch_violations_total{{{labels}}} 0");
+        assert!(metrics.contains(&series), "{series}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use jobcheck_traces::{Form, Verb};
 use super::actor::Role;
 use super::disorder;
 use super::event::{Event, JobEvent};
+use super::gaps::Since;
 use super::job_writes;
 use super::router::{DEPARTED, Judge};
 use super::sequence::INTERRUPTED;
@@ -21,7 +22,7 @@ impl Judge {
         let born = created && !event.arrival.late || (event.form == Form::Watch && self.is_new(&job));
         let key = (job.namespace.clone(), job.name.clone());
         if let Some(other) = self.names.insert(&key, uid) {
-            self.meet_namesake(key, other, event.place.file);
+            self.meet_namesake(key, other, event);
         }
         let mut track = Track::new(job.clone(), event, born, self.settings.reported.keeps_story);
         track.times.changed = event.when.map(|when| when.done);
@@ -52,11 +53,23 @@ impl Judge {
     }
 
     /// Notes a Job that has a name which another living Job has in another input. The inputs show several clusters.
-    fn meet_namesake(&mut self, key: (Text, Text), other: Uid, file: u32) {
-        let lives =
-            self.tracks.peek(&other).is_some_and(|track| track.stored.is_some() && track.id.file != file);
-        if lives {
+    fn meet_namesake(&mut self, key: (Text, Text), other: Uid, event: &Event) {
+        let known = self.tracks.peek(&other).filter(|track| track.stored.is_some());
+        let file_of_other = known.map(|track| track.id.file);
+        if file_of_other == Some(event.place.file) {
+            if event.form == Form::Watch {
+                self.lacks_the_end_of(other, event);
+            }
+        } else if file_of_other.is_some() {
             self.namesakes.entry(key).or_default().push(other);
+        }
+    }
+
+    /// Notes that the end of a Job is missing: by what a watch has shown it lives, although another one has its name.
+    fn lacks_the_end_of(&mut self, former: Uid, event: &Event) {
+        if let Some(track) = self.tracks.get_mut(&former) {
+            let since = track.coverage.versions_seen.back().map_or(0, |(_, order)| *order);
+            track.lacks(event, INTERRUPTED, Since::Order(since));
         }
     }
 

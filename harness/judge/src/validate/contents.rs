@@ -318,6 +318,7 @@ pub(super) fn no_pod() -> PodEvent {
         names_owner: None,
         names_finalizers: None,
         other_field: None,
+        clears_finalizers: false,
         hidden: false,
         lists_foreign_finalizer: false,
         removes_finalizer: false,

@@ -173,6 +173,8 @@ pub struct PodEvent {
     pub names_finalizers: Option<bool>,
     /// The first field of a PATCH that is neither a finalizer nor an owner reference.
     pub other_field: Option<String>,
+    /// A PATCH removes all finalizers, whoever has set them.
+    pub clears_finalizers: bool,
     /// The audit level hides the response.
     pub hidden: bool,
     /// A PATCH lists a finalizer of somebody else.

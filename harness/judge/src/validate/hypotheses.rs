@@ -220,7 +220,7 @@ impl Assumption {
             }),
             Assumption::UnshownPods => question
                 .settings
-                .pods_missing
+                .reason_for_unseen_pods(track, question.event)
                 .filter(|_| reports_unseen_pods(track, views))
                 .map(|reason| Consequence::Doubt(reason.to_owned())),
             Assumption::UnshownRefusal | Assumption::HiddenActive | Assumption::DeadlineOverflow => {

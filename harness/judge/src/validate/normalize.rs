@@ -254,6 +254,7 @@ fn note_patch(pod: &mut PodEvent, request: &Request<'_>, hidden: bool, role: Rol
     let facts = PatchFacts::of(patch.text());
     pod.other_field = facts.other_field;
     pod.lists_foreign_finalizer = facts.lists_foreign_finalizer;
+    pod.clears_finalizers = facts.clears_finalizers;
     pod.removes_finalizer =
         hidden && request.subresource == Subresource::None && facts.removes_finalizer_alone;
 }

@@ -12,6 +12,8 @@ pub struct PatchFacts {
     pub other_field: Option<String>,
     /// The PATCH lists a finalizer of somebody else.
     pub lists_foreign_finalizer: bool,
+    /// The PATCH removes all finalizers, whoever has set them.
+    pub clears_finalizers: bool,
     /// The PATCH only removes the tracking finalizer.
     pub removes_finalizer_alone: bool,
 }
@@ -24,6 +26,7 @@ impl PatchFacts {
         PatchFacts {
             other_field: other_field(&patch),
             lists_foreign_finalizer: lists_foreign_finalizer(&patch),
+            clears_finalizers: clears_finalizers(&patch),
             removes_finalizer_alone: removes_finalizer_alone(&patch),
         }
     }
@@ -52,6 +55,18 @@ fn lists_foreign_finalizer(patch: &Value) -> bool {
     let is_foreign = |name: &Value| name.as_str().is_some_and(|name| name != TRACKING_FINALIZER);
     let listed = patch.pointer("/metadata/finalizers").and_then(Value::as_array);
     listed.is_some_and(|listed| listed.iter().any(is_foreign))
+}
+
+/// Returns `true` if a PATCH removes the list of finalizers as a whole. An empty list does so in some kinds of patches.
+fn clears_finalizers(patch: &Value) -> bool {
+    let is_whole = |operation: &Value| {
+        operation["path"] == "/metadata/finalizers"
+            && (operation["op"] == "remove" || operation["op"] == "replace")
+    };
+    match patch {
+        Value::Array(operations) => operations.iter().any(is_whole),
+        _ => patch.pointer("/metadata/finalizers").is_some_and(Value::is_null),
+    }
 }
 
 /// Returns whether the controller may patch a field of `metadata`, or only identifies the pod by it.
@@ -127,6 +142,19 @@ mod tests {
             ("no patch", None),
         ] {
             assert_eq!(PatchFacts::of(patch).other_field.as_deref(), expected, "{patch}");
+        }
+    }
+
+    #[test]
+    fn a_patch_that_removes_the_whole_list_is_found() {
+        for (patch, expected) in [
+            (r#"{"metadata":{"finalizers":null}}"#, true),
+            (r#"[{"op":"remove","path":"/metadata/finalizers"}]"#, true),
+            (r#"[{"op":"remove","path":"/metadata/finalizers/0"}]"#, false),
+            (r#"{"metadata":{"finalizers":["f"]}}"#, false),
+            (r#"{"metadata":{"$deleteFromPrimitiveList/finalizers":["f"]}}"#, false),
+        ] {
+            assert_eq!(PatchFacts::of(patch).clears_finalizers, expected, "{patch}");
         }
     }
 

@@ -11,7 +11,12 @@ use super::track::Track;
 use jobcheck_projection::PodObject;
 
 /// Judges a write that marked a pod for deletion. `before` is the state in etcd.
+///
+/// The pod may have changed in a gap, so that its last known state may be another one.
 pub fn judge_pod_deletion(track: &mut Track, event: &Event, before: &Pod, after: &PodObject) {
+    if track.is_unsure(before.uid) {
+        return;
+    }
     let mut findings = Findings::new();
     let grace = after.metadata.deletion_grace_period_seconds.unwrap_or(0);
     validate_pod_deletion(before, &after.pod, grace, &mut findings);

@@ -18,7 +18,6 @@ use super::job_writes::By;
 use super::pod_api::{judge_earlier_times, judge_pod_deletion};
 use super::pod_records::Fact;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
-use super::settings::NO_PODS;
 use super::track::Track;
 use super::watched_pods::Creator;
 use super::{pod_writes, refused_pods, strangers, watched_pods};
@@ -44,8 +43,8 @@ impl Judge {
         }
         let Some(uid) = it.uid else { return };
         let owner = self.pods.owners.get(&uid).copied();
-        if it.after.is_some() && self.settings.pods_missing == Some(NO_PODS) {
-            self.settings.pods_missing = None;
+        if it.after.is_some() && !self.settings.shown_pods.contains(&event.namespace) {
+            self.settings.shown_pods.insert(event.namespace.clone());
         }
         match (&it.after, &it.metadata) {
             (Some(pod), _) => {
@@ -265,17 +264,16 @@ impl Judge {
         if let Some(track) = self.tracks.get_mut(&job) {
             track.times.note(track.history.end(), event);
             if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
-                if by == By::Manager
-                    && track.is_built_in()
-                    && it.lists_foreign_finalizer
-                    && !before.other_finalizers
-                {
-                    judge_patch_of(track, event, Some("a finalizer of somebody else"));
+                if by == By::Manager && track.is_built_in() {
+                    strangers::judge_finalizers(track, event, it, &before);
                 }
                 strangers::judge_force(track, event, it, &before, by);
                 judge_pod_deletion(track, event, &before, after);
                 judge_earlier_times(track, event, &before, after);
                 track.find_missing_pod_write(event, it, &before, pod);
+            }
+            if it.gone {
+                watched_pods::find_selector(track, event, pod);
             }
             pod_writes::updated(track, event, pod, it.gone, by, &self.settings);
             track.history.forget_before(track.process.frontier.earliest());
@@ -482,7 +480,7 @@ impl Judge {
 }
 
 /// SY-11: judges a PATCH of the built-in controller that contains this other field, if any.
-fn judge_patch_of(track: &mut Track, event: &Event, other: Option<&str>) {
+pub(super) fn judge_patch_of(track: &mut Track, event: &Event, other: Option<&str>) {
     let mut findings = Findings::new();
     judge_patch(other, &mut findings);
     track.take(event, &format_args!("PATCH of pod {}", event.name), findings);

@@ -419,10 +419,24 @@ impl Lane {
         let Some(when) = lost.when.filter(|_| lost.code == CONFLICT && !lost.delivery.injected) else {
             return 0;
         };
+        if let Some(shown) = self.shown_winner(lost, when.done) {
+            return shown;
+        }
         let later = self.by_time.iter().map(|keyed| &keyed.event);
         let others = later.filter(|it| it.name == lost.name && it.verb != Some(Verb::Create));
         let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= when.done));
         of_the_same_time.filter_map(|it| it.version).max().unwrap_or(0)
+    }
+
+    /// The next version of a Job behind the one on which a refused write was made, if a watch shows it. The watcher may have received
+    /// it after the refusal.
+    fn shown_winner(&self, lost: &Event, done: i64) -> Option<u64> {
+        let Body::Job(it) = &lost.body else { return None };
+        let base = it.base?;
+        let is_near = |at: i64| at <= done.saturating_add(WINDOW_MICROS);
+        let shown = self.held().filter(|it| it.arrival.shown_at.is_some_and(is_near));
+        let later = shown.filter(|it| it.is_of_the_object_of(lost) && it.namespace == lost.namespace);
+        later.filter_map(|it| it.version).filter(|version| *version > base).min()
     }
 
     /// Returns `true` if a request that lost may have lost against a write that came behind it by the clocks. A native trace

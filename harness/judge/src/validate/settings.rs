@@ -8,8 +8,10 @@ use jobcheck_spec::Time;
 use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
+use jobcheck_spec::job::Text;
 use jobcheck_spec::time::CLOCK_SKEW;
-use jobcheck_traces::{Mark, MarkKind};
+use jobcheck_traces::{Form, Mark, MarkKind};
+use rustc_hash::FxHashSet;
 
 use super::activity::{Activity, SILENCE};
 use super::actor::{Actor, ActorId, Role};
@@ -19,6 +21,7 @@ use super::event::Event;
 use super::mirror::Profile;
 use super::mishaps::is_called;
 use super::observed::Observations;
+use super::track::Track;
 use super::unlisted::Reported;
 
 /// Number of restarts that are kept.
@@ -51,6 +54,8 @@ pub struct Settings {
     pub has_actors: bool,
     /// The reason why the trace may not show every pod.
     pub pods_missing: Option<&'static str>,
+    /// The namespaces of which the trace has shown pods. A policy, or a watch, may leave out others.
+    pub shown_pods: FxHashSet<Text>,
     /// The progress of the controllers' caches, in a native trace.
     pub observations: Observations,
     /// The trace has shown a Job controller with a known name.
@@ -180,7 +185,8 @@ impl Settings {
             reported,
             stop: Arc::default(),
             has_actors: true,
-            pods_missing: Some(NO_PODS),
+            pods_missing: None,
+            shown_pods: FxHashSet::default(),
             observations: Observations::default(),
             named_controller: false,
             clients: Vec::new(),
@@ -190,6 +196,15 @@ impl Settings {
             caches: Caches::default(),
             restarts: VecDeque::new(),
         }
+    }
+
+    /// The reason why the trace may not show the pods of a Job. A policy may leave out the pods of a namespace, and the selector of
+    /// a watch those of a Job.
+    #[must_use]
+    pub fn reason_for_unseen_pods(&self, track: &Track, event: &Event) -> Option<&'static str> {
+        let is_shown = self.shown_pods.contains(&track.id.namespace);
+        let is_selected = event.form == Form::Watch && track.history.end() == 0;
+        self.pods_missing.or((!is_shown || is_selected).then_some(NO_PODS))
     }
 
     /// Notes a request of an actor when it is read.

@@ -8,6 +8,7 @@ use jobcheck_traces::Verb;
 
 use super::event::{Event, PodEvent};
 use super::job_writes::By;
+use super::pod_routes::judge_patch_of;
 use super::router::{Judge, job_controller};
 use super::track::Track;
 
@@ -41,12 +42,22 @@ impl Judge {
     }
 }
 
+/// SY-11: judges that a PATCH of the manager leaves the finalizers of others alone.
+pub fn judge_finalizers(track: &mut Track, event: &Event, it: &PodEvent, before: &Pod) {
+    if it.lists_foreign_finalizer && !before.other_finalizers {
+        judge_patch_of(track, event, Some("a finalizer of somebody else"));
+    }
+    if it.clears_finalizers && before.other_finalizers {
+        judge_patch_of(track, event, Some("the finalizers of others"));
+    }
+}
+
 /// RP-12: judges that the manager deletes a pod by force.
 pub fn judge_force(track: &mut Track, event: &Event, it: &PodEvent, before: &Pod, by: By) {
-    let Some(job) = track.shown().filter(|_| it.forced && by == By::Manager && !before.deleting) else {
+    if !it.forced || by != By::Manager || before.deleting || track.stored.is_none() {
         return;
-    };
+    }
     let mut findings = Findings::new();
-    deletion::judge_force(&job.spec, before, &mut findings);
+    deletion::judge_force(before, &mut findings);
     track.take(event, &format_args!("deletion of pod {}", event.name), findings);
 }

@@ -6,6 +6,8 @@
 
 use jobcheck_spec::pod::{Phase, Pod};
 
+use jobcheck_traces::Form;
+
 use super::event::{Event, PodEvent};
 use super::gaps::Since;
 use super::settings::Settings;
@@ -67,6 +69,15 @@ fn is_generated(name: &str, prefix: &str) -> bool {
     let kept = prefix.char_indices().nth(PREFIX).map_or(prefix, |(end, _)| &prefix[..end]);
     let suffix = name.strip_prefix(kept);
     suffix.is_some_and(|it| it.len() == SUFFIX && it.bytes().all(|it| it.is_ascii_alphanumeric()))
+}
+
+/// Notes that a watch shows the end of a pod which cannot have ended, because it holds a finalizer and is not being deleted. A
+/// selector hides pods in this way.
+pub fn find_selector(track: &mut Track, event: &Event, pod: &Pod) {
+    if event.form == Form::Watch && event.actor.is_none() && pod.finalizer && !pod.deleting {
+        let reason = format!("the watch has a selector: pod {} leaves it, and cannot have gone", event.name);
+        track.lacks(event, &reason, Since::Order(0));
+    }
 }
 
 /// Returns `true` if a pod can be in this state when it is created.

@@ -14,18 +14,17 @@ use std::cmp::Ordering;
 use crate::catalogue::Req;
 use crate::guards::creation::want_active;
 use crate::guards::decision::{Holds, Reason, Tally, decide, holds};
-use crate::job::JobSpec;
 use crate::pod::{Phase, Pod};
 use crate::requirement::{Findings, Operand};
 use crate::time::Time;
 use crate::view::View;
 use crate::words::described;
 
-/// RP-12: a Job that replaces failed pods only leaves its pods their grace period. The object of a pod that is deleted by
-/// force is gone at once, and the pod may run beside its replacement.
-pub fn judge_force(spec: &JobSpec, pod: &Pod, findings: &mut Findings) {
+/// RP-12: a Job leaves its pods their grace period. The object of a pod that is deleted by force is gone at once, and the pod
+/// may run beside its replacement.
+pub fn judge_force(pod: &Pod, findings: &mut Findings) {
     let runs = pod.scheduled && !pod.is_terminated();
-    if spec.replaces_only_failed() && runs {
+    if runs {
         let what = "deletion of a pod that may run";
         findings.require(Req::RP12, false, what, "with its grace period", "by force");
     }

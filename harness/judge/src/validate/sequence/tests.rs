@@ -100,6 +100,25 @@ fn a_refusal_follows_what_the_watches_of_its_sender_had_shown() {
     assert_eq!(names(&of(refused(None, 20))), ["job", "refused", "shown"]);
 }
 
+/// A watcher may receive the winner after the loser has its response.
+#[test]
+fn the_loser_of_a_conflict_follows_the_winner_that_a_watch_shows() {
+    let lost = || {
+        let job = JobEvent { base: Some(6), ..JobEvent::nothing() };
+        let request = request(Verb::Update, "job", (10, 20), Body::Job(Box::new(job)));
+        Event { form: Form::Native, code: CONFLICT, ..request }
+    };
+    let shown = |version, at| {
+        let mut shown = watched("job", version);
+        shown.arrival.shown_at = Some(at);
+        shown
+    };
+    let codes = |events| ordered(events).iter().map(|event| event.code).collect::<Vec<u16>>();
+    assert_eq!(codes(vec![shown(6, 5), lost(), shown(9, 28_000)]), [200, 200, CONFLICT]);
+    // A write that comes much later was not in the way.
+    assert_eq!(codes(vec![shown(6, 5), lost(), shown(9, 21 + WINDOW_MICROS)]), [200, CONFLICT, 200]);
+}
+
 /// By the clocks, the winner came later. Two API servers may have clocks that differ.
 #[test]
 fn a_loser_may_have_lost_against_a_near_successor() {
