@@ -15,6 +15,7 @@ use super::clock::Written;
 use super::event::{Event, PodEvent};
 use super::gaps::{Since, keeps_owner};
 use super::job_writes::By;
+use super::own_write::OwnWrite;
 use super::pod_api::{judge_earlier_times, judge_pod_deletion};
 use super::pod_records::Fact;
 use super::router::{DEPARTED, Departed, Judge, job_controller};
@@ -395,6 +396,10 @@ impl Judge {
         let by = match creator {
             Creator::Manager => by,
             Creator::Other => By::Other,
+            Creator::Perhaps => {
+                let write = OwnWrite::Create(Box::new(pod.clone()));
+                return track.pod_changed_perhaps(pod.uid, Some(pod.clone()), write);
+            }
             Creator::Unknown => return track.pod_changed(pod.uid, Some(pod.clone()), None),
         };
         // A pod of a Job that was first seen in mid-life may be older than the watch.

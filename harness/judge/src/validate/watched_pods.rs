@@ -21,6 +21,8 @@ pub enum Creator {
     Manager,
     /// Somebody else.
     Other,
+    /// The manager or somebody else.
+    Perhaps,
     /// Nobody knows: the watch began after the birth.
     Unknown,
 }
@@ -45,9 +47,11 @@ pub fn creator(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, setti
     if has_own_requests && track.process.setbacks.lost_creations == 0 {
         return Creator::Other;
     }
-    let prefix = it.birth.as_deref().map(|birth| birth.created.generate_name.as_deref());
-    let Some(prefix) = prefix else { return Creator::Manager };
-    if prefix.is_some_and(|prefix| is_generated(&event.name, prefix)) {
+    let Some(birth) = it.birth.as_deref() else { return Creator::Manager };
+    let own = birth.created.generate_name.as_deref().map(str::to_owned);
+    let is_usual =
+        own.into_iter().chain(usual_prefixes(&track.id.name, pod)).any(|it| is_generated(&event.name, &it));
+    if is_usual {
         return Creator::Manager;
     }
     let reason = format!(
@@ -56,13 +60,19 @@ pub fn creator(track: &mut Track, event: &Event, it: &PodEvent, pod: &Pod, setti
         event.name
     );
     track.reserve(Note::on(event, reason));
-    Creator::Other
+    Creator::Perhaps
 }
 
 /// The number of characters with which an API server completes a name.
 const SUFFIX: usize = 5;
 /// The number of characters of `generateName` that are used.
 const PREFIX: usize = 58;
+
+/// The beginnings of the names of a Job's pods (PC-16).
+fn usual_prefixes(job: &str, pod: &Pod) -> impl Iterator<Item = String> {
+    let indexed = pod.index.map(|index| format!("{job}-{index}-"));
+    indexed.into_iter().chain([format!("{job}-")])
+}
 
 /// Returns `true` if the API server may have completed this `generateName` to this name.
 fn is_generated(name: &str, prefix: &str) -> bool {
@@ -95,6 +105,14 @@ mod tests {
     use super::*;
     use crate::validate::contents::no_pod;
     use crate::validate::fixtures;
+
+    #[test]
+    fn the_pods_of_a_job_have_its_name() {
+        let pod = Pod { index: Some(3), ..Pod::new(Uid(1)) };
+        let prefixes: Vec<String> = usual_prefixes("job", &pod).collect();
+        assert_eq!(prefixes, ["job-3-", "job-"]);
+        assert_eq!(usual_prefixes("job", &Pod::new(Uid(1))).count(), 1);
+    }
 
     #[test]
     fn a_completed_name_has_five_characters_behind_its_beginning() {

@@ -257,7 +257,7 @@ fn answers(all: &mut Vec<Class>) {
                 let Some(text) = value.as_str() else { return };
                 let is_name = names.iter().any(|it| it == text);
                 if is_name || field == "requestURI" && names.iter().any(|it| text.ends_with(it.as_str())) {
-                    *value = json!(format!("{text}z"));
+                    *value = json!(with_another_end(text));
                 }
             });
         }
@@ -279,4 +279,11 @@ fn removes(line: &Value) -> bool {
         && line["verb"] == "patch"
         && request.contains("$deleteFromPrimitiveList")
         && request.contains(TRACKING)
+}
+
+/// Another name with the same beginning, as the API server may complete it.
+fn with_another_end(name: &str) -> String {
+    let end = if name.ends_with('z') { "x" } else { "z" };
+    let cut = name.char_indices().next_back().map_or(0, |(place, _)| place);
+    format!("{}{end}", &name[..cut])
 }
