@@ -8,8 +8,9 @@ use jobcheck_judge::validate::{Options, Outcome, Summary, Violation};
 use jobcheck_spec::{CATALOGUE, Judged, Level, Req};
 use jobcheck_tests::corpus::{Case, cases, folder, make};
 use jobcheck_tests::expected;
-use jobcheck_tests::traces::{broken, validated, violations};
+use jobcheck_tests::traces::{broken, parsed, validated, violations};
 use jobcheck_traces::Input;
+use serde_json::Value;
 
 fn judge(input: Input) -> Summary {
     validated(&[input], Options::default())
@@ -25,6 +26,15 @@ pub fn files(of: &str) -> Vec<PathBuf> {
         fs::read_dir(folder().join(of)).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
+}
+
+/// The recordings of a form, such as `.audit`: each with its name and its lines.
+pub fn recordings(form: &str) -> Vec<(String, Vec<Value>)> {
+    let named = files("recordings").into_iter().filter_map(|path| {
+        let name = path.file_stem()?.to_str()?.to_owned();
+        name.ends_with(form).then(|| (name, parsed(&fs::read_to_string(&path).unwrap())))
+    });
+    named.collect()
 }
 
 fn name(path: &Path) -> String {

@@ -1,22 +1,11 @@
 //! Traces without some of the pods: a policy or a selector leaves them out, or the watch was interrupted. Nothing is known of these
 //! pods, so that no right controller is wrong.
 
-use std::fs;
-
 use jobcheck_judge::validate::Outcome;
-use jobcheck_tests::traces::{broken, parsed, recording, validated_lines};
+use jobcheck_tests::traces::{broken, recording, validated_lines};
 use serde_json::Value;
 
-use crate::corpus::files;
-
-/// The recordings of a form, without those that show no pods.
-fn recordings(form: &str) -> Vec<(String, Vec<Value>)> {
-    let named = files("recordings").into_iter().filter_map(|path| {
-        let name = path.file_stem()?.to_str()?.to_owned();
-        name.ends_with(form).then(|| (name, parsed(&fs::read_to_string(&path).unwrap())))
-    });
-    named.collect()
-}
+use crate::corpus::recordings;
 
 fn is_of_pod(line: &Value) -> bool {
     line["object"]["kind"] == "Pod" || line["objectRef"]["resource"] == "pods"

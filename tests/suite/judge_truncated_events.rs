@@ -1,21 +1,15 @@
 //! Audit events without their bodies. With `--audit-log-truncate-enabled` the API server omits both bodies of a large event, and
 //! says so in an annotation. The bodies are then unknown, and not absent.
 
-use std::fs;
-
 use jobcheck_judge::validate::Outcome;
-use jobcheck_tests::traces::{broken, lines, parsed, validated_lines};
+use jobcheck_tests::traces::{broken, lines, validated_lines};
 use serde_json::{Value, json};
 
-use crate::corpus::files;
+use crate::corpus;
 
 /// The audit logs of the corpus.
 pub fn recordings() -> Vec<(String, Vec<Value>)> {
-    let named = files("recordings").into_iter().filter_map(|path| {
-        let name = path.file_stem()?.to_str()?.to_owned();
-        name.ends_with(".audit").then(|| (name, parsed(&fs::read_to_string(&path).unwrap())))
-    });
-    named.collect()
+    corpus::recordings(".audit")
 }
 
 fn is_read(line: &Value) -> bool {

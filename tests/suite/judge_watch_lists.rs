@@ -8,16 +8,7 @@ use jobcheck_judge::validate::Outcome;
 use jobcheck_tests::traces::{broken, parsed, validated_lines};
 use serde_json::{Value, json};
 
-use crate::corpus::files;
-
-/// The watch streams of the corpus.
-fn recordings() -> Vec<(String, Vec<Value>)> {
-    let named = files("recordings").into_iter().filter_map(|path| {
-        let name = path.file_stem()?.to_str()?.to_owned();
-        name.ends_with(".watch").then(|| (name, parsed(&fs::read_to_string(&path).unwrap())))
-    });
-    named.collect()
-}
+use crate::corpus::{files, recordings};
 
 fn is_of_pod(line: &Value) -> bool {
     line["object"]["kind"] == "Pod"
@@ -74,7 +65,7 @@ type Wrong = (String, usize, usize, Vec<String>);
 /// The recordings that are wrong if their streams of pods were closed between two of these places.
 fn wrong(places: impl Fn(usize) -> Vec<(usize, usize)>) -> (Vec<Wrong>, usize) {
     let (mut wrong, mut traces) = (Vec::new(), 0);
-    for (name, whole) in recordings() {
+    for (name, whole) in recordings(".watch") {
         let shown = |(closed, open): &(usize, usize)| shows_the_gap(&whole, *closed, *open);
         for (closed, open) in places(whole.len()).into_iter().filter(shown) {
             let found = validated_lines(&without_pods(&whole, closed, open));

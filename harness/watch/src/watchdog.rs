@@ -111,8 +111,8 @@ impl Watched {
             return Some(Cut::Limit(why));
         }
         let is_late = begun.elapsed() > self.limits.time;
-        let limit = format_duration(self.limits.time);
-        is_late.then(|| Cut::Limit(format!("to judge it takes longer than {limit}")))
+        let why = || format!("to judge it takes longer than {}", format_duration(self.limits.time));
+        is_late.then(|| Cut::Limit(why()))
     }
 }
 

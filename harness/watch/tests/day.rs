@@ -112,15 +112,15 @@ impl Day {
     }
 }
 
+fn settings(folder: &Path) -> Settings {
+    Settings { limits: Limits { evidence: 10, ..Limits::default() }, ..Settings::at(folder) }
+}
+
 /// Plays a day with this number of Jobs. `restart` gets the service at noon.
 fn day(jobs: usize, folder: &Path, restart: impl Fn(Service) -> Service) -> Day {
     let right = Template::read("recordings/nonindexed-success.audit.jsonl");
     let wrong = Template::read("invalid/FT-03--released-before-recorded.audit.jsonl");
-    let mut service = Service::open(Settings {
-        limits: Limits { evidence: 10, ..Limits::default() },
-        ..Settings::at(folder)
-    })
-    .unwrap();
+    let mut service = Service::open(settings(folder)).unwrap();
     let (mut day, mut seen, mut waiting) = (Day::default(), Default::default(), BinaryHeap::new());
     let mut fed = 0;
     for number in 0..=jobs {
@@ -168,11 +168,9 @@ fn most_memory() -> u64 {
 #[test]
 fn every_violation_of_a_day_is_found_and_nothing_else() {
     let (folder, jobs) = (tempfile::tempdir().unwrap(), jobs());
-    let settings =
-        Settings { limits: Limits { evidence: 10, ..Limits::default() }, ..Settings::at(folder.path()) };
     let found = day(jobs, folder.path(), |service| {
         drop(service);
-        Service::open(settings.clone()).unwrap()
+        Service::open(settings(folder.path())).unwrap()
     });
     let wrong = jobs / WRONG;
     let verdicts = [("conforms".to_owned(), jobs - wrong), ("violates".to_owned(), wrong)];

@@ -435,7 +435,7 @@ impl Lane {
         let base = it.base?;
         let is_near = |at: i64| at <= done.saturating_add(WINDOW_MICROS);
         let shown = self.held().filter(|it| it.arrival.shown_at.is_some_and(is_near));
-        let later = shown.filter(|it| it.is_of_the_object_of(lost) && it.namespace == lost.namespace);
+        let later = shown.filter(|it| it.is_of_the_object_of(lost));
         later.filter_map(|it| it.version).filter(|version| *version > base).min()
     }
 
