@@ -28,6 +28,7 @@ mod judge_hidden_failures;
 mod judge_hidden_pods;
 mod judge_injected_faults;
 mod judge_late_work;
+mod judge_leaders;
 mod judge_list;
 mod judge_lost_creations;
 mod judge_managers;

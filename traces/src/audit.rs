@@ -13,6 +13,8 @@ use crate::request::{Interval, Level, Verb};
 use crate::text::{Spans, Text};
 use crate::time::parse_micros;
 
+mod lease;
+
 /// The fields of an event that a [`crate::Request`] needs; `items` belongs to an `EventList`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -37,6 +39,9 @@ struct Event<'a> {
     impersonated_user: Option<User<'a>>,
     #[serde(borrow)]
     user_agent: Option<Text<'a>>,
+    /// The addresses that the request came from, the one of its sender first.
+    #[serde(borrow, rename = "sourceIPs")]
+    source_ips: Option<Object<'a>>,
     #[serde(borrow)]
     object_ref: Option<ObjectRef<'a>>,
     #[serde(borrow)]
@@ -122,6 +127,12 @@ impl<'a> Event<'a> {
         self.object_ref.as_ref().map_or("", |it| plain(it.subresource.as_ref()))
     }
 
+    /// The address of the sender. Nothing else rests on it, so an unusual form of it is no error.
+    fn address(&self) -> Option<Text<'a>> {
+        let addresses: Vec<Text<'a>> = serde_json::from_str(self.source_ips?.text()).ok()?;
+        addresses.into_iter().next()
+    }
+
     /// Reads an event, in the fast way if it is possible.
     fn read(item: &'a str) -> serde_json::Result<Event<'a>> {
         Event::skim(item).map_or_else(|| serde_json::from_str(item), Ok)
@@ -142,6 +153,7 @@ impl<'a> Event<'a> {
             "user" => small(&mut event.user, value),
             "impersonatedUser" => small(&mut event.impersonated_user, value),
             "userAgent" => text(&mut event.user_agent, value),
+            "sourceIPs" => object(&mut event.source_ips, value),
             "objectRef" => small(&mut event.object_ref, value),
             "responseStatus" => small(&mut event.response_status, value),
             "requestObject" => object(&mut event.request_object, value),
@@ -171,6 +183,10 @@ pub(crate) fn parse(document: &str, item: &str, is_listed: bool) -> Result<Parse
     }
     match relevance(&event)? {
         Ok((verb, resource)) => request(document, &event, verb, resource),
+        Err(SkipReason::Resource) => Ok(match lease::new_leader(&event)? {
+            Some(mark) => Parsed::Record(OwnedRecord::Mark(Box::new(mark))),
+            None => Parsed::Skipped(SkipReason::Resource),
+        }),
         Err(why) => Ok(Parsed::Skipped(why)),
     }
 }
@@ -224,6 +240,7 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
         level,
         user: spans.text(Some(user.ok_or_else(|| Problem::missing("user.username of an audit event"))?)),
         agent: spans.text(event.user_agent.as_ref()),
+        address: spans.text(event.address().as_ref()),
         verb,
         resource,
         subresource: spans.text(target.and_then(|target| target.subresource.as_ref())),

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `verb`, `objectRef` | `methodName` such as `io.k8s.batch.v1.jobs.status.update`, and `resourceName` |
 //! | `user`, `userAgent` | `authenticationInfo.principalEmail`, `requestMetadata.callerSuppliedUserAgent` |
+//! | `sourceIPs` | `requestMetadata.callerIp` |
 //! | `requestObject`, `responseObject` | `request`, `response` |
 //! | `responseStatus` | `code` of a `Status` in `response`, else `status` (a `google.rpc.Code`) |
 //! | `auditID` | `operation.id`, else `insertId` |
@@ -50,6 +51,7 @@ struct AuthenticationInfo {
 #[serde(rename_all = "camelCase")]
 struct RequestMetadata {
     caller_supplied_user_agent: Option<String>,
+    caller_ip: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -102,6 +104,8 @@ struct Event<'a> {
     verb: &'a str,
     user: User,
     user_agent: String,
+    #[serde(rename = "sourceIPs", skip_serializing_if = "Vec::is_empty")]
+    source_ips: Vec<String>,
     object_ref: ObjectRef<'a>,
     response_status: RpcStatusOut,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,6 +167,7 @@ pub(crate) fn event(entry: &Fields<'_>, payload: &RawValue) -> Result<Option<Str
         verb: method.verb,
         user: User { username: user.to_owned() },
         user_agent: log.request_metadata.caller_supplied_user_agent.unwrap_or_default(),
+        source_ips: log.request_metadata.caller_ip.into_iter().collect(),
         object_ref: ObjectRef {
             api_group: method.group,
             resource: method.resource,

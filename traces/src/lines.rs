@@ -59,6 +59,8 @@ pub(crate) struct RequestLine<'a> {
     pub user: Option<Text<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Text<'a>>,
     #[serde(borrow)]
     pub verb: Option<Text<'a>>,
     pub resource: Option<Resource>,
@@ -122,6 +124,7 @@ impl<'a> RequestLine<'a> {
             "level" => text(&mut line.level, value),
             "user" => text(&mut line.user, value),
             "agent" => text(&mut line.agent, value),
+            "address" => text(&mut line.address, value),
             "verb" => text(&mut line.verb, value),
             "resource" => small(&mut line.resource, value),
             "subresource" => text(&mut line.subresource, value),
@@ -230,6 +233,7 @@ fn request_of(document: &str, line: &RequestLine<'_>) -> Result<Parsed, Defect> 
         level: word(line.level.as_ref(), "level", Level::named)?,
         user: spans.text(Some(line.user.as_ref().ok_or_else(|| absent("user"))?)),
         agent: spans.text(line.agent.as_ref()),
+        address: spans.text(line.address.as_ref()),
         verb,
         resource,
         subresource: spans.text(line.subresource.as_ref()),

@@ -24,7 +24,7 @@ mod strict;
 const KEPT: &str = "batch.kubernetes.io/";
 
 /// Members of an audit event that stay.
-const OF_EVENTS: [&str; 17] = [
+const OF_EVENTS: [&str; 18] = [
     "annotations",
     "apiVersion",
     "auditID",
@@ -37,6 +37,7 @@ const OF_EVENTS: [&str; 17] = [
     "requestURI",
     "responseObject",
     "responseStatus",
+    "sourceIPs",
     "stage",
     "stageTimestamp",
     "user",
@@ -46,6 +47,9 @@ const OF_EVENTS: [&str; 17] = [
 
 /// Subresources whose bodies are objects that a trace needs. Those of others may be anything, such as a token.
 const SUBRESOURCES: [&str; 6] = ["", "status", "binding", "eviction", "ephemeralcontainers", "resize"];
+
+/// A Lease shows when another process became the leader.
+const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
 
 /// The sources of volumes without credentials. A secret is named in them, and not shown.
 const OF_VOLUMES: [&str; 7] =
@@ -125,7 +129,7 @@ impl Place {
                 "conditions" => Place::Conditions,
                 "volumes" => Place::Volumes,
                 "reason" => Place::Reason,
-                "args" | "command" => Place::Secret,
+                "address" | "args" | "command" | "holderIdentity" => Place::Secret,
                 "env" | "httpHeaders" => Place::Pairs,
                 "labels" | "matchLabels" | "nodeSelector" => Place::Public,
                 "message" => Place::Message,
@@ -257,7 +261,8 @@ impl Redactor {
         let target = event.get("objectRef");
         let word =
             |name: &str| target.and_then(|it| it.get(name)).and_then(Value::as_str).unwrap_or_default();
-        let is_kept = Resource::of(word("apiGroup"), word("resource")).is_some()
+        let kind = (word("apiGroup"), word("resource"));
+        let is_kept = (Resource::of(kind.0, kind.1).is_some() || kind == LEASES)
             && SUBRESOURCES.contains(&word("subresource"));
         event.retain(|key, _| is_kept || !matches!(key.as_str(), "requestObject" | "responseObject"));
         for (key, member) in event {
@@ -265,6 +270,7 @@ impl Redactor {
                 ("annotations", _) => {}
                 ("user" | "impersonatedUser", Value::Object(user)) => user.retain(|key, _| key == "username"),
                 ("requestURI", Value::String(uri)) => *uri = of_the_api(uri),
+                ("sourceIPs", addresses) => self.value(addresses, Place::Secret),
                 ("requestObject" | "responseObject", body) => self.value(body, place_of_body(body)),
                 _ => self.value(member, Place::Plain),
             }
@@ -452,6 +458,17 @@ mod tests {
         assert_eq!((&shown["user"], &shown["verb"]), (&json!({"username": "u"}), &json!("create")));
         assert_eq!((&shown["kind"], &shown["apiVersion"]), (&json!("Event"), &json!(AUDIT_VERSION)));
         assert_eq!(shown["requestObject"]["data"]["k"], "kept");
+        let address = shown["sourceIPs"][0].as_str().unwrap();
+        assert!(address.starts_with("redacted-"), "{address}");
+    }
+
+    #[test]
+    fn of_a_lease_stays_the_time_and_not_the_holder() {
+        let mut event = event(LEASES.0, LEASES.1);
+        event["requestObject"] = json!({"spec": {"holderIdentity": "SECRET", "renewTime": "t"}});
+        let shown = redacted(&event);
+        assert!(!shown.to_string().contains("SECRET"), "{shown}");
+        assert_eq!(shown["requestObject"]["spec"]["renewTime"], "t");
     }
 
     /// A Secret has its values in `data`, and the status of a token's request has the token.

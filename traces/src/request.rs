@@ -83,6 +83,8 @@ pub struct Actor<'a> {
     pub user: &'a str,
     /// `User-Agent`; empty if it is unknown.
     pub agent: &'a str,
+    /// The address that the request came from; empty if it is unknown.
+    pub address: &'a str,
 }
 
 /// The recorded parts of a request.

@@ -113,6 +113,7 @@ impl<W: Write> Writer<W> {
                 level: Some(request.level.name().into()),
                 user: Some(request.actor.user.into()),
                 agent: given(request.actor.agent),
+                address: given(request.actor.address),
                 verb: Some(request.verb.name().into()),
                 resource: Some(request.resource),
                 subresource: given(request.subresource.name()),

@@ -199,7 +199,7 @@ impl Tracer {
             id: None,
             interval: Interval { received: exchange.received.as_microsecond(), done: now() },
             level: Level::RequestResponse,
-            actor: Actor { user: &user, agent: &agent },
+            actor: Actor { user: &user, agent: &agent, address: "" },
             verb,
             resource: address.resource,
             subresource: match address.subresource {

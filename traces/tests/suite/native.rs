@@ -184,7 +184,7 @@ proptest! {
             id: None,
             interval: Interval { received, done: received + lasted },
             level: levels[level],
-            actor: Actor { user: &user, agent: &message },
+            actor: Actor { user: &user, agent: &message, address: "" },
             verb: verbs[verb],
             resource,
             subresource,

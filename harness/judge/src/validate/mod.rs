@@ -22,6 +22,7 @@
 mod account;
 mod activity;
 pub mod actor;
+mod addresses;
 mod backoff;
 mod bindings;
 mod births;

@@ -178,11 +178,19 @@ impl Validator {
             self.judge.settings.named_controller |= Role::named(&observed.actor) == Some(Role::JobController);
             self.judge.settings.observations.take(observed);
         }
+        if let (Form::Audit, jobcheck_traces::Body::Mark(mark)) = (record.form, &record.body) {
+            self.judge.settings.hears_of_leader(mark);
+            return Ok(());
+        }
         let Some(mut event) = self.normalizer.event(record, content)? else { return Ok(()) };
         // Another actor may write before the first request of the controller.
         if let Some(sender) = event.actor.map(|actor| self.normalizer.actors.get(actor)) {
             self.judge.settings.named_controller |= sender.role == Role::JobController;
-            self.judge.settings.heard(&event, sender);
+            let address = match record.body {
+                jobcheck_traces::Body::Request(request) => request.actor.address,
+                _ => "",
+            };
+            self.judge.settings.heard(&event, sender, address);
         }
         let observations = &self.judge.settings.observations;
         if let Some(actor) = event.actor.filter(|_| !observations.is_empty()) {

@@ -15,6 +15,7 @@ use rustc_hash::FxHashSet;
 
 use super::activity::{Activity, SILENCE};
 use super::actor::{Actor, ActorId, Role};
+use super::addresses::Addresses;
 use super::caches::Caches;
 use super::delivery::Sender;
 use super::event::Event;
@@ -77,6 +78,7 @@ pub struct Settings {
 struct Client {
     actor: Actor,
     activity: Activity,
+    addresses: Addresses,
     /// The last responses after which the client may have waited, and sent the request again within its sync.
     asked_to_wait: VecDeque<i64>,
 }
@@ -94,7 +96,12 @@ const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 impl Client {
     fn new(sender: &Actor) -> Client {
-        Client { actor: sender.clone(), activity: Activity::default(), asked_to_wait: VecDeque::new() }
+        Client {
+            actor: sender.clone(),
+            activity: Activity::default(),
+            addresses: Addresses::default(),
+            asked_to_wait: VecDeque::new(),
+        }
     }
 
     fn is_asked_to_wait(&mut self, done: i64) {
@@ -144,6 +151,8 @@ pub fn names_job_controller(name: &str) -> bool {
 pub enum RestartSign {
     /// A mark of this controller, or a new client, lies in between.
     Told,
+    /// Only another address of the sender. A node, or a proxy, may have several.
+    Moved,
     /// Only a silence of at least one second. Syncs are batched by a second, so that every controller is silent at
     /// times.
     Silence,
@@ -158,7 +167,7 @@ impl RestartSign {
     #[must_use]
     pub fn admits(self) -> bool {
         match self {
-            RestartSign::Told | RestartSign::Silence | RestartSign::Unknown => true,
+            RestartSign::Told | RestartSign::Moved | RestartSign::Silence | RestartSign::Unknown => true,
             RestartSign::None => false,
         }
     }
@@ -168,6 +177,7 @@ impl RestartSign {
     pub fn lacks(self) -> Option<&'static str> {
         match self {
             RestartSign::Told | RestartSign::None => None,
+            RestartSign::Moved => Some("the only sign of a restart is another address of the sender"),
             RestartSign::Silence => Some("the only sign of a restart is a silence of a second or more"),
             RestartSign::Unknown => Some("the trace does not show whose requests these are"),
         }
@@ -208,7 +218,7 @@ impl Settings {
     }
 
     /// Notes a request of an actor when it is read.
-    pub fn heard(&mut self, event: &Event, sender: &Actor) {
+    pub fn heard(&mut self, event: &Event, sender: &Actor, address: &str) {
         let (Some(actor), Some(when)) = (event.actor, event.when) else { return };
         let known = self.clients.iter().position(|(known, _)| *known == actor);
         let position = known.unwrap_or_else(|| {
@@ -217,6 +227,7 @@ impl Settings {
         });
         let client = &mut self.clients[position].1;
         client.activity.note(when.received, when.done);
+        client.addresses.note(when.received, address);
         if event.may_be_sent_again() {
             client.is_asked_to_wait(when.done);
         }
@@ -303,6 +314,15 @@ impl Settings {
         self.restarts.push_back(Restart { name: name.map(str::to_owned), at });
     }
 
+    /// Notes the new leader that a Lease in an audit log shows. Lines need not be in order, so that only its time counts.
+    pub fn hears_of_leader(&mut self, mark: &Mark) {
+        let (MarkKind::Leader { actor }, Some(at)) = (&mark.kind, mark.at) else { return };
+        // Anybody may have a Lease.
+        if names_job_controller(actor) || !self.meant(actor).actors.is_empty() {
+            self.restarted(Some(actor), at);
+        }
+    }
+
     /// The managers that a mark with this name concerns.
     #[must_use]
     pub fn meant(&self, name: &str) -> Meant {
@@ -358,6 +378,9 @@ impl Settings {
         };
         if client.activity.first() > Some(failed) && self.has_predecessor(client, failed) {
             return RestartSign::Told;
+        }
+        if client.addresses.change_between(failed, now) {
+            return RestartSign::Moved;
         }
         let silent = client
             .activity

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use jobcheck_traces::{Body, Input, Reader, Request};
+use jobcheck_traces::{Body, Input, Mark, MarkKind, Reader, Request};
 
 use crate::error::Error;
 use crate::recent::Recent;
@@ -79,6 +79,8 @@ pub(super) fn read(
         match reader.next() {
             Ok(Some(record)) => match record.body {
                 Body::Request(request) => each(&request)?,
+                // The address of the sender shows another leader, too.
+                Body::Mark(Mark { kind: MarkKind::Leader { .. }, .. }) => {}
                 Body::Header(_)
                 | Body::Watched(_)
                 | Body::Mark(_)

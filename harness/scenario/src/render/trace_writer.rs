@@ -81,7 +81,7 @@ impl Sender {
             Sender::Checker => ("system:serviceaccount:checker-system:checker", "checker/v0.1.0"),
             Sender::UserOfWorker => ("admin-of-the-worker", "kubectl/v1.36.0 (linux/amd64) kubernetes"),
         };
-        Actor { user, agent }
+        Actor { user, agent, address: "" }
     }
 }
 

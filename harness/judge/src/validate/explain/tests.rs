@@ -154,7 +154,7 @@ fn only_a_sign_of_a_restart_empties_the_backoff_record() {
     marked.restarted(Some("job-controller"), 6 * SECOND);
     let mut silent = settings();
     for second in [10, 12] {
-        silent.heard(&write_at(second), &controller());
+        silent.heard(&write_at(second), &controller(), "");
     }
     let mut without_requests = settings();
     without_requests.has_actors = false;
@@ -166,11 +166,11 @@ fn only_a_sign_of_a_restart_empties_the_backoff_record() {
     of_another.restarted(Some("kube-scheduler"), 6 * SECOND);
     for settings in [&mut before, &mut after, &mut of_another] {
         for second in 0..20 {
-            settings.heard(&request_between(second), &controller());
+            settings.heard(&request_between(second), &controller(), "");
         }
     }
     let mut never_silent = settings();
-    never_silent.heard(&write_at(0), &controller());
+    never_silent.heard(&write_at(0), &controller(), "");
     for (settings, explained, doubt) in [
         (marked, true, None),
         (silent, true, Some("a silence of a second or more")),
