@@ -39,6 +39,7 @@ mod judge_mirrors;
 mod judge_neglect;
 mod judge_observed_lines;
 mod judge_parked;
+mod judge_policies;
 mod judge_reduced_forms;
 mod judge_rendered_paths;
 mod judge_right_logs;

@@ -68,6 +68,17 @@ pub enum Body<'a> {
     Expected(&'a Expected),
 }
 
+impl<'a> Body<'a> {
+    /// The request, if it is one.
+    #[must_use]
+    pub fn request(&self) -> Option<&Request<'a>> {
+        match self {
+            Body::Request(request) => Some(request),
+            _ => None,
+        }
+    }
+}
+
 /// A watch event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Watched<'a> {

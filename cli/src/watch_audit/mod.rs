@@ -26,6 +26,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 pub use self::args::WatchAuditArgs;
+use self::events::Creation;
 use self::watching::{Shown, Watching, unwritten};
 use crate::global::Global;
 use crate::save::is_same;
@@ -33,6 +34,10 @@ use crate::{memory, output, runtime};
 
 /// The time between two looks at the memory.
 const LOOK: Duration = Duration::from_millis(200);
+/// The longest time for which the end waits for Events after a signal.
+const EVENTS: Duration = Duration::from_secs(5);
+/// The same at the end of a log that is read once.
+const EVENTS_OF_LOG: Duration = Duration::from_secs(10);
 
 /// Watches until a signal, or the end of the log. Returns the exit code.
 pub fn run(args: &WatchAuditArgs, global: &Global) -> Exit {
@@ -58,30 +63,47 @@ pub fn run(args: &WatchAuditArgs, global: &Global) -> Exit {
 }
 
 async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
-    let stop = stop_signals()?;
+    let shown = Arc::new(Shown::default());
+    let stop = stop_signals(&shown)?;
     let settings = args.settings();
     end_with(&stop, Arc::clone(&settings.limits.ends));
     let service = Service::open(settings).map_err(|error| Error::Sink(error.to_string()))?;
-    let shown = Arc::new(Shown::default());
     if let Some(address) = parse_bind_address(&args.listen).map_err(|error| Error::Sink(error.to_string()))? {
         let listen = |source| Error::Listen { address: address.clone(), source };
         let server = Server::bind(&address, Pages::All).await.map_err(listen)?;
         note(global, &format!("the metrics are http://{}/metrics", server.address()));
         tokio::spawn(server.serve(shown.clone(), stop.clone()));
     }
-    let events = match args.events {
+    let (queue, creation) = match args.events {
         true => {
             let client = args.access().client().await.map_err(AccessError::NoCluster)?;
-            Some(events::start(client, shown.clone()))
+            let (queue, creation) = Creation::start(client, shown.clone());
+            (Some(queue), Some(creation))
         }
-        false => None,
+        false => (None, None),
     };
     if args.output.as_deref().zip(args.audit.as_deref()).is_some_and(|(out, log)| is_same(out, log)) {
         return Err(Error::Sink("the output is the audit log that is read; name another file".to_owned()));
     }
     let out = Output::open(args.output.clone()).map_err(|error| unwritten(&error))?;
     reopen_on_hangup(&out)?;
-    let mut watching = Watching::new(service, out, events, shown.clone(), args.allow_known);
+    let watching = Watching::new(service, out, queue, shown.clone(), args.allow_known);
+    let ended = read(args, global, watching, &shown, &stop).await;
+    if let Some(creation) = creation {
+        let is_asked_to_end = !args.once || stop.is_cancelled();
+        creation.end(if is_asked_to_end { EVENTS } else { EVENTS_OF_LOG }).await;
+    }
+    ended
+}
+
+/// Reads the source up to its end, or to a signal.
+async fn read(
+    args: &WatchAuditArgs,
+    global: &Global,
+    mut watching: Watching,
+    shown: &Shown,
+    stop: &CancellationToken,
+) -> Result<Exit, Error> {
     let mut hear = |notice: Notice<'_>| {
         if let Notice::Note(text) = notice {
             note(global, &text);
@@ -91,19 +113,19 @@ async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
         let token = args.audit_token_file.as_deref().map(Token::read).transpose()?;
         let tls = args.audit_tls_cert_file.as_ref().zip(args.audit_tls_private_key_file.as_ref());
         let tls = tls.map(|(certificates, key)| Tls::read(certificates, key)).transpose()?;
-        let load = limited(args, &shown);
+        let load = limited(args, shown);
         let served = Webhook::listen(address, tls, token).await?.limited(load);
         note(global, &format!("the webhook is {}://{}", served.scheme(), served.address()));
         watching.gap("the webhook was not served before".to_owned())?;
         watching.is_ready();
-        webhook(served, &args.namespaces, &mut watching, &stop, &mut hear).await?;
+        webhook(served, &args.namespaces, &mut watching, stop, &mut hear).await?;
     } else if let Some(path) = args.audit.as_ref().filter(|_| args.once) {
         watching.is_ready();
-        let read = whole_audit_log(path, &args.namespaces, &mut watching, &stop).await;
+        let read = whole_audit_log(path, &args.namespaces, &mut watching, stop).await;
         return conclude(watching, read);
     } else if let Some(log) = open_log(args, &mut watching)? {
         watching.is_ready();
-        audit_log(log, &args.namespaces, &mut watching, &stop, &mut hear).await?;
+        audit_log(log, &args.namespaces, &mut watching, stop, &mut hear).await?;
     }
     watching.end(false)
 }
@@ -163,12 +185,13 @@ fn end_with(stop: &CancellationToken, ends: Arc<AtomicBool>) {
 }
 
 /// A token that SIGTERM and SIGINT cancel. SIGHUP opens the output again.
-fn stop_signals() -> Result<CancellationToken, Error> {
+fn stop_signals(shown: &Arc<Shown>) -> Result<CancellationToken, Error> {
     let failed = |error: std::io::Error| Error::Internal(format!("cannot listen to signals: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let stop = CancellationToken::new();
     let cancelled = stop.clone();
+    let shown = Arc::clone(shown);
     tokio::spawn(async move {
         tokio::select! {
             _ = terminate.recv() => {}
@@ -176,10 +199,12 @@ fn stop_signals() -> Result<CancellationToken, Error> {
         }
         cancelled.cancel();
         // The second signal ends the process at once. The folder has everything that was taken.
-        tokio::select! {
-            _ = terminate.recv() => std::process::exit(128 + 15),
-            _ = interrupt.recv() => std::process::exit(128 + 2),
-        }
+        let number = tokio::select! {
+            _ = terminate.recv() => 15,
+            _ = interrupt.recv() => 2,
+        };
+        shown.events.give_up();
+        std::process::exit(128 + number);
     });
     Ok(stop)
 }

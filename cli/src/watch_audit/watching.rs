@@ -11,8 +11,8 @@ use jobcheck_judge::validate::Outcome;
 use jobcheck_record::{Error, Load, Position, Sink};
 use jobcheck_traces::Body;
 use jobcheck_watch::{News, Output, Service};
-use tokio::sync::mpsc;
 
+use super::events::{Counts, Queue};
 use crate::text::in_json;
 
 /// The time between two looks at the Jobs that are due.
@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Shown {
     metrics: Mutex<String>,
     is_ready: AtomicBool,
-    /// Events that could not be created.
-    pub lost_events: AtomicU64,
+    /// The numbers of Events on Jobs.
+    pub events: Counts,
     /// The load of the webhook, if there is one.
     load: OnceLock<Arc<Load>>,
     /// The lines of the audit log that are audit events, and those that are not.
@@ -55,7 +55,7 @@ impl Status for Shown {
     fn metrics(&self) -> String {
         let text = self.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut text = from_open_metrics(&text);
-        let lost = self.lost_events.load(Ordering::Relaxed);
+        let lost = self.events.lost();
         let help = "Events on Jobs that could not be created.";
         text += &metric("jobcheck_watch_lost_events_total", "counter", help, lost);
         let [_, unreadable] = &self.lines;
@@ -86,7 +86,7 @@ pub fn unwritten(error: &std::io::Error) -> Error {
 pub struct Watching {
     service: Service,
     out: Output,
-    events: Option<mpsc::Sender<News>>,
+    events: Option<Queue>,
     shown: Arc<Shown>,
     allow_known: bool,
     violated: bool,
@@ -100,7 +100,7 @@ impl Watching {
     pub fn new(
         service: Service,
         out: Output,
-        events: Option<mpsc::Sender<News>>,
+        events: Option<Queue>,
         shown: Arc<Shown>,
         allow_known: bool,
     ) -> Watching {
@@ -138,17 +138,17 @@ impl Watching {
 
     fn report(&mut self, news: Vec<News>) -> Result<(), Error> {
         let mut lines = String::new();
-        for one in news {
+        for one in &news {
             lines.push_str(&in_json(one.line()));
             lines.push('\n');
-            self.violated |= self.counts(&one);
-            let event = self.events.as_ref().filter(|_| matches!(one, News::Finding { .. }));
-            if event.is_some_and(|events| events.try_send(one).is_err()) {
-                self.shown.lost_events.fetch_add(1, Ordering::Relaxed);
-            }
+            self.violated |= self.counts(one);
         }
         if !lines.is_empty() {
             self.out.write(&lines).map_err(|error| unwritten(&error))?;
+        }
+        // A finding that was not written is found again after a restart, and gets its Event then.
+        if let Some(events) = &self.events {
+            news.into_iter().for_each(|one| events.add(one));
         }
         // A restart repeats everything that was not written.
         self.service.keep_reported().map_err(|error| Error::Sink(error.to_string()))

@@ -1,5 +1,7 @@
 //! `jobcheck watch-audit`: verdicts, metrics, rotations, restarts, and errors.
 
+mod events;
+
 use std::collections::HashSet;
 use std::fs;
 use std::io::{Read, Write};

@@ -142,6 +142,24 @@ mod tests {
     }
 
     #[test]
+    fn a_pass_without_the_end_of_its_job_is_undecided() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, mut forged) = sample(&root, WHOLE);
+        let file = folder.path("traces/manager.jsonl");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let is_before = |line: &&str| !line.contains("\"type\":\"Complete\"");
+        std::fs::write(&file, text.split_inclusive('\n').take_while(is_before).collect::<String>()).unwrap();
+        forged.scenarios[0].traces[0] = folder.seal("traces/manager.jsonl", MANAGER).unwrap();
+        let traces = &forged.scenarios[0].traces;
+        // The judge grants the manager more time.
+        assert_eq!(judged(&folder, traces, &forged.run.judging).unwrap().outcome, Outcome::Pass);
+        let why = "its traces do not show the end of its Job, for which the scenario waits";
+        assert_eq!(reasons(&folder, &forged), [why]);
+        let verified = verify(&folder, &forged, &list_of(&forged)).unwrap();
+        assert_eq!(verified.exit_code.code(), 3);
+    }
+
+    #[test]
     fn each_cluster_has_a_trace_and_each_trace_a_cluster() {
         let root = tempfile::tempdir().unwrap();
         let (folder, honest) = sample(&root, WHOLE);

@@ -15,6 +15,7 @@
 //! | [`profile`] | the scenarios of a profile, and the objections to a report that has others |
 //! | [`judge`], [`verify`](mod@verify) | judges the traces of a scenario, and holds the outcomes against them |
 //! | `claims`, `clusters` | holds the circumstances and the clusters of the run against the traces |
+//! | `ends` | holds a pass against the end of its traces |
 //! | `rendered` | holds the other files against the report |
 //! | [`diff`](mod@diff), [`merge`](mod@merge) | what changed between two reports; one report of several shards |
 //! | [`github`] | a step summary, and annotations |
@@ -28,6 +29,7 @@ mod claims;
 mod clusters;
 pub mod diff;
 pub mod digest;
+mod ends;
 pub mod folder;
 pub mod forms;
 pub mod github;

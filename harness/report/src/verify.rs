@@ -7,7 +7,8 @@
 //! | inconclusive | finds no violation |
 //!
 //! The judge does not know the expectations of a scenario. A failure that only an expectation shows is undecided. So is a
-//! pass whose traces meet no premise of its requirements, if the profile says that each pass meets one.
+//! pass whose traces meet no premise of its requirements, if the profile says that each pass meets one. A pass with two
+//! clusters is also undecided if its traces do not reach the end of the scenario, which only an expectation demands.
 //!
 //! Each scenario has its own Jobs and its own traces, one of each cluster. Two scenarios that share them are not confirmed,
 //! nor is a scenario without the trace of a cluster.
@@ -25,6 +26,7 @@ use serde::Serialize;
 
 use crate::claims::{self, Seen};
 use crate::clusters;
+use crate::ends;
 use crate::folder::{Difference, Folder};
 use crate::judge::{Judged, Shown, judged};
 use crate::profile::ProfileList;
@@ -124,6 +126,11 @@ pub fn verify(
         let (state, reason) = match objection.or_else(|| clusters::objection(scenario, report)) {
             Some(it) => (it.state, it.reason),
             None => answer(scenario, changed, judged.as_ref(), list),
+        };
+        let is_pass = scenario.outcome == Outcome::Pass && state == State::Confirmed;
+        let (state, reason) = match is_pass.then(|| ends::missing(folder, scenario, &report.run)).flatten() {
+            Some(why) => (State::Undecided, why.to_owned()),
+            None => (state, reason),
         };
         scenarios.push(Confirmation { id: scenario.id.clone(), outcome: scenario.outcome, state, reason });
         seen.push(judged.as_ref().map(|it| Seen::of(folder, scenario, it)).unwrap_or_default());

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jobcheck_judge::validate::Logged;
 use jobcheck_traces::{Answer, Body, Request, Resource, Subresource, Verb};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -63,6 +64,8 @@ pub(crate) struct Jobs {
     /// The numbers of Jobs and the sizes of their files.
     shares: Shares,
     pub(crate) concluded: Concluded,
+    /// The kinds of requests that the log has shown, about any Job.
+    pub(crate) logged: Logged,
 }
 
 /// The most bytes of records of a Job that are copied for the next Job with its name.
@@ -246,6 +249,7 @@ impl Jobs {
     /// Learns a Job again from the records in its file. They may include those of the Job that had its name before.
     pub(crate) fn learn(&mut self, uid: &str, body: &Body<'_>) {
         let Body::Request(request) = body else { return };
+        self.logged.note(request);
         let is_of_pod = request.resource == Resource::Pods;
         if !is_of_pod && is_of_another(uid, request) {
             return;

@@ -6,7 +6,7 @@ mod last;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jobcheck_judge::replay::{Grouping, group_until, judge};
+use jobcheck_judge::replay::{Grouping, Judging, group_until, judge};
 use jobcheck_judge::report::JobReport;
 use jobcheck_judge::validate::Outcome;
 use jobcheck_record::{Position, Sink};
@@ -218,9 +218,10 @@ impl Service {
     fn judge(&mut self, uid: &str, is_last: bool, now: i64, news: &mut Vec<News>) -> Result<(), Error> {
         self.spool.begin_judging(uid)?;
         let (report, reached) = self.watchdog.guard(|| {
-            let (input, judging) = (Input::Path(self.spool.file(uid)), &self.settings.judging);
+            let input = Input::Path(self.spool.file(uid));
+            let judging = Judging { logged: Some(self.jobs.logged), ..self.settings.judging.clone() };
             let traces = group_until(vec![input], Grouping::Auto, &judging.stop, &mut |_, _| {});
-            judge(&traces, judging, &mut |_, _| {})
+            judge(&traces, &judging, &mut |_, _| {})
         });
         self.spool.end_judging(uid)?;
         if reached == Some(Cut::End) {

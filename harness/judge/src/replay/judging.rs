@@ -16,7 +16,9 @@ use super::stages::{self, Item};
 use crate::clusters::{Clusters, compare};
 use crate::report::{InputError, JudgedTrace, List, Read, ReplayReport, Selection, Since, build};
 use crate::threads::on_threads;
-use crate::validate::{Content, Kept, Options, Profile, Reported, Role, Unreadable, Validator, Wanted};
+use crate::validate::{
+    Content, Kept, Logged, Options, Profile, Reported, Role, Unreadable, Validator, Wanted,
+};
 
 /// Options of a replay.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +39,8 @@ pub struct Judging {
     pub since: Option<Since>,
     /// Times at which the Job controller restarted, in microseconds since 1970.
     pub restarted: Vec<i64>,
+    /// The kinds of requests that the log has shown, of which the trace is a part; `None` if it is no part of a log.
+    pub logged: Option<Logged>,
     /// The kind of the managers of Jobs without `spec.managedBy`. If unset, they are the built-in controller.
     pub profile: Option<Profile>,
     /// The rule by which the members of an aggregator fail a Job.
@@ -253,6 +257,7 @@ impl Interpretation {
                 keeps_story: judging.keeps_story,
             },
             restarted: judging.restarted.clone(),
+            logged: judging.logged,
             profile: judging.profile,
             skew: judging.skew.unwrap_or(CLOCK_SKEW),
             finished_at_hand: judging.finished_at_hand.unwrap_or(Options::default().finished_at_hand),

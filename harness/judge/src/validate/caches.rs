@@ -102,6 +102,12 @@ impl StatusWrites {
         }
     }
 
+    /// The last one that was answered by this time.
+    #[must_use]
+    pub fn last_before(self, received: i64) -> Option<i64> {
+        [self.last, self.before].into_iter().flatten().find(|done| *done <= received)
+    }
+
     /// The current sync began no earlier than that. A sync writes the status twice at most before the next one begins, and no
     /// request that needs a view follows both of its writes.
     #[must_use]

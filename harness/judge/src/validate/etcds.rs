@@ -6,7 +6,6 @@
 use jobcheck_traces::Interval;
 
 use super::event::{Body, Event};
-use super::verdict::{JobVerdict, Outcome};
 
 /// Time by which two writes contradict their versions, in microseconds. Clocks that NTP keeps differ by less.
 const CONTRADICTS: i64 = 1_000_000;
@@ -50,15 +49,5 @@ impl Etcds {
     #[must_use]
     pub fn doubt(&self) -> Option<String> {
         (self.contradictions >= ENOUGH && self.jumps == 0).then(|| REASON.to_owned())
-    }
-
-    /// Withdraws the violations of these Jobs, if their writes cannot be ordered.
-    pub fn withdraw(&self, verdicts: &mut [JobVerdict]) {
-        let Some(reason) = self.doubt() else { return };
-        for verdict in verdicts.iter_mut().filter(|it| it.outcome == Outcome::Violates) {
-            verdict.violations.clear();
-            verdict.outcome = Outcome::Inconclusive;
-            verdict.doubts.push(reason.clone());
-        }
     }
 }

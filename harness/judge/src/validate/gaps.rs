@@ -38,6 +38,8 @@ pub struct Sighting {
     pub order: u64,
     /// The latest `resourceVersion`.
     pub version: u64,
+    /// It is assumed that a kubelet has ended the pod since ([`super::hidden_kubelets`]).
+    pub ended: bool,
 }
 
 /// A pod that was being deleted before the trace showed a DELETE.
@@ -106,7 +108,7 @@ impl Track {
         if self.history.stored.get(uid).is_some() {
             let version = event.answered.unwrap_or(0);
             let seen = self.coverage.pods_seen.entry(uid).or_default();
-            *seen = Sighting { order: event.order, version: seen.version.max(version) };
+            *seen = Sighting { order: event.order, version: seen.version.max(version), ended: false };
         } else {
             self.coverage.pods_seen.remove(&uid);
         }
@@ -240,7 +242,12 @@ impl Track {
                 self.lacks(event, ENDED_UNSEEN, Since::Order(seen.order));
             }
         }
-        if let Some(what) = impossible(event, it, before, after) {
+        let what = if seen.ended && after.is_terminated() {
+            Some("its status changed without a write")
+        } else {
+            impossible(event, it, before, after)
+        };
+        if let Some(what) = what {
             self.lacks(event, &format!("a write of a pod is missing: {what}"), Since::Order(seen.order));
         }
     }

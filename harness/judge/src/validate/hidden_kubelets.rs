@@ -1,15 +1,19 @@
 //! Pods that kubelets may have removed, in a log that hides kubelets (`docs/reference/judging.md`, *Audit logs*).
 //!
 //! A policy may leave out the group `system:nodes`. A pod that has run then changes without a write, which shows that writes are
-//! missing. A pod that never ran is only gone. A write that its removal explains is wrong if the log shows a kubelet of the
-//! Job after all. Otherwise the Job is inconclusive.
+//! missing. A pod that never ran is only gone, or has failed if a finalizer keeps it. A write that this explains is wrong if
+//! the log shows a kubelet of the Job after all. Otherwise the Job is inconclusive.
+//!
+//! A kubelet needs a moment. The sync that deletes a pod does not see its removal, and the next one may.
 
 use jobcheck_spec::pod::{Phase, Pod};
+use jobcheck_spec::view::Interpretation;
 use jobcheck_spec::{Broken, Uid};
 use jobcheck_traces::Form;
 
 use super::actor::Role;
 use super::explain::Question;
+use super::frontier::Explained;
 use super::primary::primary;
 use super::track::Track;
 use super::verdict::ViewRefusal;
@@ -39,11 +43,34 @@ pub(super) fn pods(track: &Track, question: &Question<'_>) -> Vec<Uid> {
         return untouched;
     }
     let deleted = track.history.deletion_times();
+    let synced = received.and_then(|received| track.process.status_writes.last_before(received));
     let is_old = |uid: &Uid| {
-        let since = deleted.get(uid).copied().flatten();
-        received.zip(since).is_none_or(|(received, since)| received - since >= FAST)
+        let Some(since) = deleted.get(uid).copied().flatten() else { return true };
+        received.is_none_or(|received| received - since >= FAST)
+            || synced.is_some_and(|synced| since < synced)
     };
     untouched.into_iter().filter(is_old).collect()
+}
+
+/// Searches a view in which kubelets have ended these pods.
+pub(super) fn assume_ends(track: &mut Track, question: &Question<'_>) -> Explained {
+    let pods = pods(track, question);
+    for uid in &pods {
+        let early = track.history.end();
+        let after = track.history.stored.get(*uid).and_then(ended);
+        track.history.push(*uid, after, None, early);
+    }
+    let explained = track.explain(question, Interpretation::Ideal);
+    if matches!(explained, Explained::Yes(_)) {
+        pods.iter().for_each(|uid| track.coverage.pods_seen.entry(*uid).or_default().ended = true);
+    }
+    explained
+}
+
+/// The pod after its end by a kubelet; `None` if it is gone. Since 1.27 a kubelet ends each pod before it removes it.
+fn ended(pod: &Pod) -> Option<Pod> {
+    let is_kept = pod.finalizer || pod.other_finalizers;
+    is_kept.then(|| Pod { phase: Phase::Failed, ready: false, ..pod.clone() })
 }
 
 impl Track {

@@ -310,13 +310,7 @@ impl Assumption {
                     None => Explained::No(Vec::new()),
                 }
             }
-            Assumption::UnshownRemovals => {
-                for uid in hidden_kubelets::pods(track, question) {
-                    let early = track.history.end();
-                    track.history.push(uid, None, None, early);
-                }
-                track.explain(question, Interpretation::Ideal)
-            }
+            Assumption::UnshownRemovals => hidden_kubelets::assume_ends(track, question),
             Assumption::LostRequests => lost_requests::explains(track, question, views),
             Assumption::UnshownNamespaceEnd => {
                 track.process.namespace_goes = true;

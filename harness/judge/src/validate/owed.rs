@@ -17,7 +17,8 @@ use super::owed_work::{last_try, owed_work};
 use super::refusal::Refusals;
 use super::settings::Settings;
 use super::track::Track;
-use super::verdict::Owed;
+use super::unlogged::Unlogged;
+use super::verdict::{JobVerdict, Outcome, Owed};
 
 /// Trace time after which an open obligation is overdue, in microseconds: twice the longest retry.
 pub const PATIENCE: i64 = 120_000_000;
@@ -78,11 +79,14 @@ pub struct End {
     pub next_look: i64,
     /// The order of the versions of Jobs and pods.
     pub etcds: Etcds,
+    /// The requests that an audit policy leaves out.
+    pub unlogged: Unlogged,
 }
 
 impl End {
     /// Notes the time of a request.
     pub(super) fn note(&mut self, event: &Event, role: Role) {
+        self.unlogged.shown(event, role);
         let Some(when) = event.when else { return };
         self.etcds.note(event, when);
         self.last = self.last.max(Some(when.done));
@@ -91,6 +95,20 @@ impl End {
             Role::TtlController => self.ttl_controller = Some(when.done),
             Role::GarbageCollector | Role::PodGc | Role::Kubelet | Role::Manager | Role::Other => {}
         }
+    }
+
+    /// The reasons why the whole trace is inconclusive. Withdraws the violations of these Jobs if there is one.
+    pub(super) fn doubts(&self, verdicts: &mut [JobVerdict]) -> Vec<String> {
+        let violates = |it: &JobVerdict| it.outcome == Outcome::Violates;
+        // What the log shows of a Job that conforms is right.
+        let unlogged = self.unlogged.doubt(self.last).filter(|_| verdicts.iter().any(violates));
+        let reasons: Vec<String> = self.etcds.doubt().into_iter().chain(unlogged).collect();
+        for verdict in verdicts.iter_mut().filter(|it| violates(it) && !reasons.is_empty()) {
+            verdict.violations.clear();
+            verdict.outcome = Outcome::Inconclusive;
+            verdict.doubts.extend(reasons.iter().cloned());
+        }
+        reasons
     }
 
     /// The work of a manager that is recognised by its writes.

@@ -29,6 +29,7 @@ use super::summary::Summary;
 use super::track::Track;
 use super::tracks::{Notice, Tracks};
 use super::unlisted::Unlisted;
+use super::unlogged::Unlogged;
 use super::verdict::{JobVerdict, Owed, Unreadable};
 use super::wanted::Others;
 use super::{job_metadata, known_pods, pod_writes, refused_status};
@@ -149,7 +150,7 @@ impl Validator {
                 latest: 0,
                 interrupted_until: 0,
                 served: 0,
-                end: End::default(),
+                end: End { unlogged: Unlogged::of(options.logged), ..End::default() },
                 managers: Managers::default(),
                 early_bindings: Early::default(),
                 disorder: Disorder::default(),
@@ -174,22 +175,14 @@ impl Validator {
     ///
     /// An object in the record has a field of a wrong type.
     pub fn feed_with(&mut self, record: &Record<'_>, content: Content) -> Result<(), Unreadable> {
-        if let jobcheck_traces::Body::Observed(observed) = record.body {
-            self.judge.settings.named_controller |= Role::named(&observed.actor) == Some(Role::JobController);
-            self.judge.settings.observations.take(observed);
-        }
-        if let (Form::Audit, jobcheck_traces::Body::Mark(mark)) = (record.form, &record.body) {
-            self.judge.settings.hears_of_leader(mark);
+        if !self.judge.hears(record) {
             return Ok(());
         }
         let Some(mut event) = self.normalizer.event(record, content)? else { return Ok(()) };
         // Another actor may write before the first request of the controller.
         if let Some(sender) = event.actor.map(|actor| self.normalizer.actors.get(actor)) {
             self.judge.settings.named_controller |= sender.role == Role::JobController;
-            let address = match record.body {
-                jobcheck_traces::Body::Request(request) => request.actor.address,
-                _ => "",
-            };
+            let address = record.body.request().map_or("", |it| it.actor.address);
             self.judge.settings.heard(&event, sender, address);
         }
         let observations = &self.judge.settings.observations;
@@ -429,6 +422,9 @@ impl Judge {
         if !self.settings.reported.wanted.has(&track.id.namespace, &track.id.name) {
             return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
+        if !track.coverage.undeleted.is_empty() {
+            self.end.unlogged.shows_deletion();
+        }
         track.find_never_shown();
         let owed = owed(&track, &self.settings);
         let is_overdue = |it: &Owed| {
@@ -467,7 +463,7 @@ impl Judge {
         for track in tracks.drain() {
             self.close(*track);
         }
-        self.end.etcds.withdraw(&mut self.totals.verdicts);
+        let doubts = self.end.doubts(&mut self.totals.verdicts);
         let mut premises: Vec<(Req, u64)> = self.totals.premises.into_iter().collect();
         premises.sort_unstable();
         Summary {
@@ -478,13 +474,7 @@ impl Judge {
             events: self.totals.events,
             has_actors: self.totals.any_actors,
             hidden,
-            doubts: self
-                .totals
-                .doubts
-                .into_iter()
-                .chain(self.disorder.doubt())
-                .chain(self.end.etcds.doubt())
-                .collect(),
+            doubts: self.totals.doubts.into_iter().chain(self.disorder.doubt()).chain(doubts).collect(),
             last: self.end.last,
             others: self.totals.others,
             actors,

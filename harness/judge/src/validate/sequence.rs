@@ -382,13 +382,15 @@ impl Lane {
             })
         };
         let versions = self.versions_of(precedes);
-        // Later requests of the sender come behind it, whatever the clocks of other API servers say.
-        let follows = |it: &&Event| {
+        // Later requests of the sender come behind it, whatever the clocks of other API servers say. They were not answered
+        // yet, or at the same time: some logs have whole seconds.
+        let follows = |it: &Event| {
             it.actor.is_some()
                 && it.actor == removal.actor
                 && it.when.is_some_and(|it| it.received >= when.done)
         };
-        let next = self.versions_of(follows).min().unwrap_or(u64::MAX);
+        let later = self.by_time.iter().map(|keyed| &keyed.event).filter(|it| follows(it));
+        let next = later.filter_map(|it| self.claims.own(it)).min().unwrap_or(u64::MAX);
         let before = versions.max().unwrap_or(0).min(next.saturating_sub(1));
         Some(before.max(self.passed.version).max(removal.answered.unwrap_or(0)))
     }
@@ -429,12 +431,12 @@ impl Lane {
     }
 
     /// The next version of a Job behind the one on which a refused write was made, if a watch shows it. The watcher may have received
-    /// it after the refusal.
+    /// it after the refusal. A watch stream has no times.
     fn shown_winner(&self, lost: &Event, done: i64) -> Option<u64> {
         let Body::Job(it) = &lost.body else { return None };
         let base = it.base?;
         let is_near = |at: i64| at <= done.saturating_add(WINDOW_MICROS);
-        let shown = self.held().filter(|it| it.arrival.shown_at.is_some_and(is_near));
+        let shown = self.held().filter(|it| it.when.is_none() && it.arrival.shown_at.is_none_or(is_near));
         let later = shown.filter(|it| it.is_of_the_object_of(lost));
         later.filter_map(|it| it.version).filter(|version| *version > base).min()
     }

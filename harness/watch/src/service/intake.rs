@@ -12,6 +12,7 @@ impl Service {
         let Body::Request(request) = body else { return Ok(()) };
         self.metrics.records.inc();
         self.newest = self.newest.max(request.interval.done);
+        self.jobs.logged.note(request);
         if request.verb == Verb::DeleteCollection {
             return self.take_collection(request);
         }

@@ -1,0 +1,129 @@
+//! Audit logs without a kind of request, with coarse times, or without empty objects: a policy, or a store, leaves them out. Right
+//! controllers are never wrong by that, and wrong ones stay wrong in a log that has the kind.
+
+use jobcheck_judge::validate::Outcome;
+use jobcheck_tests::traces::{broken, lines, validated_lines};
+use serde_json::{Value, json};
+
+use crate::corpus::recordings;
+
+/// What is left of an event.
+type Policy = fn(&mut Value) -> bool;
+
+fn resource(event: &Value) -> String {
+    let target = &event["objectRef"];
+    let word = |name: &str| target[name].as_str().unwrap_or_default().to_owned();
+    format!("{}/{}", word("resource"), word("subresource"))
+}
+
+fn user(event: &Value) -> &str {
+    event["user"]["username"].as_str().unwrap_or_default()
+}
+
+fn is_controllers(event: &Value) -> bool {
+    user(event).ends_with("kube-controller-manager")
+}
+
+/// Cuts the times to a number of characters.
+fn cut_times(event: &mut Value, length: usize) {
+    for field in ["requestReceivedTimestamp", "stageTimestamp"] {
+        if let Some(time) = event[field].as_str() {
+            event[field] = json!(format!("{}Z", &time[..length]));
+        }
+    }
+}
+
+fn without_empty_objects(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(without_empty_objects);
+            members.retain(|_, member| *member != json!({}));
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_empty_objects),
+        _ => {}
+    }
+}
+
+const POLICIES: [(&str, Policy); 13] = [
+    ("no jobs/status", |event| resource(event) != "jobs/status"),
+    ("no pods/status", |event| resource(event) != "pods/status"),
+    ("jobs and pods alone", |event| resource(event).ends_with('/')),
+    ("no patch", |event| event["verb"] != "patch"),
+    ("no update", |event| event["verb"] != "update"),
+    ("no delete", |event| event["verb"] != "delete"),
+    ("create and delete", |event| event["verb"] == "create" || event["verb"] == "delete"),
+    ("no kubelets", |event| !user(event).starts_with("system:node:")),
+    ("the controller alone", |event| is_controllers(event)),
+    ("no controller", |event| !is_controllers(event)),
+    ("whole seconds", |event| {
+        cut_times(event, 19);
+        true
+    }),
+    ("tenths of a second", |event| {
+        cut_times(event, 21);
+        true
+    }),
+    ("no empty objects", |event| {
+        without_empty_objects(event);
+        true
+    }),
+];
+
+/// In these logs nothing shows that requests are missing: neither a pod that is being deleted or counts as terminating, nor the time
+/// after a user's change of the Job.
+const NOT_SHOWN: [(&str, &str); 5] = [
+    ("adoption.audit", "no delete"),
+    ("job-deleted-background.audit", "no delete"),
+    ("adoption.audit", "create and delete"),
+    ("created-suspended.audit", "create and delete"),
+    ("parallelism-zero.audit", "create and delete"),
+];
+
+fn under(policy: Policy, log: &[Value]) -> Vec<Value> {
+    let mut log = log.to_vec();
+    log.retain_mut(policy);
+    log
+}
+
+#[test]
+fn no_recording_is_wrong_under_a_narrow_policy() {
+    let (mut wrong, mut traces) = (Vec::new(), 0);
+    for (name, whole) in recordings(".audit") {
+        for (what, policy) in POLICIES {
+            let log = under(policy, &whole);
+            if log.is_empty() || NOT_SHOWN.contains(&(&*name, what)) {
+                continue;
+            }
+            traces += 1;
+            let found = validated_lines(&log);
+            if found.outcome() == Outcome::Violates {
+                wrong.push((name.clone(), what, broken(&found)));
+            }
+        }
+    }
+    assert_eq!(wrong, []);
+    assert!(traces > 300, "{traces}");
+}
+
+/// A log that shows the kind about another Job shows that the policy has it.
+#[test]
+fn a_kind_that_the_log_has_shown_excuses_nothing() {
+    let other = lines("recordings/suspend-resume.audit.jsonl");
+    let mut judged = 0;
+    for what in ["no jobs/status", "no patch", "no delete"] {
+        let (_, policy) = POLICIES.into_iter().find(|(name, _)| *name == what).unwrap();
+        for (name, whole) in
+            recordings(".audit").into_iter().filter(|(name, _)| name != "suspend-resume.audit")
+        {
+            let alone = under(policy, &whole);
+            let beside: Vec<Value> = other.iter().chain(&alone).cloned().collect();
+            let (alone, beside) = (validated_lines(&alone), validated_lines(&beside));
+            let lacks = |found: &jobcheck_judge::validate::Summary| {
+                found.doubts.iter().any(|doubt| doubt.contains("leaves them out"))
+            };
+            assert!(!lacks(&beside), "{name} {what}: {:?}", beside.doubts);
+            judged += usize::from(lacks(&alone) && beside.outcome() == Outcome::Violates);
+        }
+    }
+    assert!(judged > 30, "{judged}");
+}
