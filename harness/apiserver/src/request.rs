@@ -374,7 +374,7 @@ impl Serialize for Items<'_> {
 }
 
 /// An object in a list, without kind and API version, which only the list has.
-struct Item<'a>(&'a Value);
+pub(crate) struct Item<'a>(pub(crate) &'a Value);
 
 impl Serialize for Item<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,5 +1,6 @@
 //! The server: one state, which handles one request at a time.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -20,6 +21,8 @@ use crate::request::{
 use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::store::Store;
+#[cfg(feature = "http")]
+use crate::watch::Weighed;
 use crate::watch::{Gate, Most, Start, Taken, WatchEvent, WatchId, WatchInfo, Watches, bookmark, too_old};
 
 /// The configuration of a server.
@@ -32,7 +35,8 @@ pub struct Config {
     pub history: usize,
     /// The memory of these changes in bytes, about. More changes are compacted early.
     pub history_bytes: usize,
-    /// The memory in bytes of old versions that only the initial events of unread watches hold. More end watches.
+    /// The memory in bytes of old versions that only unread watches and lists hold. More end the oldest of them. Over HTTP,
+    /// also the bytes of large objects that clients have not taken.
     pub unread_bytes: usize,
     /// The rules of the minor version and its feature gates.
     pub rules: RuleSet,
@@ -286,7 +290,7 @@ impl Server {
         if wants_state && asked > self.store.revision() {
             return Err(ApiError::too_large_version(asked, self.store.revision()));
         }
-        let mut initial = std::collections::VecDeque::new();
+        let mut initial = VecDeque::new();
         let mut cursor = if asked == 0 { self.store.revision() } else { asked };
         if wants_state {
             cursor = self.store.revision();
@@ -329,6 +333,12 @@ impl Server {
     /// The same, up to a weight.
     pub fn take_some_events(&mut self, now: Timestamp, id: WatchId, most: Most) -> Taken {
         self.watches.take(&self.store, now, id, most)
+    }
+
+    /// Opens a list whose items are taken piece by piece.
+    #[cfg(feature = "http")]
+    pub(crate) fn open_list(&mut self, now: Timestamp, items: VecDeque<Weighed>) -> WatchId {
+        self.watches.open_list(now, items, self.config.unread_bytes)
     }
 
     /// The open watches, which a caller can hold back, release, and close.

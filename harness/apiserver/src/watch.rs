@@ -2,7 +2,8 @@
 //!
 //! A watch stores no events except the initial ones. A reader takes the events of the history that follow the cursor.
 //! A reader that is too slow finds the history compacted, and gets `410 Expired`. Old versions that only initial events
-//! hold are bounded: the watches that were not read for the longest time are ended. So clients cannot use up memory.
+//! hold are bounded: the watches that were not read for the longest time are ended. So clients cannot use up memory. The
+//! same bound holds for long lists, which clients take piece by piece.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -124,10 +125,23 @@ impl Most {
     }
 }
 
+/// An object, and its weight.
+pub(crate) type Weighed = (Arc<Value>, usize);
+
+/// A list of which a client has not taken everything.
+#[derive(Debug)]
+struct Listing {
+    items: VecDeque<Weighed>,
+    /// The time at which items were last taken.
+    read: Timestamp,
+}
+
 /// The open watches of a server.
 #[derive(Debug, Default)]
 pub struct Watches {
     open: BTreeMap<WatchId, Watch>,
+    /// The lists, whose ids are no ids of watches.
+    lists: BTreeMap<WatchId, Listing>,
     last: u64,
     unread: Unread,
 }
@@ -149,7 +163,7 @@ impl Watches {
     }
 
     /// Opens a watch. Initial events that nobody has read may hold `bound` bytes of old versions. With more, the watches
-    /// that were not read for the longest time end.
+    /// and lists that were not read for the longest time end.
     pub(crate) fn open(&mut self, now: Timestamp, start: Start, bound: usize) {
         let seconds = start.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
         let id = start.info.id;
@@ -160,12 +174,47 @@ impl Watches {
             closed: false,
             start,
         };
-        watch.start.initial.iter().for_each(|event| self.unread.add(event));
+        for event in &watch.start.initial {
+            self.unread.add(&event.object, || weight(&event.object));
+        }
         self.open.insert(id, watch);
+        self.end_unread(bound);
+    }
+
+    /// Opens a list whose items are taken with [`Watches::take_items`].
+    #[cfg(feature = "http")]
+    pub(crate) fn open_list(&mut self, now: Timestamp, items: VecDeque<Weighed>, bound: usize) -> WatchId {
+        let id = self.name();
+        items.iter().for_each(|(object, weight)| self.unread.add(object, || *weight));
+        self.lists.insert(id, Listing { items, read: now });
+        self.end_unread(bound);
+        id
+    }
+
+    /// Takes the next items of a list, until they weigh this much. An empty result: the list has ended.
+    #[cfg(feature = "http")]
+    pub(crate) fn take_items(&mut self, now: Timestamp, id: WatchId, bytes: usize) -> Vec<Arc<Value>> {
+        let Some(list) = self.lists.get_mut(&id) else { return Vec::new() };
+        list.read = now;
+        let (mut taken, mut sum) = (Vec::new(), 0);
+        while sum < bytes
+            && let Some((object, weight)) = list.items.pop_front()
+        {
+            self.unread.remove(&object);
+            sum += weight;
+            taken.push(object);
+        }
+        taken
+    }
+
+    /// Ends the watches and lists that were not read for the longest time, while unread ones hold more than this.
+    fn end_unread(&mut self, bound: usize) {
         while self.unread.holds_more_than(bound) {
-            let waiting = self.open.iter().filter(|(_, watch)| !watch.start.initial.is_empty());
-            let Some((id, _)) = waiting.min_by_key(|(id, watch)| (watch.read, **id)) else { break };
-            self.close(*id);
+            let watches = self.open.iter().filter(|(_, watch)| !watch.start.initial.is_empty());
+            let lists = self.lists.iter().filter(|(_, list)| !list.items.is_empty());
+            let all = watches.map(|(id, it)| (it.read, *id)).chain(lists.map(|(id, it)| (it.read, *id)));
+            let Some((_, id)) = all.min() else { break };
+            self.close(id);
         }
     }
 
@@ -188,7 +237,9 @@ impl Watches {
     /// Closes a watch, as a broken connection does.
     pub fn close(&mut self, id: WatchId) {
         let closed = self.open.remove(&id);
-        closed.iter().flat_map(|it| &it.start.initial).for_each(|event| self.unread.remove(event));
+        closed.iter().flat_map(|it| &it.start.initial).for_each(|event| self.unread.remove(&event.object));
+        let list = self.lists.remove(&id);
+        list.iter().flat_map(|it| &it.items).for_each(|(object, _)| self.unread.remove(object));
     }
 
     /// The next time at which a watch has an event even if nothing changes: a bookmark, or its end. `None` if it
@@ -204,7 +255,7 @@ impl Watches {
         let Some(watch) = self.open.get_mut(&id) else { return Taken { events: Vec::new(), closed: true } };
         watch.read = now;
         let (mut events, room) = watch.initial(most);
-        events.iter().for_each(|event| self.unread.remove(event));
+        events.iter().for_each(|event| self.unread.remove(&event.object));
         if !room.is_used_up() {
             watch.follow(store, room, &mut events);
         }

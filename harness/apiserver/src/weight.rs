@@ -1,11 +1,9 @@
-//! The memory that objects take, and how much of it unread watches alone hold.
+//! The memory that objects take, and how much of it unread watches and lists alone hold.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use serde_json::Value;
-
-use crate::watch::WatchEvent;
 
 /// The memory of a value without its parts, in bytes.
 const VALUE: usize = 32;
@@ -26,7 +24,7 @@ pub(crate) fn weight(value: &Value) -> usize {
         }
 }
 
-/// The objects of initial events that no watch has delivered yet.
+/// The objects of initial events and of lists that no client has taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct Unread {
     objects: BTreeMap<usize, Shared>,
@@ -37,36 +35,37 @@ pub(crate) struct Unread {
 #[derive(Debug)]
 struct Shared {
     object: Weak<Value>,
-    events: usize,
+    holders: usize,
     bytes: usize,
 }
 
-fn place(event: &WatchEvent) -> usize {
-    Arc::as_ptr(&event.object) as usize
+fn place(object: &Arc<Value>) -> usize {
+    Arc::as_ptr(object) as usize
 }
 
 impl Unread {
-    pub(crate) fn add(&mut self, event: &WatchEvent) {
-        let shared = self.objects.entry(place(event)).or_insert_with(|| {
-            let bytes = weight(&event.object);
+    /// Adds an object that one more client has not taken.
+    pub(crate) fn add(&mut self, object: &Arc<Value>, weight: impl FnOnce() -> usize) {
+        let shared = self.objects.entry(place(object)).or_insert_with(|| {
+            let bytes = weight();
             self.bytes += bytes;
-            Shared { object: Arc::downgrade(&event.object), events: 0, bytes }
+            Shared { object: Arc::downgrade(object), holders: 0, bytes }
         });
-        shared.events += 1;
+        shared.holders += 1;
     }
 
-    pub(crate) fn remove(&mut self, event: &WatchEvent) {
-        let Some(shared) = self.objects.get_mut(&place(event)) else { return };
-        shared.events -= 1;
-        if shared.events == 0 {
+    pub(crate) fn remove(&mut self, object: &Arc<Value>) {
+        let Some(shared) = self.objects.get_mut(&place(object)) else { return };
+        shared.holders -= 1;
+        if shared.holders == 0 {
             self.bytes -= shared.bytes;
-            self.objects.remove(&place(event));
+            self.objects.remove(&place(object));
         }
     }
 
-    /// Returns whether watches alone hold more than this. A current version, or one of the history, costs nothing more.
+    /// Returns whether clients alone hold more than this. A current version, or one of the history, costs nothing more.
     pub(crate) fn holds_more_than(&self, bound: usize) -> bool {
-        let alone = self.objects.values().filter(|it| it.object.strong_count() <= it.events);
+        let alone = self.objects.values().filter(|it| it.object.strong_count() <= it.holders);
         self.bytes > bound && alone.map(|it| it.bytes).sum::<usize>() > bound
     }
 }

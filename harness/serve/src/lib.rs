@@ -5,7 +5,7 @@
 //!
 //! [`HttpServer::bind`] takes a port, and [`HttpServer::serve`] answers requests with a function until a shutdown.
 //! [`Limits`] bounds what clients can use up: connections, the time for the head of a request, and the time that a
-//! shutdown takes. [`HttpServer::serve_over`] puts another layer under HTTP, such as TLS (module `tls`, with the feature of that name). [`origin`] recognises requests
+//! shutdown takes. [`HttpServer::read_within`] ends connections to clients that do not read. [`HttpServer::serve_over`] puts another layer under HTTP, such as TLS (module `tls`, with the feature of that name). [`origin`] recognises requests
 //! that a web page may have sent.
 //!
 //! # Guarantees
@@ -47,6 +47,7 @@
 
 mod idle;
 pub mod origin;
+mod stalled;
 #[cfg(feature = "tls")]
 pub mod tls;
 
@@ -69,9 +70,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use self::idle::{Connection, Idle};
+use self::stalled::Unstalled;
 
 /// The pause before another attempt to accept, after the operating system has run out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// The most bytes that a connection buffers in each direction. The head of a request must fit.
+const BUFFER: usize = 128 * 1024;
 
 /// An error that ends a connection.
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -108,6 +113,7 @@ pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     limits: Limits,
+    read_time: Option<Duration>,
 }
 
 impl HttpServer {
@@ -119,13 +125,20 @@ impl HttpServer {
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<HttpServer> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        Ok(HttpServer { listener, address, limits: Limits::default() })
+        Ok(HttpServer { listener, address, limits: Limits::default(), read_time: None })
     }
 
     /// The same server with other limits.
     #[must_use]
     pub fn limited_to(self, limits: Limits) -> HttpServer {
         HttpServer { limits, ..self }
+    }
+
+    /// The same server, which ends a connection whose client takes nothing of a response for this time. A response that
+    /// sends nothing, such as that of an idle watch, is not ended.
+    #[must_use]
+    pub fn read_within(self, time: Duration) -> HttpServer {
+        HttpServer { read_time: Some(time), ..self }
     }
 
     /// The address on which clients reach the server, with the port that was selected.
@@ -172,7 +185,7 @@ impl HttpServer {
         B: Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
         E: Into<BoxError> + 'static,
     {
-        let HttpServer { listener, limits, .. } = self;
+        let HttpServer { listener, limits, read_time, .. } = self;
         let (slots, idle) = (Arc::new(Semaphore::new(limits.connections)), Idle::default());
         let (stop, stopped) = watch::channel(());
         let mut connections = JoinSet::new();
@@ -189,6 +202,7 @@ impl HttpServer {
                         _ = stopped.changed() => None,
                     };
                     if let Some(stream) = stream {
+                        let stream = Unstalled::new(stream, read_time);
                         answer(stream, handler, limits, stopped).await;
                     }
                 };
@@ -264,6 +278,7 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .keep_alive(limits.keep_alive)
+        .max_buf_size(BUFFER)
         .serve_connection(TokioIo::new(stream), handler);
     tokio::pin!(connection);
     tokio::select! {

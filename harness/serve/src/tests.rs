@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use http_body_util::BodyExt;
+use hyper::body::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -161,4 +162,37 @@ async fn a_connection_without_its_layer_is_closed() {
     let never = |_: Request<Incoming>| std::future::pending::<Result<Response<String>, Infallible>>();
     tokio::spawn(server.serve_over(none, never, std::future::pending()));
     assert_eq!(rest(TcpStream::connect(address).await.unwrap()).await, "");
+}
+
+/// Serves responses whose data this sender has.
+async fn streaming(read_time: Duration) -> (SocketAddr, http_body_util::channel::Sender<Bytes>) {
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap().read_within(read_time);
+    let address = server.address();
+    let (sender, body) = http_body_util::channel::Channel::<Bytes, Infallible>::new(1);
+    let body = Arc::new(std::sync::Mutex::new(Some(body)));
+    let answer = move |_: Request<Incoming>| {
+        let body = body.lock().unwrap().take().unwrap();
+        async { Ok::<_, Infallible>(Response::new(body)) }
+    };
+    tokio::spawn(server.serve(answer, std::future::pending()));
+    (address, sender)
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_its_response_is_cut_and_one_that_has_nothing_to_read_is_not() {
+    for is_reading in [false, true] {
+        let (address, mut sender) = streaming(SHORT).await;
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
+        if is_reading {
+            sender.send_data("a".into()).await.unwrap();
+            tokio::time::sleep(3 * SHORT).await;
+            sender.send_data("b".into()).await.unwrap();
+            drop(sender);
+            assert!(rest(client).await.ends_with("ab"));
+        } else {
+            let sending = async { while sender.send_data(vec![0; 65_536].into()).await.is_ok() {} };
+            timeout(LONG, sending).await.expect("an end of the connection within a minute");
+        }
+    }
 }

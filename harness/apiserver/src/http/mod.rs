@@ -2,11 +2,14 @@
 
 mod clock;
 mod discovery;
+mod held;
 mod lines;
 mod media;
 mod route;
 mod service;
 mod shared;
+mod show;
+mod stream;
 mod table;
 mod table_cells;
 

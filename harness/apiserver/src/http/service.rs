@@ -10,45 +10,42 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WARNING};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request as HttpRequest, Response as HttpResponse};
-use http_body::{Body, Frame};
+use http_body::Body;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use jobcheck_serve::{HttpServer, origin};
-use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::discovery;
-use super::media::{Form, accepted};
+use super::media::accepted;
 use super::route::{Query, request, segments, target};
 use super::shared::SharedServer;
-use super::table;
+use super::show::Show;
+use super::stream;
 use crate::error::ApiError;
-use crate::request::{Reply, Request, Response};
-use crate::resource::Resource;
+use crate::request::{Reply, Response};
 use crate::server::Server;
-use crate::watch::{Most, WatchEvent, WatchId};
 
 /// The header with the id of a request in the audit log.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 /// The maximum size of a body in bytes, as upstream's.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
-/// The most events in one chunk of a watch.
-const CHUNK: Most = Most { events: 256, bytes: 64 * 1024 };
 /// The time in which the body of a request must arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
+/// The time in which a client must take a part of a response.
+const READ_TIME: Duration = Duration::from_secs(60);
 
 /// An error that ends the connection.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The body of a response.
-pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
+/// The body of a response. An error cuts a response that its client has not read.
+pub type ResponseBody = UnsyncBoxBody<Bytes, BoxError>;
 
 /// The authentication of requests.
 #[derive(Clone, Debug)]
@@ -124,7 +121,7 @@ impl ApiService {
                 }
             }
         };
-        socket.serve_over(layer, handler, shutdown).await
+        socket.read_within(READ_TIME).serve_over(layer, handler, shutdown).await
     }
 
     /// Refuses requests of web pages, which a browser on this machine sends without the consent of its user. A token
@@ -208,67 +205,21 @@ impl ApiService {
             if asked.verb.writes() { self.server.with(handle) } else { self.server.peek(handle) };
         let show =
             Show { form, include_object: query.get("includeObject").to_owned(), resource: asked.resource };
-        Ok(self.written(now, response, &asked, show))
+        Ok(self.written(now, response, show))
     }
 
-    fn written(
-        &self,
-        now: Timestamp,
-        response: Response,
-        asked: &Request,
-        show: Show,
-    ) -> Option<HttpResponse<ResponseBody>> {
+    fn written(&self, now: Timestamp, response: Response, show: Show) -> Option<HttpResponse<ResponseBody>> {
         let code = response.code();
         let body = match response.outcome {
             Err(error) => return Some(warned(refused(&error), &response.warnings)),
             Ok(Reply::Dropped) => return None,
-            Ok(Reply::Watch(id)) => self.stream(id, show),
-            Ok(Reply::List(list)) => full(show.list(now, &list)),
-            Ok(Reply::Object { object, .. }) => full(show.object(now, &object, asked)),
+            Ok(Reply::Watch(id)) => stream::of_watch(&self.server, id, show),
+            Ok(Reply::List(list)) => stream::of_list(&self.server, now, list, show),
+            Ok(Reply::Object { object, .. }) => {
+                stream::of_bytes(&self.server, show.object(self.server.events(), now, &object))
+            }
         };
         Some(warned(json_response(code, body), &response.warnings))
-    }
-
-    /// The events of a watch, one line each, until it ends or the client disconnects.
-    fn stream(&self, id: WatchId, show: Show) -> ResponseBody {
-        let watching = Watching {
-            server: self.server.clone(),
-            id,
-            show,
-            first: true,
-            rest: Bytes::new(),
-            closed: false,
-        };
-        let changed = self.server.subscribe();
-        let chunks = stream::unfold(Some((watching, changed)), |state| async move {
-            let (mut watching, mut changed) = state?;
-            loop {
-                if let Some(part) = watching.next_part() {
-                    let next = (!watching.is_done()).then_some((watching, changed));
-                    return Some((Ok::<_, Infallible>(Frame::data(part)), next));
-                }
-                changed.mark_unchanged();
-                let (taken, now, wake) = watching.server.peek(|server, now| {
-                    let taken = server.take_some_events(now, watching.id, CHUNK);
-                    (taken, now, server.watches().next_wake(watching.id))
-                });
-                if !taken.events.is_empty() {
-                    watching.rest = watching.chunk(now, &taken.events);
-                    watching.closed = taken.closed;
-                    continue;
-                }
-                let until = wake.filter(|_| !taken.closed)?;
-                let rest = Duration::try_from(until.duration_since(now)).unwrap_or_default();
-                // A timer has a resolution of one millisecond, and must not fire early.
-                let rest = rest.saturating_add(Duration::from_millis(1));
-                tokio::select! {
-                    biased;
-                    heard = changed.changed() => heard.ok()?,
-                    () = tokio::time::sleep(rest) => {}
-                }
-            }
-        });
-        StreamBody::new(chunks).boxed_unsync()
     }
 }
 
@@ -292,89 +243,7 @@ where
     }
 }
 
-/// The form of responses to one request.
-struct Show {
-    form: Form,
-    include_object: String,
-    resource: Resource,
-}
-
-impl Show {
-    fn list(&self, now: Timestamp, list: &crate::request::List) -> Vec<u8> {
-        match self.form {
-            Form::Object => bytes(list),
-            Form::Table => bytes(&table::of_list(now, list, &self.include_object)),
-            Form::Metadata => bytes(&table::metadata_list(list)),
-        }
-    }
-
-    fn object(&self, now: Timestamp, object: &Value, asked: &Request) -> Vec<u8> {
-        let is_status = object["kind"] == "Status";
-        match self.form {
-            Form::Table if !is_status => {
-                bytes(&table::of_objects(now, asked.resource, &[object], &self.include_object))
-            }
-            Form::Metadata if !is_status => bytes(&table::metadata_of(object)),
-            Form::Object | Form::Table | Form::Metadata => bytes(object),
-        }
-    }
-
-    fn event(&self, now: Timestamp, event: &WatchEvent, first: bool) -> Vec<u8> {
-        let shown = match (self.form, event.kind) {
-            (Form::Object, _) | (_, "ERROR") => return event.json(),
-            (Form::Table, _) => {
-                table::of_event(now, self.resource, &event.object, &self.include_object, first)
-            }
-            (Form::Metadata, _) => table::metadata_of(&event.object),
-        };
-        bytes(&json!({"type": event.kind, "object": shown}))
-    }
-}
-
-/// A watch that is closed when its reader is dropped.
-struct Watching {
-    server: SharedServer,
-    id: WatchId,
-    show: Show,
-    first: bool,
-    /// The part of the last events that the client has not taken.
-    rest: Bytes,
-    /// True if no events follow.
-    closed: bool,
-}
-
-impl Watching {
-    /// The next part of the last events. Parts are small, because the connection buffers whole ones.
-    fn next_part(&mut self) -> Option<Bytes> {
-        let part = self.rest.split_to(self.rest.len().min(CHUNK.bytes));
-        (!part.is_empty()).then_some(part)
-    }
-
-    fn is_done(&self) -> bool {
-        self.closed && self.rest.is_empty()
-    }
-
-    fn chunk(&mut self, now: Timestamp, events: &[WatchEvent]) -> Bytes {
-        if let ([event], Form::Object) = (events, self.show.form) {
-            return self.server.events().line(event);
-        }
-        let mut chunk = Vec::new();
-        for event in events {
-            chunk.extend(self.show.event(now, event, self.first));
-            chunk.push(b'\n');
-            self.first = false;
-        }
-        chunk.into()
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.server.peek(|server, _| server.watches().close(self.id));
-    }
-}
-
-fn bytes(value: &impl serde::Serialize) -> Vec<u8> {
+pub(super) fn bytes(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("JSON values have text keys")
 }
 
@@ -389,8 +258,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-pub(super) fn full(bytes: Vec<u8>) -> ResponseBody {
-    Full::new(Bytes::from(bytes)).boxed_unsync()
+pub(super) fn full(bytes: impl Into<Bytes>) -> ResponseBody {
+    Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
 pub(super) fn json_response(code: u16, body: ResponseBody) -> HttpResponse<ResponseBody> {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::clock::Clock;
+use super::held::Held;
 use super::lines::EventLines;
 use crate::server::Server;
 
@@ -21,6 +22,7 @@ pub struct SharedServer(Arc<Inner>);
 struct Inner {
     server: Mutex<Server>,
     changed: watch::Sender<u64>,
+    held: Held,
     events: EventLines,
     clock: Box<dyn Clock>,
 }
@@ -36,8 +38,9 @@ impl SharedServer {
     #[must_use]
     pub fn new(server: Server, clock: impl Clock + 'static) -> SharedServer {
         let (changed, _) = watch::channel(0);
-        let events = EventLines::default();
-        SharedServer(Arc::new(Inner { server: Mutex::new(server), changed, events, clock: Box::new(clock) }))
+        let held = Held::at_most(server.config.unread_bytes);
+        let (server, events) = (Mutex::new(server), EventLines::new(held.clone()));
+        SharedServer(Arc::new(Inner { server, changed, held, events, clock: Box::new(clock) }))
     }
 
     /// The current time of its clock.
@@ -58,6 +61,18 @@ impl SharedServer {
     pub(super) fn peek<T>(&self, act: impl FnOnce(&mut Server, Timestamp) -> T) -> T {
         let now = self.now();
         act(&mut self.lock(), now)
+    }
+
+    /// The bytes of large responses that clients have not taken yet. [`Config::unread_bytes`](crate::Config::unread_bytes)
+    /// bounds them.
+    #[must_use]
+    pub fn unread_bytes(&self) -> usize {
+        self.0.held.bytes()
+    }
+
+    /// The large responses that clients have not taken yet.
+    pub(super) fn held(&self) -> &Held {
+        &self.0.held
     }
 
     /// The lines of events.

@@ -17,17 +17,7 @@ pub(super) fn of_list(now: Timestamp, list: &List, include: &str) -> Value {
 
 /// Objects as a table.
 pub(super) fn of_objects(now: Timestamp, resource: Resource, objects: &[&Value], include: &str) -> Value {
-    let rows: Vec<Value> = objects
-        .iter()
-        .map(|object| {
-            let shown = match include {
-                "None" => Value::Null,
-                "Object" => Value::clone(object),
-                _ => metadata_of(object),
-            };
-            json!({"cells": cells(now, resource, object), "object": shown})
-        })
-        .collect();
+    let rows: Vec<Value> = objects.iter().map(|object| row(now, resource, object, include)).collect();
     let version = match objects {
         [one] => one["metadata"]["resourceVersion"].clone(),
         _ => Value::Null,
@@ -36,6 +26,16 @@ pub(super) fn of_objects(now: Timestamp, resource: Resource, objects: &[&Value],
         "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": version},
         "columnDefinitions": columns(resource), "rows": rows,
     })
+}
+
+/// The row of an object.
+pub(super) fn row(now: Timestamp, resource: Resource, object: &Value, include: &str) -> Value {
+    let shown = match include {
+        "None" => Value::Null,
+        "Object" => Value::clone(object),
+        _ => metadata_of(object),
+    };
+    json!({"cells": cells(now, resource, object), "object": shown})
 }
 
 /// The object of a watch event as a table. Only the first one has column definitions.

@@ -11,5 +11,6 @@ mod large;
 mod lists;
 mod socket;
 mod transport;
+mod unread;
 mod watches;
 mod writes;
