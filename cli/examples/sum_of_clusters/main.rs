@@ -89,7 +89,7 @@ struct Aggregator {
     sent: HashMap<Key, String>,
     /// The parts that were created, and are not in the cache yet.
     awaited: BTreeSet<(usize, Key)>,
-    /// The Jobs whose status was refused.
+    /// The Jobs whose status was refused. For the defect `restless`: all.
     refused: BTreeSet<Key>,
 }
 
@@ -97,7 +97,8 @@ impl Aggregator {
     async fn one(&mut self, key: &Key) {
         let is_of = |job: &Job| job.name_any() == key.1 && job.namespace().as_deref() == Some(&*key.0);
         let local = self.locals.find(is_of).map(|job| json!(*job));
-        let local = local.filter(|job| job["spec"]["managedBy"] == *self.managed_by);
+        let takes_all = self.defect == Some(Defect::TakesStrangers);
+        let local = local.filter(|job| takes_all || job["spec"]["managedBy"] == *self.managed_by);
         let mut found = Vec::new();
         for (at, (_, parts)) in self.members.iter().enumerate() {
             let part = parts.find(is_of).map(|job| json!(*job));
@@ -115,6 +116,9 @@ impl Aggregator {
 
     /// Writes the sum, or makes the parts what the stored one says.
     async fn sum(&mut self, local: &Value, found: &[Option<Value>], key: &Key) {
+        if self.defect == Some(Defect::Restless) {
+            self.refused.insert(key.clone());
+        }
         if self.sent.get(key) == Some(&version(Some(local))) {
             return;
         }

@@ -11,6 +11,12 @@ use crate::parts::{self, number};
 pub enum Defect {
     /// A part that is being deleted counts twice: as one that is there, and as one that has left.
     CountsTwice,
+    /// Each success counts twice, up to `completions`.
+    Doubles,
+    /// Jobs with another manager are taken, too.
+    TakesStrangers,
+    /// A condition of its own gets a new time again and again.
+    Restless,
     /// The counts of a part are lost with it.
     Forgets,
     /// The Job fails at once with its first part, while others run.
@@ -46,7 +52,10 @@ pub fn patch(local: &Value, own: &[&Value], defect: Option<Defect>) -> Option<Va
     let is_twice = defect == Some(Defect::CountsTwice);
     let present: Vec<&Value> = own.iter().copied().filter(|it| is_twice || !parts::is_leaving(it)).collect();
     let sum = |field: &str| present.iter().map(|it| number(&it["status"], field)).sum::<i64>();
-    let succeeded = counted.values().map(|it| it.0).sum::<i64>() + sum("succeeded");
+    let mut succeeded = counted.values().map(|it| it.0).sum::<i64>() + sum("succeeded");
+    if defect == Some(Defect::Doubles) {
+        succeeded = (2 * succeeded).min(number(&local["spec"], "completions"));
+    }
     let failed = counted.values().map(|it| it.1).sum::<i64>() + sum("failed");
     let mut new = stored.clone();
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -66,6 +75,10 @@ pub fn patch(local: &Value, own: &[&Value], defect: Option<Defect>) -> Option<Va
         }
     }
     decide(&mut new, local, &present, defect, &now);
+    if defect == Some(Defect::Restless) {
+        new["conditions"].as_array_mut().into_iter().for_each(|all| all.retain(|it| it["type"] != "Seen"));
+        add(&mut new, "Seen", &now);
+    }
     if new == *stored && counted == old {
         return None;
     }

@@ -3,15 +3,19 @@
 //!
 //! The suite plays the Job controllers of two members. So a cluster of a member has none, and a step can report whatever
 //! a member could.
+//!
+//! The judge grants that clocks differ (`--skew`). Then a sum may already contain what a member reports a moment later. A
+//! scenario about a sum therefore rests for longer before a member reports more ([`RestBeyondSkew`]).
 
 use jobcheck_report::types::Stage;
 use jobcheck_spec::Req;
 
 use crate::mirror::{ONE, RESTART};
 use crate::scenario::Awaited::{
-    Active, Complete, CopyGone, CopyOn, Failed, FailedEnd, JobGone, Rest, Succeeded,
+    Active, Complete, CopyGone, CopyOn, Failed, FailedEnd, JobGone, Rest, RestBeyondSkew, StrangersUntouched,
+    Succeeded,
 };
-use crate::scenario::Step::{Await, CreateJob, DeleteJob, DeleteMember, Hook, Report};
+use crate::scenario::Step::{Await, CreateJob, DeleteJob, DeleteMember, Hook, Report, Strangers};
 use crate::scenario::{Reported, Scenario, Shape};
 
 /// Two pods on each of two members.
@@ -23,6 +27,8 @@ const NO_RETRY: Shape = Shape { backoff_limit: 0, ..FOUR };
 const RUNS: Reported = Reported { active: 2, terminating: Some(0), succeeded: 0, failed: 0, conditions: &[] };
 /// One of them has succeeded.
 const HALF: Reported = Reported { active: 1, succeeded: 1, ..RUNS };
+/// One has succeeded, and one has failed. Another one runs.
+const MIXED: Reported = Reported { failed: 1, ..HALF };
 /// All have succeeded, and one has not gone yet.
 const LINGERS: Reported = Reported {
     active: 0,
@@ -34,6 +40,8 @@ const LINGERS: Reported = Reported {
 /// All have succeeded.
 const DONE: Reported =
     Reported { active: 0, succeeded: Reported::ALL, conditions: &["SuccessCriteriaMet", "Complete"], ..RUNS };
+/// All have succeeded, after a failure.
+const DONE_AT_LAST: Reported = Reported { failed: 1, ..DONE };
 /// One pod has failed, and with it the member.
 const FAILS: Reported = Reported { active: 0, failed: 1, conditions: &["FailureTarget", "Failed"], ..RUNS };
 
@@ -64,6 +72,31 @@ pub const SCENARIOS: &[Scenario] = &[
         ],
     },
     Scenario {
+        id: "aggregate/counts",
+        about: "Half of the pods succeed and one fails. Then nothing happens for longer than the clocks may differ.",
+        requirements: &[Req::MR30],
+        stage: Stage::Core,
+        job: FOUR,
+        steps: &[
+            CreateJob,
+            Await(CopyOn(1)),
+            Await(CopyOn(2)),
+            Report(1, RUNS),
+            Report(2, RUNS),
+            Await(Active(4)),
+            Report(1, MIXED),
+            Await(Succeeded(1)),
+            Await(Failed(1)),
+            Await(RestBeyondSkew),
+            Report(2, HALF),
+            Await(Succeeded(2)),
+            Await(RestBeyondSkew),
+            Report(1, DONE_AT_LAST),
+            Report(2, DONE),
+            Await(Complete),
+        ],
+    },
+    Scenario {
         id: "aggregate/order",
         about: "The second member has ended before the first one reports anything.",
         requirements: &[Req::MR30, Req::MR33],
@@ -75,7 +108,7 @@ pub const SCENARIOS: &[Scenario] = &[
             Await(CopyOn(2)),
             Report(2, DONE),
             Await(Succeeded(1)),
-            Await(Rest(2)),
+            Await(RestBeyondSkew),
             Report(1, DONE),
             Await(Complete),
         ],
@@ -95,7 +128,7 @@ pub const SCENARIOS: &[Scenario] = &[
             Await(Active(4)),
             Report(1, FAILS),
             Await(Failed(1)),
-            Await(Rest(2)),
+            Await(RestBeyondSkew),
             Report(2, FAILS),
             Await(FailedEnd),
         ],
@@ -116,7 +149,7 @@ pub const SCENARIOS: &[Scenario] = &[
             Report(1, LINGERS),
             Report(2, DONE),
             Await(Succeeded(4)),
-            Await(Rest(2)),
+            Await(RestBeyondSkew),
             Report(1, DONE),
             Await(Complete),
         ],
@@ -137,6 +170,7 @@ pub const SCENARIOS: &[Scenario] = &[
             Await(Succeeded(1)),
             DeleteMember(1),
             Await(CopyOn(1)),
+            Await(RestBeyondSkew),
             Report(1, DONE),
             Report(2, DONE),
             Await(Complete),
@@ -199,6 +233,27 @@ pub const SCENARIOS: &[Scenario] = &[
         ],
     },
     Scenario {
+        id: "aggregate/strangers",
+        about: "Jobs of others are on all clusters, one with another manager.",
+        requirements: &[Req::MR15, Req::MR25],
+        stage: Stage::Core,
+        job: FOUR,
+        steps: &[
+            Strangers,
+            CreateJob,
+            Await(CopyOn(1)),
+            Await(CopyOn(2)),
+            Report(1, RUNS),
+            Report(2, RUNS),
+            Await(Active(4)),
+            Report(1, DONE),
+            Report(2, DONE),
+            Await(Complete),
+            Await(Rest(2)),
+            Await(StrangersUntouched),
+        ],
+    },
+    Scenario {
         id: "aggregate/rest",
         about: "Nothing happens while the members run, and nothing happens after the end.",
         requirements: &[Req::MR10],
@@ -233,6 +288,7 @@ pub const SCENARIOS: &[Scenario] = &[
             DeleteMember(1),
             Hook(RESTART),
             Await(CopyOn(1)),
+            Await(RestBeyondSkew),
             Report(1, DONE),
             Report(2, DONE),
             Await(Complete),

@@ -4,7 +4,7 @@ use jobcheck_record::watch::text;
 use jobcheck_spec::Req;
 use serde_json::Value;
 
-use crate::board::{Board, MANAGER, has, has_ended, is_copy, is_deleting};
+use crate::board::{Board, MANAGER, has, has_ended, is_copy, is_deleting, is_named_after};
 use crate::play::{Met, NAME, is_owned};
 use crate::scenario::{Awaited, Scenario};
 
@@ -28,7 +28,7 @@ pub(crate) fn is_met(awaited: Awaited, board: &Board, met: &Met) -> bool {
         Awaited::StrangersUntouched => touched(board, met).is_none(),
         Awaited::Started => local.is_some_and(|job| job["status"]["startTime"].is_string()),
         Awaited::Untouched => local.is_some() && touch(board, met).is_none(),
-        Awaited::Copy | Awaited::CopyOn(_) | Awaited::Rest(_) => false,
+        Awaited::Copy | Awaited::CopyOn(_) | Awaited::Rest(_) | Awaited::RestBeyondSkew => false,
     }
 }
 
@@ -81,9 +81,12 @@ pub(crate) fn consequence(
             let what = touch(board, met).map(|what| format!(": {what}"));
             (Some(Req::MB03), what.unwrap_or_default())
         }
-        Awaited::Copy | Awaited::CopyOn(_) | Awaited::CopyEnd | Awaited::JobGone | Awaited::Rest(_) => {
-            (None, String::new())
-        }
+        Awaited::Copy
+        | Awaited::CopyOn(_)
+        | Awaited::CopyEnd
+        | Awaited::JobGone
+        | Awaited::Rest(_)
+        | Awaited::RestBeyondSkew => (None, String::new()),
     }
 }
 
@@ -130,10 +133,18 @@ fn touched(board: &Board, met: &Met) -> Option<(usize, String)> {
             Some(job) if *cluster == MANAGER && job["status"] != created["status"] => {
                 "its status was written"
             }
+            Some(_) if *cluster == MANAGER && has_copy(board, created) => "it was copied to another cluster",
             Some(_) => return None,
         };
         Some((*cluster, format!("the Job {name} of somebody else: {what}")))
     })
+}
+
+/// Returns true if somebody has copied a Job of the manager's cluster. A Job of somebody else on a worker has another name.
+fn has_copy(board: &Board, created: &Value) -> bool {
+    let uids = [text(created, "uid").to_owned()];
+    let workers = board.clusters.iter().skip(1);
+    workers.flat_map(|worker| worker.all_jobs()).any(|job| is_named_after(job, text(created, "name"), &uids))
 }
 
 /// The first thing that somebody has done to the Job since its creation.

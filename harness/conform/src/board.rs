@@ -136,10 +136,12 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 
 /// Returns true if a Job of a worker is a copy. A copy has the name of the Job, or its UID in a label or an annotation.
 pub(crate) fn is_copy(other: &Value, name: &str, uids: &[String]) -> bool {
+    other["metadata"]["labels"].get(STRANGER).is_none() && is_named_after(other, name, uids)
+}
+
+/// Returns true if a Job has this name, or one of these UIDs in a label or an annotation.
+pub(crate) fn is_named_after(other: &Value, name: &str, uids: &[String]) -> bool {
     let metadata = &other["metadata"];
-    if metadata["labels"].get(STRANGER).is_some() {
-        return false;
-    }
     let values = ["labels", "annotations"].iter().filter_map(|it| metadata[*it].as_object());
     let has_uid = values
         .flat_map(|it| it.values())

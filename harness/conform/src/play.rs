@@ -25,8 +25,12 @@ use crate::settings::{Hook, Settings};
 
 /// The name of the Job.
 pub(crate) const NAME: &str = "conform";
-/// The name of a Job of somebody else.
+/// The name of a Job of somebody else on the cluster of the manager.
 const OTHER: &str = "stranger";
+/// The name of one on a worker. It differs, so that a copy of the other one is not refused for its name.
+const RESIDENT: &str = "resident";
+/// The time by which a rest is longer than the clocks may differ, because some times have no fractions of a second.
+const BEYOND: Duration = Duration::from_secs(2);
 /// The number of conflicts after which a condition is not added any longer.
 const CONFLICTS: u32 = 20;
 /// The exit code of a pod that fails.
@@ -126,7 +130,7 @@ impl Play<'_> {
             }
             Step::Strangers => {
                 self.stranger(MANAGER, OTHER).await?;
-                self.on_workers(OTHER).await?;
+                self.on_workers(RESIDENT).await?;
             }
             Step::TakeName => self.on_workers(NAME).await?,
             Step::RemoveStrangers => {
@@ -169,9 +173,10 @@ impl Play<'_> {
         })
     }
 
-    /// Creates a Job of somebody else. It is suspended, so that it needs no pod.
+    /// Creates a Job of somebody else. On a worker it is suspended, so that it needs no pod. On the cluster of the manager
+    /// its own manager is absent, and a manager that takes it has a reason to start it.
     async fn stranger(&mut self, cluster: usize, name: &str) -> Result<(), Error> {
-        let mut spec = spec(Shape { suspend: true, ..Shape::default() });
+        let mut spec = spec(Shape { suspend: cluster != MANAGER, ..Shape::default() });
         if cluster == MANAGER {
             spec["managedBy"] = json!(NOBODY);
         }
@@ -300,6 +305,7 @@ impl Play<'_> {
             Awaited::Copy => self.find_copy(None).await?,
             Awaited::CopyOn(worker) => self.find_copy(Some(worker)).await?,
             Awaited::Rest(seconds) => self.rest(Duration::from_secs(seconds)).await?,
+            Awaited::RestBeyondSkew => self.rest(self.settings.skew() + BEYOND).await?,
             _ => {
                 let met = &self.met;
                 self.until(|board| is_met(awaited, board, met).then_some(())).await?.is_some()

@@ -39,9 +39,10 @@ impl Profile {
 }
 
 /// The scenarios that are only about what nobody may do. The list is no part of a scenario, whose digest is frozen.
-const PROHIBITIONS: [&str; 6] = [
+const PROHIBITIONS: [&str; 7] = [
     "mirror/strangers",
     "mirror/rest",
+    "aggregate/strangers",
     "aggregate/rest",
     "field/default",
     "field/not-added",
@@ -235,6 +236,9 @@ pub enum Awaited {
     Untouched,
     /// Nothing was written for this many seconds.
     Rest(u64),
+    /// Nothing was written for longer than the clocks of the clusters may differ. So the judge cannot take a later report of
+    /// a member for an earlier one.
+    RestBeyondSkew,
 }
 
 impl Awaited {
@@ -257,6 +261,7 @@ impl Awaited {
             Awaited::Started => "startTime in the status of the Job".to_owned(),
             Awaited::Untouched => "the Job as it was created, without a pod".to_owned(),
             Awaited::Rest(seconds) => format!("{seconds} s without a write"),
+            Awaited::RestBeyondSkew => "more time than --skew without a write".to_owned(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jobcheck_report::types::JudgingOptions;
+use jobcheck_spec::time::CLOCK_SKEW;
 use serde_json::{Map, Value};
 
 /// A command that only the author of the manager knows.
@@ -39,4 +40,12 @@ pub struct Settings {
     pub keeps_failed: bool,
     /// The options of the judge, which the report has, too.
     pub judging: JudgingOptions,
+}
+
+impl Settings {
+    /// The time by which the judge lets the clocks of two clusters differ.
+    pub(crate) fn skew(&self) -> Duration {
+        let seconds = self.judging.skew.unwrap_or(CLOCK_SKEW);
+        Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+    }
 }
