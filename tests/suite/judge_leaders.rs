@@ -5,7 +5,7 @@ use jobcheck_tests::log::{CONTROLLER, Log};
 use jobcheck_tests::traces::broken;
 use serde_json::{Value, json};
 
-/// What the log shows of a hand-over.
+/// The sign of a hand-over in the log.
 #[derive(Clone, Copy, Debug)]
 enum Sign {
     Nothing,

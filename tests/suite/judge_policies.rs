@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::corpus::recordings;
 
-/// What is left of an event.
+/// Returns `true` if the log keeps the event, perhaps after a change.
 type Policy = fn(&mut Value) -> bool;
 
 fn resource(event: &Value) -> String {
@@ -69,8 +69,8 @@ const POLICIES: [(&str, Policy); 13] = [
     }),
 ];
 
-/// In these logs nothing shows that requests are missing: neither a pod that is being deleted or counts as terminating, nor the time
-/// after a user's change of the Job.
+/// In these logs nothing shows that requests are missing. No pod is being deleted, or counts as terminating, and the log ends soon after
+/// a user's change of the Job.
 const NOT_SHOWN: [(&str, &str); 5] = [
     ("adoption.audit", "no delete"),
     ("job-deleted-background.audit", "no delete"),

@@ -245,7 +245,7 @@ mod tests {
         }})
     }
 
-    /// What is missing in these traces of a manager and of a worker.
+    /// The end that is missing in these traces of a manager and of a worker.
     fn found(profile: &str, manager: &[Value], worker: &[Value]) -> Option<&'static str> {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::create(root.path()).unwrap();

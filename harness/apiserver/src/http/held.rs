@@ -29,7 +29,7 @@ struct Shared {
 struct Waiting {
     /// The number of times that a response began to wait.
     count: u64,
-    /// What is left of each response, by that number.
+    /// The rest of each response, by that number.
     rests: BTreeMap<u64, VecDeque<Bytes>>,
 }
 
@@ -68,7 +68,7 @@ impl Held {
         Held(Arc::new(Shared { bound, bytes: Arc::default(), waiting: Mutex::default() }))
     }
 
-    /// The sum of all counted bytes. What several responses share counts once.
+    /// The sum of all counted bytes. Bytes that several responses share count once.
     pub(super) fn bytes(&self) -> usize {
         self.0.bytes.load(Ordering::Relaxed)
     }
@@ -131,7 +131,7 @@ fn next(rest: &mut VecDeque<Bytes>) -> Option<Bytes> {
     Some(part)
 }
 
-/// What a client has not taken of the next bytes of a response.
+/// The next bytes of a response that a client has not taken.
 #[derive(Debug)]
 pub(super) struct Rest {
     held: Held,

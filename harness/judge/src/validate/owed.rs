@@ -100,7 +100,7 @@ impl End {
     /// The reasons why the whole trace is inconclusive. Withdraws the violations of these Jobs if there is one.
     pub(super) fn doubts(&self, verdicts: &mut [JobVerdict]) -> Vec<String> {
         let violates = |it: &JobVerdict| it.outcome == Outcome::Violates;
-        // What the log shows of a Job that conforms is right.
+        // A Job that conforms does so by all that the log shows.
         let unlogged = self.unlogged.doubt(self.last).filter(|_| verdicts.iter().any(violates));
         let reasons: Vec<String> = self.etcds.doubt().into_iter().chain(unlogged).collect();
         for verdict in verdicts.iter_mut().filter(|it| violates(it) && !reasons.is_empty()) {

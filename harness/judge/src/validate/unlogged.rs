@@ -54,7 +54,7 @@ impl Logged {
     }
 }
 
-/// What an audit log lacks.
+/// The requests that an audit log lacks.
 #[derive(Clone, Debug, Default)]
 pub struct Unlogged {
     /// The trace is an audit log, or the part of one.
