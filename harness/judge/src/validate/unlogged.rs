@@ -7,11 +7,12 @@
 //! | --- | --- |
 //! | writes of `jobs/status` | a finalizer is removed, which follows a status write (FT-03); or a controller creates a pod, and the log goes on |
 //! | PATCH | a Job has counted pods, or a status write after its deletion: finalizers are removed |
-//! | DELETE, evictions | a pod is being deleted that was not before, or a Job that was created in the log has terminating pods |
+//! | DELETE, evictions | a pod is being deleted that was not before; or running pods lose their finalizers, and a Job that was created in the log has terminating pods |
 //! | empty objects | the first status of a Job lacks `uncountedTerminatedPods` (FT-30) |
 
 use jobcheck_spec::Uid;
 use jobcheck_spec::job::Job;
+use jobcheck_spec::pod::Pod;
 use jobcheck_traces::{Form, Request, Resource, Subresource, Verb};
 use rustc_hash::FxHashSet;
 
@@ -63,6 +64,8 @@ pub struct Unlogged {
     effects: [bool; KINDS],
     /// The Jobs whose creation the log has shown.
     created: FxHashSet<Uid>,
+    /// A running pod has lost its finalizer. A controller deletes it next.
+    releases_running: bool,
     /// The first creation of a pod by a Job controller, in microseconds.
     served: Option<i64>,
 }
@@ -85,7 +88,11 @@ impl Unlogged {
     pub fn shown(&mut self, event: &Event, role: Role) {
         match &event.body {
             Body::Pod(it) if event.is_accepted() => match event.verb {
-                Some(Verb::Patch) => self.effects[STATUS] |= it.names_finalizers == Some(true),
+                Some(Verb::Patch) if it.names_finalizers == Some(true) => {
+                    self.effects[STATUS] = true;
+                    let runs = |pod: &Pod| !pod.finalizer && !pod.deleting && !pod.is_terminated();
+                    self.releases_running |= it.after.as_ref().is_some_and(|after| runs(&after.pod));
+                }
                 Some(Verb::Create) if matches!(role, Role::JobController | Role::Manager) => {
                     self.served = self.served.or(event.when.map(|when| when.done));
                 }
@@ -106,7 +113,7 @@ impl Unlogged {
         }
         let has_terminating = job.status.terminating.is_some_and(|pods| pods > 0);
         self.effects[PATCH] |= counts_pods(job) || event.is_status && job.deleting;
-        self.effects[DELETION] |= has_terminating && self.created.contains(&job.uid);
+        self.effects[DELETION] |= has_terminating && self.releases_running && self.created.contains(&job.uid);
         self.effects[EMPTY] |= event.is_status && job.status.uncounted.is_none();
     }
 
