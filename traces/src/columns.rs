@@ -5,7 +5,7 @@ use crate::envelope::Fields;
 use crate::form::AUDIT_VERSION;
 
 /// Column, and field of an audit event.
-const COLUMNS: [(&str, &str); 12] = [
+const COLUMNS: [(&str, &str); 13] = [
     ("Level", "level"),
     ("AuditId", "auditID"),
     ("Stage", "stage"),
@@ -13,6 +13,7 @@ const COLUMNS: [(&str, &str); 12] = [
     ("Verb", "verb"),
     ("User", "user"),
     ("UserAgent", "userAgent"),
+    ("SourceIps", "sourceIPs"),
     ("ObjectRef", "objectRef"),
     ("ResponseStatus", "responseStatus"),
     ("RequestObject", "requestObject"),
@@ -27,11 +28,11 @@ pub(crate) fn event(row: &Fields<'_>) -> Option<String> {
     let mut event = is_row.then(|| format!("{{\"kind\":\"Event\",\"apiVersion\":\"{AUDIT_VERSION}\""))?;
     for (column, field) in COLUMNS.iter().chain([&STAGE_TIME]) {
         let Some(value) = row.get(*column).map(|raw| raw.get()) else { continue };
-        // An export has an object as text, and an absent one as an empty text.
+        // An export has an object or a list as text, and an absent one as an empty text.
         let text = serde_json::from_str::<String>(value).ok();
         let value = match text.as_deref() {
             Some("") => continue,
-            Some(object) if object.starts_with('{') => object,
+            Some(object) if object.starts_with(['{', '[']) => object,
             _ if value == "null" => continue,
             _ => value,
         };

@@ -259,14 +259,14 @@ fn a_row_of_aks_is_an_event_under_other_names() {
     let row = |line: &String, as_text: bool| {
         let event: serde_json::Value = serde_json::from_str(line).unwrap();
         let mut row = serde_json::Map::new();
-        let columns = "Level level AuditId auditID Stage stage RequestUri requestURI Verb verb User user UserAgent userAgent \
+        let columns = "Level level AuditId auditID Stage stage RequestUri requestURI Verb verb User user UserAgent userAgent SourceIps sourceIPs \
             ObjectRef objectRef ResponseStatus responseStatus RequestObject requestObject ResponseObject responseObject \
             RequestReceivedTime requestReceivedTimestamp StageReceivedTime stageTimestamp";
         let words: Vec<&str> = columns.split_whitespace().collect();
         for pair in words.chunks(2) {
             let value = &event[pair[1]];
             let text = if value.is_null() { String::new() } else { value.to_string() };
-            let is_text = as_text && (value.is_object() || value.is_null());
+            let is_text = as_text && (value.is_object() || value.is_array() || value.is_null());
             row.insert(pair[0].to_owned(), if is_text { text.into() } else { value.clone() });
         }
         serde_json::Value::from(row).to_string()
