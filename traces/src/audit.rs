@@ -13,7 +13,7 @@ use crate::request::{Interval, Level, Verb};
 use crate::text::{Spans, Text};
 use crate::time::parse_micros;
 
-mod lease;
+pub(crate) mod lease;
 
 /// The fields of an event that a [`crate::Request`] needs; `items` belongs to an `EventList`.
 #[derive(Default, Deserialize)]
@@ -127,6 +127,16 @@ impl<'a> Event<'a> {
         self.object_ref.as_ref().map_or("", |it| plain(it.subresource.as_ref()))
     }
 
+    /// The user who sent the request. With impersonation, the impersonated user, whose permissions apply.
+    fn sender(&self) -> Option<&Text<'a>> {
+        self.impersonated_user.as_ref().or(self.user.as_ref())?.username.as_ref()
+    }
+
+    /// The HTTP status of the response.
+    fn code(&self) -> Result<u16, Problem> {
+        code(self.response_status.as_ref().and_then(|status| status.code))
+    }
+
     /// The address of the sender. Nothing else rests on it, so an unusual form of it is no error.
     fn address(&self) -> Option<Text<'a>> {
         let addresses: Vec<Text<'a>> = serde_json::from_str(self.source_ips?.text()).ok()?;
@@ -219,10 +229,8 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
     let Some(level) = level(event)? else { return Ok(Parsed::Skipped(SkipReason::Level)) };
     let target = event.object_ref.as_ref();
     let status = event.response_status.as_ref();
-    let code = code(status.and_then(|status| status.code))?;
+    let code = event.code()?;
     let verb = if creates(event, verb, resource, code) { Verb::Create } else { verb };
-    let user = event.impersonated_user.as_ref().or(event.user.as_ref());
-    let user = user.and_then(|user| user.username.as_ref());
     let options = DeleteOptions::of(event, verb);
     let response = event.response_object.filter(|object| is_recorded(*object));
     let sent = event.request_object.filter(|object| is_recorded(*object));
@@ -238,7 +246,8 @@ fn request(document: &str, event: &Event<'_>, verb: Verb, resource: Resource) ->
         id: spans.optional(event.audit_id.as_ref()),
         interval: interval(event)?,
         level,
-        user: spans.text(Some(user.ok_or_else(|| Problem::missing("user.username of an audit event"))?)),
+        user: spans
+            .text(Some(event.sender().ok_or_else(|| Problem::missing("user.username of an audit event"))?)),
         agent: spans.text(event.user_agent.as_ref()),
         address: spans.text(event.address().as_ref()),
         verb,

@@ -13,6 +13,7 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
+use crate::audit::lease::LEASES;
 use crate::form::AUDIT_VERSION;
 use crate::record::Resource;
 
@@ -47,9 +48,6 @@ const OF_EVENTS: [&str; 18] = [
 
 /// Subresources whose bodies are objects that a trace needs. Those of others may be anything, such as a token.
 const SUBRESOURCES: [&str; 6] = ["", "status", "binding", "eviction", "ephemeralcontainers", "resize"];
-
-/// A Lease shows when another process became the leader.
-const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
 
 /// The sources of volumes without credentials. A secret is named in them, and not shown.
 const OF_VOLUMES: [&str; 7] =
@@ -262,6 +260,7 @@ impl Redactor {
         let word =
             |name: &str| target.and_then(|it| it.get(name)).and_then(Value::as_str).unwrap_or_default();
         let kind = (word("apiGroup"), word("resource"));
+        // A Lease shows when another process became the leader.
         let is_kept = (Resource::of(kind.0, kind.1).is_some() || kind == LEASES)
             && SUBRESOURCES.contains(&word("subresource"));
         event.retain(|key, _| is_kept || !matches!(key.as_str(), "requestObject" | "responseObject"));

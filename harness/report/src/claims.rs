@@ -13,8 +13,9 @@ use crate::verify::{Objection, State};
 const CLOCKS: i64 = 3_600 * 1_000_000;
 /// The profile without a controller under test. Its Jobs have any manager.
 const FIELD: &str = "field";
-/// The profiles whose scenarios all have a Job of the controller under test. Those of the library may have others alone.
-const OWN_JOBS: [&str; 2] = ["mirror", "aggregate"];
+/// The profiles of several clusters, whose scenarios all have a Job of the controller under test. Those of the library may have others
+/// alone.
+pub(crate) const OWN_JOBS: [&str; 2] = ["mirror", "aggregate"];
 
 /// The traces of a scenario, as far as claims concern them.
 #[derive(Default)]

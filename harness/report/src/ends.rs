@@ -15,12 +15,10 @@ use jobcheck_traces::{
 };
 use serde::Deserialize;
 
+use crate::claims::OWN_JOBS;
 use crate::folder::Folder;
 use crate::judge::MANAGER;
 use crate::types::{Run, Scenario};
-
-/// The profiles of two clusters, whose scenarios all end so.
-const PROFILES: [&str; 2] = ["mirror", "aggregate"];
 
 /// A Job in the traces of a cluster.
 #[derive(Debug, Default)]
@@ -47,7 +45,7 @@ struct Jobs {
 
 /// The reason why the traces do not show that a pass reached the end of its scenario; none for other profiles.
 pub(crate) fn missing(folder: &Folder, scenario: &Scenario, run: &Run) -> Option<&'static str> {
-    if !PROFILES.contains(&&*run.profile.name) {
+    if !OWN_JOBS.contains(&&*run.profile.name) {
         return None;
     }
     let is_own = |job: &&Job| job.managed_by == run.implementation.managed_by;
@@ -147,16 +145,11 @@ impl Jobs {
     }
 
     fn delete_all(&mut self, namespace: &str) {
-        let first = (namespace.to_owned(), String::new());
-        while let Some((_, name)) = self
-            .living
-            .range(first.clone()..)
-            .next()
-            .map(|(key, _)| key.clone())
-            .filter(|key| key.0 == namespace)
-        {
-            self.delete(namespace, &name);
-        }
+        let Jobs { list, living, .. } = self;
+        living.retain(|(of, _), at| {
+            list[*at].is_deleted |= of == namespace;
+            of != namespace
+        });
     }
 }
 

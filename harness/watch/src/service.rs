@@ -6,7 +6,7 @@ mod last;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jobcheck_judge::replay::{Grouping, Judging, group_until, judge};
+use jobcheck_judge::replay::{Grouping, group_until, judge};
 use jobcheck_judge::report::JobReport;
 use jobcheck_judge::validate::Outcome;
 use jobcheck_record::{Position, Sink};
@@ -217,11 +217,11 @@ impl Service {
 
     fn judge(&mut self, uid: &str, is_last: bool, now: i64, news: &mut Vec<News>) -> Result<(), Error> {
         self.spool.begin_judging(uid)?;
+        self.settings.judging.logged = Some(self.jobs.logged);
         let (report, reached) = self.watchdog.guard(|| {
-            let input = Input::Path(self.spool.file(uid));
-            let judging = Judging { logged: Some(self.jobs.logged), ..self.settings.judging.clone() };
+            let (input, judging) = (Input::Path(self.spool.file(uid)), &self.settings.judging);
             let traces = group_until(vec![input], Grouping::Auto, &judging.stop, &mut |_, _| {});
-            judge(&traces, &judging, &mut |_, _| {})
+            judge(&traces, judging, &mut |_, _| {})
         });
         self.spool.end_judging(uid)?;
         if reached == Some(Cut::End) {

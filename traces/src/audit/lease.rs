@@ -5,12 +5,14 @@
 
 use serde::Deserialize;
 
-use super::{Event, code, interval, plain};
+use super::{Event, interval, plain};
 use crate::error::Problem;
 use crate::native::{Mark, MarkKind};
 use crate::request::is_success;
 use crate::text::Text;
 
+/// The API group and the resource of Leases.
+pub(crate) const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
 /// The process in which the controllers of Kubernetes run, and its Lease.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
@@ -41,16 +43,16 @@ impl Spec<'_> {
 
 /// The mark of a new leader, if the event is the write with which it becomes one.
 pub(super) fn new_leader(event: &Event<'_>) -> Result<Option<Mark>, Problem> {
-    let is_lease = event.object_ref.as_ref().is_some_and(|target| {
-        plain(target.api_group.as_ref()) == "coordination.k8s.io"
-            && plain(target.resource.as_ref()) == "leases"
-    });
+    let is_lease = event
+        .object_ref
+        .as_ref()
+        .is_some_and(|target| (plain(target.api_group.as_ref()), plain(target.resource.as_ref())) == LEASES);
     let body = event.request_object.filter(|_| is_lease);
     let lease: Option<Lease<'_>> = body.and_then(|object| serde_json::from_str(object.text()).ok());
     if !lease.is_some_and(|lease| lease.spec.begins()) {
         return Ok(None);
     }
-    if !is_success(code(event.response_status.as_ref().and_then(|status| status.code))?) {
+    if !is_success(event.code()?) {
         return Ok(None);
     }
     let Some(actor) = leader(event) else { return Ok(None) };
@@ -64,7 +66,7 @@ fn leader(event: &Event<'_>) -> Option<String> {
     if is_system && plain(target.name.as_ref()) == CONTROLLER_MANAGER {
         return Some(CONTROLLER_MANAGER.to_owned());
     }
-    let user = plain(event.user.as_ref()?.username.as_ref());
+    let user = plain(event.sender());
     // Its other Leases are about other work.
     let is_other_work = user.rsplit(':').next() == Some(CONTROLLER_MANAGER);
     (!user.is_empty() && !is_other_work).then(|| user.to_owned())
@@ -80,7 +82,7 @@ mod tests {
         json!({
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete", "verb": "update",
             "user": {"username": user}, "responseStatus": {"code": 200},
-            "objectRef": {"resource": "leases", "apiGroup": "coordination.k8s.io", "namespace": namespace, "name": name},
+            "objectRef": {"resource": LEASES.1, "apiGroup": LEASES.0, "namespace": namespace, "name": name},
             "requestReceivedTimestamp": "1970-01-01T00:00:01.000000Z", "stageTimestamp": "1970-01-01T00:00:02.000000Z",
             "requestObject": {"spec": {"holderIdentity": "b", "acquireTime": "2026-01-01T00:00:00.000001Z",
                 "renewTime": "2026-01-01T00:00:00.000001Z"}}

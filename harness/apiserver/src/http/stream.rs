@@ -23,6 +23,18 @@ use crate::weight::weight;
 /// The most events in one chunk of a watch.
 const CHUNK: Most = Most { events: 256, bytes: LARGE };
 
+/// A watch or a list that is closed when its reader is dropped.
+struct Opened {
+    server: SharedServer,
+    id: WatchId,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.server.peek(|server, _| server.watches().close(self.id));
+    }
+}
+
 /// A body of these bytes.
 pub(super) fn of_bytes(server: &SharedServer, bytes: Bytes) -> ResponseBody {
     if bytes.len() < LARGE {
@@ -50,13 +62,13 @@ pub(super) fn of_list(server: &SharedServer, now: Timestamp, list: List, show: S
     let id = server.peek(|server, now| server.open_list(now, items));
     let mut rest = server.held().rest();
     rest.put([Bytes::from(head)]);
-    in_parts(Listing { server: server.clone(), id, show, now, left, first: true, tail, rest })
+    let opened = Opened { server: server.clone(), id };
+    in_parts(Listing { opened, show, now, left, first: true, tail, rest })
 }
 
-/// A list that is closed when its reader is dropped.
+/// A list that a client takes.
 struct Listing {
-    server: SharedServer,
-    id: WatchId,
+    opened: Opened,
     show: Show,
     now: Timestamp,
     /// The items whose text was not made yet.
@@ -72,7 +84,8 @@ impl Iterator for Listing {
 
     fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
         if self.rest.is_empty() && self.left > 0 {
-            let items = self.server.peek(|server, now| server.watches().take_items(now, self.id, LARGE));
+            let Opened { server, id } = &self.opened;
+            let items = server.peek(|server, now| server.watches().take_items(now, *id, LARGE));
             if items.is_empty() {
                 self.left = 0;
                 return Some(Err(BoxError::from("the list was not read for a long time")));
@@ -93,7 +106,7 @@ impl Listing {
             if !std::mem::take(&mut self.first) {
                 text.push(b',');
             }
-            let shown = self.show.item(self.server.events(), self.now, item);
+            let shown = self.show.item(self.opened.server.events(), self.now, item);
             if shown.len() < LARGE {
                 text.extend_from_slice(&shown);
             } else {
@@ -103,21 +116,16 @@ impl Listing {
         if self.left == 0 {
             text.append(&mut self.tail);
         }
-        all.push(self.server.held().keep(text));
+        all.push(self.opened.server.held().keep(text));
         all
-    }
-}
-
-impl Drop for Listing {
-    fn drop(&mut self) {
-        self.server.peek(|server, _| server.watches().close(self.id));
     }
 }
 
 /// The events of a watch, one line each, until it ends or the client disconnects.
 pub(super) fn of_watch(server: &SharedServer, id: WatchId, show: Show) -> ResponseBody {
     let rest = server.held().rest();
-    let watching = Watching { server: server.clone(), id, show, first: true, rest, closed: false };
+    let opened = Opened { server: server.clone(), id };
+    let watching = Watching { opened, show, first: true, rest, closed: false };
     let changed = server.subscribe();
     let chunks = stream::unfold(Some((watching, changed)), |state| async move {
         let (mut watching, mut changed) = state?;
@@ -127,9 +135,10 @@ pub(super) fn of_watch(server: &SharedServer, id: WatchId, show: Show) -> Respon
                 return Some((part.map(Frame::data), next));
             }
             changed.mark_unchanged();
-            let (taken, now, wake) = watching.server.peek(|server, now| {
-                let taken = server.take_some_events(now, watching.id, CHUNK);
-                (taken, now, server.watches().next_wake(watching.id))
+            let Opened { server, id } = &watching.opened;
+            let (taken, now, wake) = server.peek(|server, now| {
+                let taken = server.take_some_events(now, *id, CHUNK);
+                (taken, now, server.watches().next_wake(*id))
             });
             if !taken.events.is_empty() {
                 let chunk = watching.chunk(now, &taken.events);
@@ -151,10 +160,9 @@ pub(super) fn of_watch(server: &SharedServer, id: WatchId, show: Show) -> Respon
     StreamBody::new(chunks).boxed_unsync()
 }
 
-/// A watch that is closed when its reader is dropped.
+/// A watch that a client follows.
 struct Watching {
-    server: SharedServer,
-    id: WatchId,
+    opened: Opened,
     show: Show,
     first: bool,
     /// The part of the last events that the client has not taken.
@@ -170,7 +178,7 @@ impl Watching {
 
     fn chunk(&mut self, now: Timestamp, events: &[WatchEvent]) -> Bytes {
         if let ([event], Form::Object) = (events, self.show.form) {
-            return self.server.events().line(event);
+            return self.opened.server.events().line(event);
         }
         let mut chunk = Vec::new();
         for event in events {
@@ -178,12 +186,6 @@ impl Watching {
             chunk.push(b'\n');
             self.first = false;
         }
-        self.server.held().keep(chunk)
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.server.peek(|server, _| server.watches().close(self.id));
+        self.opened.server.held().keep(chunk)
     }
 }
