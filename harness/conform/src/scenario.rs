@@ -265,3 +265,33 @@ impl Awaited {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Awaited, Profile, Scenario, Step};
+
+    /// Returns true if the steps end with the last Job, as `jobcheck_report` requires of the traces of a pass.
+    fn waits_for_its_end(scenario: &Scenario) -> bool {
+        let begin = scenario.steps.iter().rposition(|step| *step == Step::CreateJob);
+        let last = begin.map_or(scenario.steps, |at| &scenario.steps[at..]);
+        let waits_for = |state| last.contains(&Step::Await(state));
+        let has_end = waits_for(Awaited::Complete) || waits_for(Awaited::FailedEnd);
+        let is_deleted = last.contains(&Step::DeleteJob);
+        has_end || is_deleted && waits_for(Awaited::JobGone) && waits_for(Awaited::CopyGone)
+    }
+
+    #[test]
+    fn each_scenario_of_a_manager_waits_for_the_end_of_its_last_job() {
+        for scenario in [Profile::Mirror, Profile::Aggregate].into_iter().flat_map(Profile::scenarios) {
+            assert!(waits_for_its_end(scenario), "{}", scenario.id);
+        }
+    }
+
+    #[test]
+    fn an_end_that_nobody_waits_for_is_found() {
+        let success = &Profile::Mirror.scenarios()[0];
+        let without = |count: usize| Scenario { steps: &success.steps[..count], ..*success };
+        assert!(waits_for_its_end(&without(success.steps.len())));
+        assert!(!waits_for_its_end(&without(success.steps.len() - 1)));
+    }
+}
