@@ -2,7 +2,8 @@
 //! controllers are never wrong by that, and wrong ones stay wrong in a log that has the kind.
 
 use jobcheck_judge::validate::Outcome;
-use jobcheck_tests::traces::{broken, lines, validated_lines};
+use jobcheck_tests::traces::{broken, input, lines, parsed, validated_lines};
+use jobcheck_traces::{Header, Reader, Writer};
 use serde_json::{Value, json};
 
 use crate::corpus::recordings;
@@ -103,6 +104,36 @@ fn no_recording_is_wrong_under_a_narrow_policy() {
     }
     assert_eq!(wrong, []);
     assert!(traces > 300, "{traces}");
+}
+
+/// The log as `jobcheck record --audit` records it.
+fn recorded(log: &[Value]) -> Vec<Value> {
+    let (mut reader, mut writer) =
+        (Reader::open(&[input("log", log)]), Writer::new(Vec::new(), &Header::new()).unwrap());
+    while let Some(record) = reader.next().unwrap() {
+        writer.write(&record.body).unwrap();
+    }
+    parsed(&String::from_utf8(writer.finish().unwrap()).unwrap())
+}
+
+#[test]
+fn no_recording_of_a_log_under_a_narrow_policy_is_wrong() {
+    let (mut wrong, mut lacking) = (Vec::new(), 0);
+    for (name, whole) in recordings(".audit") {
+        for (what, policy) in POLICIES {
+            let log = under(policy, &whole);
+            if log.is_empty() || NOT_SHOWN.contains(&(&*name, what)) {
+                continue;
+            }
+            let found = validated_lines(&recorded(&log));
+            lacking += usize::from(found.doubts.iter().any(|doubt| doubt.contains("leaves them out")));
+            if found.outcome() == Outcome::Violates {
+                wrong.push((name.clone(), what, broken(&found)));
+            }
+        }
+    }
+    assert_eq!(wrong, []);
+    assert!(lacking > 50, "{lacking}");
 }
 
 /// A log that shows the kind about another Job shows that the policy has it.

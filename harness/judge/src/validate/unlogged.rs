@@ -58,7 +58,7 @@ impl Logged {
 /// The requests that an audit log lacks.
 #[derive(Clone, Debug, Default)]
 pub struct Unlogged {
-    /// The trace is an audit log, or the part of one.
+    /// The trace is an audit log, a part of one, or a recording of one.
     is_log: bool,
     logged: Logged,
     effects: [bool; KINDS],
@@ -80,7 +80,8 @@ impl Unlogged {
 
     /// Notes a request of the log.
     pub fn requested(&mut self, request: &Request<'_>, form: Form) {
-        self.is_log |= form == Form::Audit;
+        // A native trace may have been recorded from an audit log. Only an API server knows the address of a sender.
+        self.is_log |= form == Form::Audit || !request.actor.address.is_empty();
         self.logged.note(request);
     }
 
