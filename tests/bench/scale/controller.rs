@@ -1,14 +1,13 @@
 //! The shipped controllers as a process of their own, with their metrics.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use jobcheck_bench::Result;
 use jobcheck_bench::controller::{ControllerSetup, MeasuredProcess};
+use jobcheck_bench::{Result, metrics};
 use jobcheck_cluster::{Kubeconfig, Usage};
 use tempfile::TempDir;
 
@@ -18,7 +17,6 @@ const READY: Duration = Duration::from_secs(20);
 const RESPONSE: Duration = Duration::from_secs(30);
 /// The interval of checks.
 const INTERVAL: Duration = Duration::from_millis(20);
-const SYNC_BUCKET: &str = "job_controller_job_sync_duration_seconds_bucket{";
 
 /// The settings that differ from the defaults.
 #[derive(Clone, Copy, Debug)]
@@ -99,17 +97,7 @@ impl Controller {
     ///
     /// The metrics cannot be read.
     pub fn syncs(&self) -> Result<(u64, f64)> {
-        let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
-        for line in self.get("/metrics")?.lines().filter(|line| line.starts_with(SYNC_BUCKET)) {
-            let bound = line.split("le=\"").nth(1).and_then(|it| it.split('"').next()).unwrap_or_default();
-            let bound: f64 = bound.parse().unwrap_or(f64::INFINITY);
-            let count = line.rsplit(' ').next().and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
-            // The bits of positive numbers have the order of the numbers.
-            *buckets.entry(bound.to_bits()).or_default() += count;
-        }
-        let all = buckets.values().last().copied().unwrap_or(0);
-        let percentile = buckets.iter().find(|(_, count)| **count * 100 >= all * 99);
-        Ok((all, percentile.map_or(0.0, |(bound, _)| f64::from_bits(*bound))))
+        Ok(metrics::syncs(&self.get("/metrics")?))
     }
 
     fn get(&self, path: &str) -> Result<String> {

@@ -5,7 +5,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use jobcheck_bench::Result;
-use jobcheck_bench::controller::MeasuredProcess;
 use jobcheck_cluster::{self as cluster, Cluster, Home, Plane, Spec, Up, Version, program, up};
 use jobcheck_record::Access;
 use jobcheck_record::watch::{self, WatchTarget, WatchUpdate, text};
@@ -14,10 +13,10 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::controller::Controllers;
+use crate::controller::{Controllers, Running};
 use crate::kubelet::Kubelet;
 use crate::measure::{Case, Figures, PodResult};
-use crate::requests;
+use crate::requests::{self, PodsHandled};
 
 const NAMESPACE: &str = "default";
 /// The time limit for the start of the control plane.
@@ -26,6 +25,8 @@ const READY: Duration = Duration::from_secs(120);
 const STALLED: Duration = Duration::from_secs(120);
 /// The interval of checks.
 const INTERVAL: Duration = Duration::from_millis(20);
+/// The interval of checks for remaining pods, which a controller removes at its rate.
+const REMOVAL: Duration = Duration::from_millis(500);
 
 /// A control plane without controllers, and a kubelet.
 pub struct Bench {
@@ -67,15 +68,13 @@ impl Bench {
     ///
     /// The process ends, or the Job makes no progress.
     pub async fn measure(&mut self, controllers: Controllers, case: Case) -> Result<Figures> {
-        let mut process = controllers.start(case.qps, &self.cluster, &self.program)?;
-        // After one Job the process is ready, and has sent the requests that it sends only once.
-        self.run(Case { pods: 1, pod_result: PodResult::Succeed, ..case }, &mut process).await?;
+        let mut process = self.begin(controllers, case.qps).await?;
+        self.expect(case.pod_result);
         let (before, calls_before) = (process.usage()?, requests::of_controllers(&self.client).await?);
-        let (started, finished) = self.run(case, &mut process).await?;
+        let (started, finished) = self.run_job(case.job(), &mut process).await?;
         let (after, calls_after) = (process.usage()?, requests::of_controllers(&self.client).await?);
         let last = self.kubelet.terminated().last.ok_or("no pod has terminated")?;
-        drop(process);
-        self.clear().await?;
+        self.end(process).await?;
         Ok(Figures {
             seconds: (finished - started).as_secs_f64(),
             last_seconds: finished.saturating_duration_since(last).as_secs_f64(),
@@ -86,13 +85,109 @@ impl Bench {
         })
     }
 
-    /// Runs a Job. Returns the times of its creation and of its terminal condition.
-    async fn run(&mut self, case: Case, process: &mut MeasuredProcess) -> Result<(Instant, Instant)> {
+    /// Starts a process of the controllers. After one Job it is ready, and has sent the requests that it sends only once.
+    ///
+    /// # Errors
+    ///
+    /// The process ends, or the Job makes no progress.
+    pub async fn begin(&mut self, controllers: Controllers, qps: u32) -> Result<Running> {
+        let mut process = controllers.start(qps, &self.cluster, &self.program)?;
+        self.expect(PodResult::Succeed);
+        let one = Case { pods: 1, pod_result: PodResult::Succeed, qps };
+        self.run_job(one.job(), &mut process).await?;
+        Ok(process)
+    }
+
+    /// Removes Jobs and pods, so that the next process does not have them in its caches. This process ends once all are gone: it
+    /// removes its finalizers.
+    ///
+    /// # Errors
+    ///
+    /// The API server does not respond, or objects remain.
+    pub async fn end(&self, mut process: Running) -> Result<()> {
+        let now = json!({"gracePeriodSeconds": 0, "propagationPolicy": "Background"});
+        let (started, mut pods) = (Instant::now(), self.pods_handled().await?);
+        for path in ["/apis/batch/v1", "/api/v1"].into_iter().zip(["jobs", "pods"]) {
+            let path = format!("{}/namespaces/{NAMESPACE}/{}", path.0, path.1);
+            self.send("DELETE", &path, &now).await?;
+            while self.send("GET", &format!("{path}?limit=1"), &Value::Null).await?["items"][0].is_object() {
+                process.check()?;
+                let handled = self.pods_handled().await?;
+                if handled.counted <= pods.counted && started.elapsed() > STALLED {
+                    return Err("pods of the measurement remain".into());
+                }
+                pods = handled;
+                tokio::time::sleep(REMOVAL).await;
+                // A sync that was under way may have created more.
+                self.send("DELETE", &path, &now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on pods get this result.
+    pub fn expect(&self, pod_result: PodResult) {
+        self.kubelet.reset(pod_result);
+    }
+
+    /// The pods that controllers have handled on this control plane so far.
+    ///
+    /// # Errors
+    ///
+    /// The API server does not respond.
+    pub async fn pods_handled(&self) -> Result<PodsHandled> {
+        requests::pods_handled(&self.client).await
+    }
+
+    /// Waits until the pods that were handled satisfy a condition.
+    ///
+    /// # Errors
+    ///
+    /// The process ends, or no pod is handled for a time.
+    pub async fn wait_until(
+        &self,
+        process: &mut Running,
+        missing: &str,
+        is_done: impl Fn(PodsHandled) -> bool,
+    ) -> Result<()> {
+        let (mut handled, mut changed) = (0.0, Instant::now());
+        loop {
+            let now = self.pods_handled().await?;
+            if is_done(now) {
+                return Ok(());
+            }
+            process.check()?;
+            if now.created + now.counted > handled {
+                (handled, changed) = (now.created + now.counted, Instant::now());
+            }
+            if changed.elapsed() > STALLED {
+                return Err(missing.into());
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    /// Creates a Job, and returns its name.
+    ///
+    /// # Errors
+    ///
+    /// The API server refuses it.
+    pub async fn create(&mut self, mut job: Value) -> Result<String> {
         self.count += 1;
         let name = format!("measured-{}", self.count);
-        self.kubelet.reset(case.pod_result);
+        job["metadata"] = json!({"name": name});
+        self.send("POST", &format!("/apis/batch/v1/namespaces/{NAMESPACE}/jobs"), &job).await?;
+        Ok(name)
+    }
+
+    /// Runs a Job. Returns the times of its creation and of its terminal condition.
+    ///
+    /// # Errors
+    ///
+    /// The process ends, or no pod terminates for a time.
+    pub async fn run_job(&mut self, job: Value, process: &mut Running) -> Result<(Instant, Instant)> {
         let started = Instant::now();
-        self.send("POST", &format!("/apis/batch/v1/namespaces/{NAMESPACE}/jobs"), &case.job(&name)).await?;
+        let name = self.create(job).await?;
         let (mut pods, mut changed) = (0, Instant::now());
         loop {
             if let Some((_, at)) = self.finished.try_iter().find(|(job, _)| *job == name) {
@@ -104,24 +199,10 @@ impl Bench {
                 (pods, changed) = (terminated, Instant::now());
             }
             if changed.elapsed() > STALLED {
-                let all = case.pods;
-                return Err(format!("a Job of {all} pods does not finish; {pods} have terminated").into());
+                return Err(format!("a Job does not finish; {pods} pods have terminated").into());
             }
             tokio::time::sleep(INTERVAL).await;
         }
-    }
-
-    /// Removes Jobs and pods, so that the next process does not have them in its caches.
-    async fn clear(&self) -> Result<()> {
-        let now = json!({"gracePeriodSeconds": 0, "propagationPolicy": "Background"});
-        for path in ["/apis/batch/v1", "/api/v1"].into_iter().zip(["jobs", "pods"]) {
-            let path = format!("{}/namespaces/{NAMESPACE}/{}", path.0, path.1);
-            self.send("DELETE", &path, &now).await?;
-            while self.send("GET", &format!("{path}?limit=1"), &Value::Null).await?["items"][0].is_object() {
-                tokio::time::sleep(INTERVAL).await;
-            }
-        }
-        Ok(())
     }
 
     async fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value> {

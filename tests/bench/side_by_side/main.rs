@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! cargo bench -p jobcheck-bench --bench side_by_side -- --pods 100,1000 --gate
+//! cargo bench -p jobcheck-bench --bench side_by_side -- --scale rate,beside,completions
 //! ```
 //!
 //! The controllers are started in turn, each in a process of its own. Each gets an Indexed Job. This process plays the
-//! kubelet, which terminates pods as soon as they exist. The results are in `docs/results/side-by-side.md`. The first
+//! kubelet, which terminates pods as soon as they exist. The results are in `docs/results/side-by-side.md`, and those of family SC in `docs/results/scale.md`. The first
 //! run needs Go.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -16,6 +17,7 @@ mod measure;
 mod plot;
 mod report;
 mod requests;
+mod scale;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,6 +29,7 @@ use crate::bench::Bench;
 use crate::controller::Controllers;
 use crate::measure::{Case, PodResult};
 use crate::report::Report;
+use crate::scale::{ScaleCase, ScaleReport};
 
 const NAME: &str = "side_by_side";
 
@@ -46,6 +49,12 @@ struct Cli {
     /// Number of times that each case is measured. Medians are reported.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
+    /// Measure these cases of family SC, once, instead of those above.
+    #[arg(long, value_enum, value_name = "CASE,...", value_delimiter = ',')]
+    scale: Vec<ScaleCase>,
+    /// Seconds of the measurement at each rate, in `--scale rate`.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    window: u64,
     /// Write side-by-side.json and side-by-side.svg to this folder.
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
@@ -86,6 +95,9 @@ fn run() -> Result<()> {
 
 async fn measure_all(cli: &Cli) -> Result<()> {
     let mut bench = Bench::start().await?;
+    if !cli.scale.is_empty() {
+        return measure_scale(cli, bench).await;
+    }
     let mut report = Report::default();
     for case in cli.cases() {
         for round in 0..cli.rounds {
@@ -106,5 +118,18 @@ async fn measure_all(cli: &Cli) -> Result<()> {
         std::fs::write(folder.join("side-by-side.json"), report.json()? + "\n")?;
         std::fs::write(folder.join("side-by-side.svg"), plot::svg(&report))?;
     }
+    Ok(claims.verdict(cli.gate)?)
+}
+
+async fn measure_scale(cli: &Cli, mut bench: Bench) -> Result<()> {
+    let mut report = ScaleReport::default();
+    for case in &cli.scale {
+        for controllers in [Controllers::Shipped, Controllers::BuiltIn] {
+            case.measure(&mut bench, controllers, cli.window, &mut report).await?;
+        }
+    }
+    bench.stop()?;
+    let claims = report.claims();
+    println!("{}\n{}", report.table(), claims.table());
     Ok(claims.verdict(cli.gate)?)
 }

@@ -27,11 +27,11 @@ pub struct Case {
 }
 
 impl Case {
-    /// The manifest of the Job.
-    pub fn job(&self, name: &str) -> Value {
+    /// The manifest of the Job, without a name.
+    pub fn job(&self) -> Value {
         let container = json!({"name": "main", "image": "example.com/work"});
         let mut job = json!({
-            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "apiVersion": "batch/v1", "kind": "Job",
             "spec": {
                 "completionMode": "Indexed", "completions": self.pods, "parallelism": self.pods,
                 "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},

@@ -17,6 +17,7 @@
 
 pub mod claims;
 pub mod controller;
+pub mod metrics;
 
 use std::process::ExitCode;
 
