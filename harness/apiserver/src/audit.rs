@@ -1,13 +1,18 @@
 //! Requests as `audit.k8s.io/v1` events, which `jobcheck replay` judges.
 
 use std::fmt;
+use std::io;
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::object::micro_time;
 use crate::request::{PatchKind, Reply, Request, Response, Verb};
 use crate::resource::Resource;
+
+/// The size in bytes beyond which an event has no bodies. It is upstream's default with `--audit-log-truncate-enabled`.
+const LONGEST: usize = 10 << 20;
 
 /// The receiver of audit events.
 pub struct AuditSink {
@@ -54,7 +59,6 @@ fn event(now: Timestamp, number: u64, request: &Request, response: &Response) ->
             reference[key] = json!(value);
         }
     }
-    let mut status = json!({"metadata": {}, "code": code(response)});
     let id = request.audit_id.clone().unwrap_or_else(|| format!("00000000-0000-4000-8000-{number:012x}"));
     let mut event = json!({
         "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "stage": "ResponseComplete",
@@ -63,14 +67,18 @@ fn event(now: Timestamp, number: u64, request: &Request, response: &Response) ->
         "user": {"username": request.user, "groups": ["system:authenticated"]}, "sourceIPs": ["127.0.0.1"],
         "requestReceivedTimestamp": micro_time(now), "stageTimestamp": micro_time(now),
     });
+    let mut status = short_status(response);
+    if has_unlisted_objects(request, response) || !fits(request, response) {
+        event["annotations"] = json!({"audit.k8s.io/truncated": "true"});
+        event["responseStatus"] = status;
+        return event;
+    }
     if let Some(body) = body(request) {
         event["requestObject"] = body;
     }
     match &response.outcome {
         Ok(Reply::Object { object, .. }) => event["responseObject"] = Value::clone(object),
-        // As in upstream's log, the response of a deletion contains the list. The lists of reads are omitted:
-        // they are long, and no requirement needs them.
-        Ok(Reply::List(list)) if request.verb.writes() => {
+        Ok(Reply::List(list)) if is_logged(request) => {
             event["responseObject"] = serde_json::to_value(list).unwrap_or_default();
         }
         Ok(Reply::List(_) | Reply::Watch(_) | Reply::Dropped) => {}
@@ -86,6 +94,70 @@ fn event(now: Timestamp, number: u64, request: &Request, response: &Response) ->
     }
     event["responseStatus"] = status;
     event
+}
+
+/// The status without the message and the details of a refusal, which may quote the request.
+fn short_status(response: &Response) -> Value {
+    let mut status = json!({"metadata": {}, "code": code(response)});
+    if let Err(error) = &response.outcome {
+        status["status"] = json!("Failure");
+        if !error.reason.is_empty() {
+            status["reason"] = json!(error.reason);
+        }
+    }
+    status
+}
+
+/// As in upstream's log, the response of a deletion contains the list. The lists of reads are omitted: they are long, and no
+/// requirement needs them.
+fn is_logged(request: &Request) -> bool {
+    request.verb.writes()
+}
+
+/// Returns true if a collection was deleted, and the response does not list it.
+fn has_unlisted_objects(request: &Request, response: &Response) -> bool {
+    matches!(request.verb, Verb::DeleteCollection(..)) && matches!(response.outcome, Ok(Reply::Object { .. }))
+}
+
+/// Returns true if the bodies of a request and of its response are short enough for an event.
+fn fits(request: &Request, response: &Response) -> bool {
+    let mut room = Room(LONGEST);
+    let is_short = match &request.verb {
+        Verb::Create(body) | Verb::Update(body) | Verb::Patch { body, .. } => room.takes(body),
+        Verb::Delete(options) | Verb::DeleteCollection(_, options) => room.takes(options),
+        Verb::Get { .. } | Verb::List(_) | Verb::Watch(_) => true,
+    };
+    is_short
+        && match &response.outcome {
+            Ok(Reply::Object { object, .. }) => room.takes(&**object),
+            Ok(Reply::List(list)) if is_logged(request) => room.takes(list),
+            Ok(Reply::List(_) | Reply::Watch(_) | Reply::Dropped) => true,
+            Err(error) => {
+                // The event has a refusal twice: as the response, and as its status.
+                let refusal = error.status();
+                room.takes(&refusal) && room.takes(&refusal)
+            }
+        }
+}
+
+/// The bytes of JSON that still fit into an event. Nothing is kept of what is written.
+struct Room(usize);
+
+impl Room {
+    fn takes(&mut self, value: &impl Serialize) -> bool {
+        serde_json::to_writer(self, value).is_ok()
+    }
+}
+
+impl io::Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The code in the log. A response that was never sent is logged as a broken connection.

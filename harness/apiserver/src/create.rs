@@ -68,8 +68,12 @@ impl Server {
                 }
                 return Err(error);
             }
-            let stored =
-                if request.dry_run { Arc::new(prepared) } else { self.store.write(resource, &key, prepared) };
+            let stored = if request.dry_run {
+                Arc::new(prepared)
+            } else {
+                self.check_space(resource, &key, &prepared)?;
+                self.store.write(resource, &key, prepared)
+            };
             return Ok(Reply::Object { code: 201, object: present(resource, &stored) });
         }
         Err(ApiError::internal("no name was generated"))

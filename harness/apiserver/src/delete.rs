@@ -13,6 +13,7 @@ use crate::object::{finalizers, is_deleting, meta, metadata, parse_time, put_fin
 use crate::request::{DeleteOptions, List, ListOptions, Reply, Request};
 use crate::resource::Resource;
 use crate::server::Server;
+use crate::weight::weight;
 
 /// The grace period of a pod that specifies none.
 const DEFAULT_GRACE_SECONDS: i64 = 30;
@@ -107,7 +108,10 @@ impl Server {
         }
         check_options(options)?;
         let found = list::list(&self.store, request.resource, request.namespace.as_deref(), list_options)?;
-        let mut items = Vec::with_capacity(found.items.len());
+        // Only the response keeps the deleted objects. A list of more than clients may leave unread is not made.
+        let is_listed =
+            found.items.iter().map(|item| weight(item)).sum::<usize>() <= self.config.unread_bytes;
+        let mut items = Vec::new();
         for item in found.items {
             let namespace = Some(meta(&item, "namespace")).filter(|namespace| !namespace.is_empty());
             let one = Request {
@@ -116,10 +120,17 @@ impl Server {
                 ..request.clone()
             };
             match self.delete(now, &one, options) {
-                Ok(_) => items.push(item),
+                Ok(_) if is_listed => items.push(item),
+                Ok(_) => {}
                 Err(error) if error.code == 404 => {}
                 Err(error) => return Err(error),
             }
+        }
+        if !is_listed {
+            return Ok(Reply::Object {
+                code: 200,
+                object: Arc::new(success_of_collection(request.resource)),
+            });
         }
         Ok(Reply::List(List { items, resume: String::new(), remaining: None, ..found }))
     }
@@ -132,6 +143,20 @@ fn success(resource: Resource, last: &Value) -> Value {
         details["group"] = json!(facts.group);
     }
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+}
+
+/// The response to the deletion of a collection that is too large to be listed.
+fn success_of_collection(resource: Resource) -> Value {
+    let facts = resource.facts();
+    let mut details = json!({"kind": facts.plural});
+    if !facts.group.is_empty() {
+        details["group"] = json!(facts.group);
+    }
+    let message = "the deleted objects are too large to be listed";
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "message": message,
+        "details": details, "code": 200,
+    })
 }
 
 /// Refuses invalid options, independent of the object (`ValidateDeleteOptions`).

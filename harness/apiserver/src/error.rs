@@ -278,6 +278,12 @@ impl ApiError {
         ApiError { details: Some(json!({"causes": [{"message": message}]})), ..error }
     }
 
+    /// 500: the stored objects take all the space, in the words of etcd.
+    #[must_use]
+    pub fn no_space() -> ApiError {
+        ApiError::new(500, "", "etcdserver: mvcc: database space exceeded")
+    }
+
     /// 504: the request timed out, and may or may not have been carried out.
     #[must_use]
     pub fn timeout(message: &str) -> ApiError {

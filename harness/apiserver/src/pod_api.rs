@@ -57,6 +57,7 @@ impl Server {
         }
         put_condition(&mut new, &json!({"type": "PodScheduled", "status": "True"}));
         if !request.dry_run {
+            self.check_space(request.resource, &request.key(), &new)?;
             self.store.write(request.resource, &request.key(), new);
         }
         Ok(Reply::Object { code: 201, object: Arc::new(success()) })

@@ -35,8 +35,12 @@ pub struct Config {
     pub history: usize,
     /// The memory of these changes in bytes, about. More changes are compacted early.
     pub history_bytes: usize,
+    /// The memory of all stored objects in bytes, about. Writes that make it larger than this are refused, as etcd
+    /// does when its space is exceeded.
+    pub stored_bytes: usize,
     /// The memory in bytes of old versions that only unread watches and lists hold. More end the oldest of them. Over HTTP,
-    /// also the bytes of large objects that clients have not taken.
+    /// also the bytes of large objects that clients have not taken. The response to the deletion of a collection that
+    /// weighs more does not list it.
     pub unread_bytes: usize,
     /// The rules of the minor version and its feature gates.
     pub rules: RuleSet,
@@ -50,6 +54,7 @@ impl Default for Config {
             seed: 0,
             history: 20_000,
             history_bytes: 384 << 20,
+            stored_bytes: 1 << 30,
             unread_bytes: 256 << 20,
             rules: RuleSet::V1_36,
             implicit_namespaces: false,
@@ -344,6 +349,12 @@ impl Server {
     /// The open watches, which a caller can hold back, release, and close.
     pub fn watches(&mut self) -> &mut Watches {
         &mut self.watches
+    }
+
+    /// Refuses a version that makes the stored objects larger, and larger than the bound.
+    pub(crate) fn check_space(&self, resource: Resource, key: &str, new: &Value) -> Result<(), ApiError> {
+        let (before, after) = (self.store.bytes(), self.store.bytes_with(resource, key, new));
+        if after > before && after > self.config.stored_bytes { Err(ApiError::no_space()) } else { Ok(()) }
     }
 
     /// Refuses a creation in a namespace that does not exist or is being deleted.

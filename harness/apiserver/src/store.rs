@@ -39,16 +39,23 @@ pub struct Change {
     pub object: Arc<Value>,
     /// The object before the write.
     pub previous: Option<Arc<Value>>,
-    /// The memory of the object in bytes, about.
+    /// The memory in bytes that the change keeps, about.
     weight: usize,
 }
 
 /// The location of an object: its resource, and its key there.
 pub type Place = (Resource, String);
 
+/// A stored object, and its memory in bytes, about.
+#[derive(Clone, Debug)]
+struct Stored {
+    object: Arc<Value>,
+    weight: usize,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Table {
-    objects: BTreeMap<String, Arc<Value>>,
+    objects: BTreeMap<String, Stored>,
     history: VecDeque<Change>,
     /// The memory of the objects in the history.
     history_weight: usize,
@@ -67,6 +74,8 @@ pub struct Compacted {
 #[derive(Clone, Debug)]
 pub struct Store {
     revision: u64,
+    /// The memory of all stored objects, without their history.
+    bytes: usize,
     tables: BTreeMap<Resource, Table>,
     history_bound: usize,
     history_bytes: usize,
@@ -84,6 +93,7 @@ impl Store {
     pub fn new(history_bound: usize, history_bytes: usize) -> Store {
         Store {
             revision: 1,
+            bytes: 0,
             tables: Resource::ALL.into_iter().map(|resource| (resource, Table::default())).collect(),
             history_bound,
             history_bytes,
@@ -111,7 +121,22 @@ impl Store {
     /// The object under a key.
     #[must_use]
     pub fn get(&self, resource: Resource, key: &str) -> Option<&Arc<Value>> {
+        self.stored(resource, key).map(|stored| &stored.object)
+    }
+
+    fn stored(&self, resource: Resource, key: &str) -> Option<&Stored> {
         self.table(resource).objects.get(key)
+    }
+
+    /// About the memory of all stored objects in bytes. Their history is not included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The same after this object was stored.
+    pub(crate) fn bytes_with(&self, resource: Resource, key: &str, object: &Value) -> usize {
+        self.bytes + weight(object) - self.stored(resource, key).map_or(0, |stored| stored.weight)
     }
 
     /// The location of the object with this UID.
@@ -147,6 +172,7 @@ impl Store {
             .objects
             .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
             .take_while(move |(key, _)| key.starts_with(prefix))
+            .map(|(key, stored)| (key, &stored.object))
     }
 
     /// The same objects as they were at a revision.
@@ -197,23 +223,34 @@ impl Store {
     pub fn write(&mut self, resource: Resource, key: &str, mut object: Value) -> Arc<Value> {
         self.revision += 1;
         metadata(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
-        let object = Arc::new(object);
-        let previous = self.table_mut(resource).objects.insert(key.to_owned(), Arc::clone(&object));
+        let (weight, object) = (weight(&object), Arc::new(object));
+        let stored = Stored { object: Arc::clone(&object), weight };
+        let previous = self.table_mut(resource).objects.insert(key.to_owned(), stored);
+        self.bytes = self.bytes + weight - previous.as_ref().map_or(0, |previous| previous.weight);
+        let previous = previous.map(|previous| previous.object);
         let kind = if previous.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
         self.reindex((resource.stored(), key.to_owned()), previous.as_deref(), Some(&object));
-        self.remember(resource, kind, key, &object, previous);
+        let (revision, key) = (self.revision, key.to_owned());
+        self.remember(
+            resource,
+            Change { revision, kind, key, object: Arc::clone(&object), previous, weight },
+        );
         object
     }
 
     /// Removes an object. Returns its last state, with the revision of the deletion.
     pub fn remove(&mut self, resource: Resource, key: &str) -> Option<Arc<Value>> {
-        let previous = self.table_mut(resource).objects.remove(key)?;
+        let Stored { object: previous, weight } = self.table_mut(resource).objects.remove(key)?;
+        self.bytes -= weight;
         self.revision += 1;
         let mut last = Value::clone(&previous);
         metadata(&mut last).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
         let last = Arc::new(last);
         self.reindex((resource.stored(), key.to_owned()), Some(&previous), None);
-        self.remember(resource, ChangeKind::Deleted, key, &last, Some(previous));
+        let (revision, kind, key) = (self.revision, ChangeKind::Deleted, key.to_owned());
+        // Nothing but the history keeps the two versions.
+        let (object, previous, weight) = (Arc::clone(&last), Some(previous), 2 * weight);
+        self.remember(resource, Change { revision, kind, key, object, previous, weight });
         Some(last)
     }
 
@@ -230,7 +267,7 @@ impl Store {
             *object = Arc::clone(new);
         };
         for table in self.tables.values_mut() {
-            table.objects.values_mut().for_each(&mut exchange);
+            table.objects.values_mut().map(|stored| &mut stored.object).for_each(&mut exchange);
             for change in &mut table.history {
                 exchange(&mut change.object);
                 change.previous.as_mut().into_iter().for_each(&mut exchange);
@@ -258,26 +295,11 @@ impl Store {
         }
     }
 
-    fn remember(
-        &mut self,
-        resource: Resource,
-        kind: ChangeKind,
-        key: &str,
-        object: &Arc<Value>,
-        previous: Option<Arc<Value>>,
-    ) {
-        let (revision, bound, bytes) = (self.revision, self.history_bound, self.history_bytes);
-        let weight = weight(object);
+    fn remember(&mut self, resource: Resource, change: Change) {
+        let (bound, bytes) = (self.history_bound, self.history_bytes);
         let table = self.table_mut(resource);
-        table.history_weight += weight;
-        table.history.push_back(Change {
-            revision,
-            kind,
-            key: key.to_owned(),
-            object: Arc::clone(object),
-            previous,
-            weight,
-        });
+        table.history_weight += change.weight;
+        table.history.push_back(change);
         while table.history.len() > bound || (table.history_weight > bytes && table.history.len() > 1) {
             if let Some(forgotten) = table.history.pop_front() {
                 table.history_weight -= forgotten.weight;
@@ -422,6 +444,39 @@ mod tests {
         let newest = store.revision();
         assert_eq!(store.changes_after(Resource::Pods, newest - 2).unwrap().count(), 2);
         assert!(store.changes_after(Resource::Pods, newest - 4).is_err());
+    }
+
+    #[test]
+    fn the_memory_of_the_stored_objects_is_known() {
+        let mut store = Store::new(100, usize::MAX);
+        store.write(Resource::Pods, "n/a", object("a", "1", None));
+        let one = store.bytes();
+        let mut large = object("b", "2", None);
+        large["x"] = json!("x".repeat(3_000));
+        let mut large = Value::clone(&store.write(Resource::Jobs, "n/b", large));
+        let both = store.bytes();
+        assert!(both > one + 3_000);
+        large["x"] = json!("");
+        assert_eq!(both - store.bytes_with(Resource::Jobs, "n/b", &large), 3_000);
+        store.write(Resource::Jobs, "n/b", large);
+        store.remove(Resource::Jobs, "n/b");
+        assert_eq!(store.bytes(), one);
+        store.remove(Resource::Pods, "n/a");
+        assert_eq!(store.bytes(), 0);
+    }
+
+    #[test]
+    fn the_history_counts_both_versions_of_a_removal() {
+        let mut store = Store::new(100, 12_000);
+        for name in ["n/a", "n/b", "n/c"] {
+            let mut large = object(name, name, None);
+            large["x"] = json!("x".repeat(3_000));
+            store.write(Resource::Pods, name, large);
+            store.remove(Resource::Pods, name);
+        }
+        let newest = store.revision();
+        assert_eq!(store.changes_after(Resource::Pods, newest - 2).unwrap().count(), 2);
+        assert!(store.changes_after(Resource::Pods, newest - 3).is_err());
     }
 
     #[test]

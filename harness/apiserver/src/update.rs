@@ -149,6 +149,7 @@ impl Server {
         if request.dry_run {
             return reply(&Arc::new(new));
         }
+        self.check_space(resource, &key, &new)?;
         let stored = self.store.write(resource, &key, new);
         reply(&stored)
     }

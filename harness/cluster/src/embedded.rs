@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
 use std::future::Future;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,7 +23,7 @@ use crate::kubeconfig::{self, Kubeconfig};
 use crate::launch::Launch;
 use crate::state::Endpoint;
 use crate::up::Spec;
-use crate::{files, health, secrets};
+use crate::{audit_file, files, health, secrets};
 
 /// The file in a cluster's folder with the address of its server.
 const ADDRESS: &str = "address";
@@ -94,19 +93,14 @@ fn server(audit: &Path, version: Version) -> Result<SharedServer, Error> {
     // UIDs and names must differ from those of other clusters.
     let seed = u64::from(now.subsec_nanosecond().unsigned_abs());
     let mut server = Server::new(Config { seed, rules: version.rules(), ..Config::default() }, now);
-    let mut log = files::log(audit)?;
-    server.set_audit(Some(AuditSink::new(false, move |event| {
-        // An event that cannot be logged is reported in the log of the process.
-        if let Err(error) = line(&mut log, &event.to_string()) {
-            let _ = writeln!(io::stderr(), "cannot write the audit log: {error}");
-        }
-    })));
+    let mut log = audit_file::open(audit)?;
+    server.set_audit(Some(AuditSink::new(false, move |event| log.line(event.to_string(), &mut report))));
     Ok(SharedServer::new(server, SystemClock))
 }
 
-/// Writes a line with one call, so that no reader finds half a line.
-fn line(log: &mut File, text: &str) -> io::Result<()> {
-    log.write_all(format!("{text}\n").as_bytes())
+/// Writes a line to the log of the process. That may fail as well: it is on the same disk as the audit log.
+fn report(words: &str) {
+    let _ = io::stderr().write_all(format!("{words}\n").as_bytes());
 }
 
 /// Runs the garbage collectors and the namespace controller.

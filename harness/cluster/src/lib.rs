@@ -45,6 +45,7 @@
 //!
 //! Processes are found in `/proc`. Without it no cluster is started.
 
+mod audit_file;
 mod clear;
 mod control_plane;
 pub mod down;

@@ -10,6 +10,7 @@ mod jobs;
 mod large;
 mod lists;
 mod socket;
+mod space;
 mod transport;
 mod unread;
 mod watches;
