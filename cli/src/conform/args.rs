@@ -85,7 +85,7 @@ pub struct ConformArgs {
     /// Count recommendations as requirements.
     #[arg(long)]
     pub strict: bool,
-    /// The folder for the results and the traces.
+    /// The folder for the results and the traces. A report on the same controller and profile is replaced.
     #[arg(long, value_name = "DIR", default_value = "conformance")]
     pub out: PathBuf,
 }

@@ -35,7 +35,7 @@ pub fn run(args: &ConformArgs, global: &Global) -> Result<Option<ConformanceRepo
         output::print_text(&text::list_library(&names), Exit::Conforms);
         return Ok(None);
     }
-    let (folder, begun) = (results::folder(args)?, results::now());
+    let ((folder, _claim), begun) = (results::folder(args)?, results::now());
     let runs = run::on_external(&args_of_run, global);
     let saved = save::Folder { directory: &folder.path(TRACES), redacts: false, pages: false };
     if !run::save(saved, &runs) {

@@ -1,6 +1,7 @@
 //! The report of a call, and its folder.
 
 use jobcheck_judge::report::Exit;
+use jobcheck_report::folder::{Claim, ClaimError};
 use jobcheck_report::types::{ConformanceReport, Implementation, JudgingOptions, Profile};
 use jobcheck_report::{Folder, Run, Scenario, folder};
 
@@ -24,9 +25,16 @@ fn micros() -> i64 {
     since.ok().and_then(|it| i64::try_from(it.as_micros()).ok()).unwrap_or_default()
 }
 
-/// The folder of `--out`, which is made if it is missing.
-pub fn folder(args: &ConformArgs) -> Result<Folder, Failure> {
-    Folder::create(&args.out).map_err(|error| (error.to_string(), Exit::Environment))
+/// The folder of `--out`, which is made if it is missing. No other run writes to it until the claim is dropped.
+pub fn folder(args: &ConformArgs) -> Result<(Folder, Claim), Failure> {
+    let folder = Folder::create(&args.out).map_err(|error| (error.to_string(), Exit::Environment))?;
+    let claim = folder.claim(args.profile.name(), args.managed_by.as_deref());
+    let claim = claim.map_err(|error| {
+        let exit =
+            if matches!(error, ClaimError::Other { .. }) { Exit::Unreadable } else { Exit::Environment };
+        (error.to_string(), exit)
+    })?;
+    Ok((folder, claim))
 }
 
 /// The circumstances of the run, which ends now.

@@ -1,12 +1,17 @@
 //! The file of `--setup`: what a manager needs in each namespace. The file of `--resource`: a custom resource.
 
+use std::io::{self, Read};
 use std::path::Path;
 
+use jobcheck_traces::files;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::text::of_path;
+
+/// The size of the largest file that is read.
+const LARGEST: u64 = 3 << 20;
 
 /// The objects that a manager needs in each namespace.
 #[derive(Debug, Default, Deserialize)]
@@ -43,8 +48,18 @@ pub fn resource(file: &Path) -> Result<Value, String> {
 }
 
 fn yaml<T: DeserializeOwned>(file: &Path) -> Result<T, String> {
-    let text = std::fs::read_to_string(file).map_err(|why| format!("{}: {why}", of_path(file)))?;
+    let text = text_of(file).map_err(|why| format!("{}: {why}", of_path(file)))?;
     parsed(&text).map_err(|why| format!("{}: {why}", of_path(file)))
+}
+
+/// The text of a file that is no larger than any request to an API server.
+fn text_of(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    files::open_regular(file)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > LARGEST {
+        true => Err(io::Error::other(format!("it is larger than {} MiB", LARGEST >> 20))),
+        false => Ok(text),
+    }
 }
 
 /// Reads YAML. An error quotes nothing of it, because it may have a Secret.

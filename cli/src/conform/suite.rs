@@ -76,7 +76,7 @@ async fn on_clusters(
         output::print_text(&text::dry_run(chosen, &clusters, &settings), Exit::Conforms);
         return Ok(None);
     }
-    let (folder, halt) = (results::folder(args)?, stop.child_token());
+    let ((folder, _claim), halt) = (results::folder(args)?, stop.child_token());
     settings.judging = judging(profile, args, &clusters);
     let (clusters, _faults) = match args.faults {
         true => faults::begin(args, clusters, &folder, &stop).await.map(|(them, it)| (them, Some(it)))?,

@@ -2,18 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use jobcheck_judge::report::Exit;
 use jobcheck_report::folder::{LOG, TRACES};
 use jobcheck_report::merge::{Merged, merge};
 use jobcheck_report::{ConformanceReport, Folder};
+use jobcheck_traces::files;
 
 use super::args::MergeArgs;
 use super::{read, text};
 use crate::output;
 use crate::text::{clean, of_path};
+
+/// The bytes of a log of a shard that are copied. A file with holes may be larger than the disk.
+const LONGEST_LOG: u64 = 64 << 20;
 
 /// Merges the reports. Returns the exit code of the merged one.
 pub fn run(args: &MergeArgs) -> Result<Exit, String> {
@@ -27,8 +31,11 @@ pub fn run(args: &MergeArgs) -> Result<Exit, String> {
     if fs::read_dir(&args.into).is_ok_and(|mut files| files.next().is_some()) {
         return Err(format!("{} is not empty", of_path(&args.into)));
     }
+    let was_there = args.into.exists();
     if let Err(why) = write(args, &merged) {
         output::error(why);
+        // Half a report is no report, and the next attempt needs an empty folder.
+        remove(&args.into, was_there);
         return Ok(Exit::Environment);
     }
     Ok(output::print_text(&text::report(&merged.report, false), merged.report.exit()))
@@ -77,12 +84,20 @@ fn write(args: &MergeArgs, merged: &Merged) -> Result<(), String> {
     })
 }
 
+/// Removes what was written to an empty or missing folder. The next attempt names the rest, if there is one.
+fn remove(folder: &Path, was_there: bool) {
+    let _ = fs::remove_dir_all(folder);
+    if was_there {
+        let _ = fs::create_dir(folder);
+    }
+}
+
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     to.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::copy(from, to).map(|_| ())
 }
 
-/// The logs of all shards, one behind the other.
+/// The logs of all shards, one behind the other, as far as each is no longer than [`LONGEST_LOG`].
 fn logs(args: &MergeArgs, into: &Folder) -> io::Result<()> {
     let mut out = None;
     for folder in &args.folders {
@@ -91,11 +106,18 @@ fn logs(args: &MergeArgs, into: &Folder) -> io::Result<()> {
             continue;
         }
         if out.is_none() {
-            out = Some(fs::File::create(into.path(LOG))?);
+            out = Some(files::create_new(&into.path(LOG))?);
         }
         if let Some(out) = &mut out {
             writeln!(out, "--- {}", of_path(folder))?;
-            io::copy(&mut fs::File::open(from)?, out)?;
+            let mut from = files::open_regular(&from)?.take(LONGEST_LOG + 1);
+            if io::copy(&mut from, out)? > LONGEST_LOG {
+                writeln!(
+                    out,
+                    "\n--- the rest is left out: the log is longer than {} MiB",
+                    LONGEST_LOG >> 20
+                )?;
+            }
         }
     }
     Ok(())

@@ -65,6 +65,9 @@ fn written(root: &Path, traces: &[(&str, &Path)], shard: Option<(u32, u32)>) -> 
         judging: judging.clone(),
         selection: traces.iter().map(|(id, _)| (*id).to_owned()).collect(),
         shards: shard.map(|(own, of)| Shards { of, run: vec![own] }),
+        // The traces are of several days.
+        start_time: "2000-01-01T00:00:00Z".to_owned(),
+        end_time: "2100-01-01T00:00:00Z".to_owned(),
         ..Run::default()
     };
     let report = ConformanceReport::new(run, scenarios);

@@ -36,6 +36,7 @@ mod aggregate;
 mod awaited;
 mod board;
 mod cluster;
+mod command;
 mod error;
 mod faults;
 mod field;

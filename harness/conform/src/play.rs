@@ -1,7 +1,6 @@
 //! The steps of a run: users, somebody on the workers, and waits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::awaited::{consequence, is_met, local};
 use crate::board::{Board, MANAGER, STRANGER, is_copy, is_deleting};
 use crate::cluster::{Cluster, Played, jobs};
+use crate::command::Command;
 use crate::error::Error;
 use crate::field::NOBODY;
 use crate::kubelet;
@@ -240,25 +240,10 @@ impl Play<'_> {
         let Some(Hook { command }) = self.settings.hooks.get(name) else {
             return Err(failed("there is no command".to_owned()));
         };
-        let (program, arguments) = command.split_first().ok_or_else(|| failed("it is empty".to_owned()))?;
-        let mut child = tokio::process::Command::new(program)
-            .args(arguments)
-            .env("JOBCHECK_NAMESPACE", self.namespace)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| failed(error.to_string()))?;
-        let ended = tokio::select! {
-            () = self.stop.cancelled() => return Err(Error::Interrupted),
-            ended = tokio::time::timeout(self.settings.patience, child.wait()) => ended,
-        };
-        match ended {
-            Err(_) => Err(failed(format!("it did not end in {:?}", self.settings.patience))),
-            Ok(Err(error)) => Err(failed(error.to_string())),
-            Ok(Ok(status)) if status.success() => Ok(()),
-            Ok(Ok(status)) => Err(failed(status.to_string())),
+        let mut command = Command::start(command, self.namespace).map_err(failed)?;
+        tokio::select! {
+            () = self.stop.cancelled() => Err(Error::Interrupted),
+            ended = command.end(self.settings.patience) => ended.map_err(failed),
         }
     }
 

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::board::{self, Board, MANAGER};
-use crate::cluster::{Cluster, Played, jobs, path_of, pods};
+use crate::cluster::{Cluster, Played, Refusal, jobs, path_of, pods};
 use crate::error::Error;
 use crate::kubelet;
 use crate::play::{Met, Play};
@@ -205,7 +205,13 @@ async fn make_namespace(cluster: &Cluster, name: &str, scenario: &Scenario) -> R
 async fn create_objects(cluster: &Cluster, namespace: &str, objects: &[Value]) -> Result<(), Error> {
     for object in objects {
         let path = path_of(object, namespace).map_err(|why| cluster.failed(why))?;
-        cluster.send(Played::User, "POST", &path, object).await?;
+        match cluster.ask(Played::User, "POST", &path, object).await? {
+            // Somebody else creates some objects in each namespace, such as the service account `default`.
+            Ok(_) | Err(Refusal { code: 409, .. }) => {}
+            Err(Refusal { message, .. }) => {
+                return Err(cluster.failed(format!("an object of --setup is refused at {path}: {message}")));
+            }
+        }
     }
     Ok(())
 }

@@ -60,9 +60,14 @@ fn manager(report: &ConformanceReport, seen: &[Seen]) -> Option<Objection> {
     Some(Objection::new(State::NotConfirmed, why))
 }
 
-/// The objection to the times of the run and of a scenario. A wrong clock looks like a wrong report.
+/// The objection to the times of the run and of a scenario. A wrong clock looks like a wrong report. A report of a run has its times.
 fn times(report: &ConformanceReport, scenario: &Scenario, seen: &Seen) -> Option<Objection> {
     let (first, last) = seen.span?;
+    if report.run.start_time.is_empty() || report.run.end_time.is_empty() {
+        let why =
+            "the report has no startTime and endTime of the run, with which its traces could be compared";
+        return Some(Objection::new(State::NotConfirmed, why.to_owned()));
+    }
     let is_outside = |start: &str, end: &str| {
         parse_micros(start).is_some_and(|start| first < start.saturating_sub(CLOCKS))
             || parse_micros(end).is_some_and(|end| last > end.saturating_add(CLOCKS))
@@ -124,7 +129,12 @@ mod tests {
         scenario.traces = vec![folder.seal("traces/a.jsonl", "manager").unwrap()];
         let judged = judged(&folder, &scenario.traces, &judging).unwrap();
         let seen = vec![Seen::of(&folder, &scenario, &judged)];
-        (ConformanceReport::new(Run { judging, ..Run::default() }, vec![scenario]), seen)
+        let (first, last) = seen[0].span.unwrap();
+        let [start_time, end_time] = [first, last].map(|time| format_micros(time).unwrap());
+        (
+            ConformanceReport::new(Run { judging, start_time, end_time, ..Run::default() }, vec![scenario]),
+            seen,
+        )
     }
 
     #[test]
@@ -182,7 +192,9 @@ mod tests {
         assert_eq!(of(first + CLOCKS, last - CLOCKS), None);
         assert_eq!(of(first + CLOCKS + 1, last + 2 * CLOCKS), Some(State::Undecided));
         assert_eq!(of(first - 2 * CLOCKS, last - CLOCKS - 1), Some(State::Undecided));
-        // A report without times states none.
-        assert_eq!(objections(&report, &seen), []);
+        // Traces of any run would fit a report without times.
+        let mut timeless = report.clone();
+        timeless.run.start_time.clear();
+        assert_eq!(objections(&timeless, &seen)[0].state, State::NotConfirmed);
     }
 }

@@ -106,7 +106,7 @@ mod tests {
         let managed_by = found.shown.managers.into_iter().next().flatten();
         let profile = Profile { name: "mirror".to_owned(), version: "v1alpha1".to_owned() };
         let clusters = vec![cluster(MANAGER), cluster("worker-1")];
-        let mut run = Run { profile, judging, clusters, ..Run::default() };
+        let mut run = Run { profile, judging, clusters, ..crate::result::tests::timed() };
         run.implementation.managed_by = managed_by;
         (folder, ConformanceReport::new(run, vec![scenario]))
     }

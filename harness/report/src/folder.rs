@@ -32,6 +32,8 @@ pub const PAGE: &str = "index.html";
 pub const LOG: &str = "e2e.log";
 /// The folder of the traces.
 pub const TRACES: &str = "traces";
+/// The size of the largest trace of a scenario that is read or copied. A file with holes may be larger than the disk.
+const LARGEST_TRACE: u64 = 4 << 30;
 
 /// The files that follow from a report, by their names. Nothing is written.
 ///
@@ -69,6 +71,36 @@ pub enum WriteError {
     },
 }
 
+/// The right of one run to write to a folder, until it is dropped or the program ends.
+#[derive(Debug)]
+pub struct Claim {
+    _lock: fs::File,
+}
+
+/// A folder to which a run may not write.
+#[derive(Debug, Error)]
+pub enum ClaimError {
+    /// Another run writes to it.
+    #[error("another run writes to {}; choose another folder", .0.display())]
+    InUse(PathBuf),
+    /// It has a report that this run would not replace.
+    #[error("{} has {found}; choose another folder, or remove that", folder.display())]
+    Other {
+        /// The folder.
+        folder: PathBuf,
+        /// The report that it has.
+        found: String,
+    },
+    /// A file.
+    #[error("cannot use {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
 /// A trace of a report that is not what was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
@@ -91,6 +123,39 @@ impl Folder {
         let traces = folder.root.join(TRACES);
         fs::create_dir_all(&traces).map_err(|source| WriteError::Io { path: traces, source })?;
         Ok(folder)
+    }
+
+    /// Takes the folder for a run. A report on the same controller and profile is removed, with its traces: the run replaces it.
+    ///
+    /// # Errors
+    ///
+    /// Another run writes to the folder, or it has another report.
+    pub fn claim(&self, profile: &str, managed_by: Option<&str>) -> Result<Claim, ClaimError> {
+        let failed = |path: &Path, source| ClaimError::Io { path: path.to_owned(), source };
+        let lock = fs::File::open(&self.root).map_err(|source| failed(&self.root, source))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Err(ClaimError::InUse(self.root.clone())),
+            Err(fs::TryLockError::Error(source)) => return Err(failed(&self.root, source)),
+        }
+        let other = |found: String| ClaimError::Other { folder: self.root.clone(), found };
+        if fs::symlink_metadata(self.root.join(REPORT)).is_ok() {
+            let old = crate::read(&self.root)
+                .map_err(|error| other(format!("a {REPORT} that is not readable as a report ({error})")))?;
+            let (name, manager) = (&old.run.profile.name, &old.run.implementation.managed_by);
+            if name != profile || manager.as_deref() != managed_by {
+                let of = manager.as_ref().map_or(String::new(), |it| format!(" on {it}"));
+                return Err(other(format!("a report of the profile {name}{of}")));
+            }
+            let traces = old.scenarios.iter().flat_map(|it| &it.traces).map(|it| &*it.file);
+            for file in traces.chain([RESULTS, JUNIT, PAGE, LOG, REPORT]) {
+                if self.no_file(file).is_none() {
+                    let path = self.path(file);
+                    fs::remove_file(&path).map_err(|source| failed(&path, source))?;
+                }
+            }
+        }
+        Ok(Claim { _lock: lock })
     }
 
     /// A folder that exists.
@@ -142,7 +207,11 @@ impl Folder {
         if let Some(why) = self.no_file(&trace.file) {
             return Some(why);
         }
-        match digest::of_file(&self.path(&trace.file)) {
+        let path = self.path(&trace.file);
+        if fs::metadata(&path).is_ok_and(|data| data.len() > LARGEST_TRACE) {
+            return Some(format!("it is larger than {} GiB", LARGEST_TRACE >> 30));
+        }
+        match digest::of_file(&path) {
             Ok(found) if found == trace.digest => None,
             Ok(found) => Some(format!("the report has the digest {}, the file has {found}", trace.digest)),
             Err(why) => Some(format!("it cannot be read: {why}")),
@@ -253,10 +322,38 @@ mod tests {
         let [changed] = &folder.differences(&report)[..] else { panic!("one difference") };
         assert_eq!((&*changed.scenario, &*changed.file), ("mirror/s0", "traces/a.jsonl"));
         assert!(changed.problem.starts_with("the report has the digest sha256:2c8b08da"), "{changed:?}");
+        fs::File::create(folder.path("traces/a.jsonl")).unwrap().set_len(LARGEST_TRACE + 1).unwrap();
+        assert_eq!(folder.differences(&report)[0].problem, "it is larger than 4 GiB");
         fs::remove_file(folder.path("traces/a.jsonl")).unwrap();
         assert_eq!(folder.differences(&report)[0].problem, "it is missing");
         fs::create_dir(folder.path("traces/a.jsonl")).unwrap();
         assert_eq!(folder.differences(&report)[0].problem, "it is no file");
+    }
+
+    #[test]
+    fn a_run_replaces_a_report_of_its_own_kind_alone() {
+        let (root, folder, mut report) = folder();
+        (report.run.profile.name, report.run.implementation.managed_by) =
+            ("mirror".to_owned(), Some("example.com/a".to_owned()));
+        folder.write(&report).unwrap();
+        fs::write(folder.path("traces/other"), "kept").unwrap();
+        let refused = |profile: &str, manager: Option<&str>| {
+            folder.claim(profile, manager).map(drop).unwrap_err().to_string()
+        };
+        let name = root.path().display();
+        let text = format!(
+            "{name} has a report of the profile mirror on example.com/a; choose another folder, or remove that"
+        );
+        assert_eq!(refused("executor", Some("example.com/a")), text);
+        assert_eq!(refused("mirror", None), text);
+        assert_eq!(crate::read(root.path()).unwrap(), report);
+        let claim = folder.claim("mirror", Some("example.com/a")).unwrap();
+        assert_eq!(folder.files_but(&BTreeSet::new()), ["traces/other"]);
+        let text = format!("another run writes to {name}; choose another folder");
+        assert_eq!(refused("mirror", Some("example.com/a")), text);
+        drop(claim);
+        fs::write(folder.path(REPORT), "kind: Other").unwrap();
+        assert!(refused("mirror", None).contains("is not readable as a report"));
     }
 
     #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use jobcheck_traces::files;
+use jobcheck_traces::{files, parse_micros};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -113,6 +113,7 @@ fn yaml<'a, D: Deserialize<'a>>(text: &'a str) -> Result<D, ReadError> {
 }
 
 fn check(report: &ConformanceReport) -> Result<(), String> {
+    check_times([&report.run.start_time, &report.run.end_time].into_iter())?;
     let mut ids = BTreeSet::new();
     for scenario in &report.scenarios {
         if !ids.insert(&scenario.id) {
@@ -161,10 +162,18 @@ fn check_shards(shards: &Shards, scenarios: &[Scenario]) -> Result<(), String> {
     Ok(())
 }
 
+/// Nothing can be compared with a time that is none. A report that states no time may be of nothing that ran.
+fn check_times<'a>(times: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let wrong = times.filter(|time| !time.is_empty()).find(|time| parse_micros(time).is_none());
+    wrong
+        .map_or(Ok(()), |time| Err(format!("{time:?} is no time; expected one such as 2026-11-26T10:00:00Z")))
+}
+
 fn check_scenario(scenario: &Scenario) -> Result<(), String> {
     if scenario.id.is_empty() {
         return Err("it has no id".to_owned());
     }
+    check_times(scenario.start_time.iter().chain(&scenario.end_time))?;
     let digests = std::iter::once(&scenario.digest).chain(scenario.traces.iter().map(|it| &it.digest));
     for digest in digests {
         if !is_digest(digest) {
@@ -335,6 +344,18 @@ mod tests {
         assert_eq!(text, "\"sha256:0\" is no digest; expected sha256: and 64 hexadecimal digits");
         let text = broken(&|it| it.evidence[0].trace = Some("t".to_owned()), Outcome::Fail);
         assert_eq!(text, "its evidence names \"t\", which is none of its traces");
+    }
+
+    #[test]
+    fn a_time_is_a_time() {
+        let mut report = sample();
+        report.run.end_time = "x".to_owned();
+        let text =
+            "the report contradicts itself: \"x\" is no time; expected one such as 2026-11-26T10:00:00Z";
+        assert_eq!(rejected(&report), text);
+        let mut report = sample();
+        report.scenarios[0].start_time = Some("yesterday".to_owned());
+        assert!(rejected(&report).contains("scenario mirror/s0: \"yesterday\" is no time"));
     }
 
     #[test]

@@ -152,6 +152,15 @@ pub(crate) mod tests {
         scenario
     }
 
+    /// A run whose traces may be of any time.
+    pub(crate) fn timed() -> Run {
+        Run {
+            start_time: "2000-01-01T00:00:00Z".to_owned(),
+            end_time: "2100-01-01T00:00:00Z".to_owned(),
+            ..Run::default()
+        }
+    }
+
     pub(crate) fn report(outcomes: &[(Stage, Outcome)]) -> ConformanceReport {
         let scenarios = outcomes.iter().enumerate();
         let scenarios =

@@ -291,7 +291,7 @@ mod tests {
             let found = judged(&folder, &scenario.traces, &judging).unwrap();
             (scenario.outcome, scenario.evidence) = (found.outcome, found.evidence);
             scenario.reason = found.reason;
-            ConformanceReport::new(Run { judging, ..Run::default() }, vec![scenario])
+            ConformanceReport::new(Run { judging, ..crate::result::tests::timed() }, vec![scenario])
         }
 
         fn verify(&self, report: &ConformanceReport) -> (State, String, u8) {
