@@ -12,12 +12,12 @@ use jobcheck_tests::traces::input;
 use jobcheck_traces::Input;
 use serde_json::{Value, json};
 
-fn judged(clusters: &Clusters) -> ReplayReport {
+pub fn judged(clusters: &Clusters) -> ReplayReport {
     judge_clusters(clusters, &Judging::default(), &mut |_, _| {})
 }
 
 /// The broken rules for two clusters of each Job that breaks one.
-fn broken(report: &ReplayReport) -> BTreeMap<String, BTreeSet<String>> {
+pub fn broken(report: &ReplayReport) -> BTreeMap<String, BTreeSet<String>> {
     let is_wrong = |id: &String| id.starts_with("MR-2");
     let all = report.jobs.iter().map(|job| {
         let ids = job.violations.iter().filter_map(|it| it.requirement.map(|id| id.0.id().to_owned()));
@@ -77,30 +77,38 @@ fn kueue_copies_a_job_again_after_its_end_and_drops_conditions_of_others() {
 
 /// Builds the trace of one cluster.
 #[derive(Clone, Default)]
-struct Trace {
-    lines: Vec<Value>,
-    version: u64,
+pub struct Trace {
+    pub lines: Vec<Value>,
+    pub version: u64,
 }
 
-const LOCAL: &str = "5d1111a3-e7c8-4dcf-83b7-ad703b7b0f00";
-const COPY: &str = "00000000-e7c8-4dcf-83b7-ad703b7b0f01";
-const NEXT: &str = "00000000-e7c8-4dcf-83b7-ad703b7b0f02";
-const MANAGER: &str = "acme";
-const REMOTE: &str = "acme-remote";
+pub const LOCAL: &str = "5d1111a3-e7c8-4dcf-83b7-ad703b7b0f00";
+pub const COPY: &str = "00000000-e7c8-4dcf-83b7-ad703b7b0f01";
+pub const NEXT: &str = "00000000-e7c8-4dcf-83b7-ad703b7b0f02";
+pub const MANAGER: &str = "acme";
+pub const REMOTE: &str = "acme-remote";
 const TTL: &str = "system:serviceaccount:kube-system:ttl-after-finished-controller";
-const BUILT_IN: &str = "system:serviceaccount:kube-system:job-controller";
+pub const BUILT_IN: &str = "system:serviceaccount:kube-system:job-controller";
 
 fn stamp(second: i64) -> String {
     format!("{}.000000Z", jobcheck_spec::Time(1_790_000_000 + second).to_string().trim_end_matches('Z'))
 }
 
-fn seconds(second: i64) -> Value {
+pub fn seconds(second: i64) -> Value {
     json!(jobcheck_spec::Time(1_790_000_000 + second).to_string())
 }
 
 impl Trace {
     /// A request for a Job. `edit` changes the stored object.
-    fn request(&mut self, at: i64, user: &str, verb: &str, uid: &str, code: u16, edit: Value) -> &mut Trace {
+    pub fn request(
+        &mut self,
+        at: i64,
+        user: &str,
+        verb: &str,
+        uid: &str,
+        code: u16,
+        edit: Value,
+    ) -> &mut Trace {
         self.version += 1;
         let is_status = edit.get("status").is_some() && verb == "update" && edit.get("deleted").is_none();
         let sub = if is_status { "status" } else { "" };
@@ -139,20 +147,20 @@ impl Trace {
         self
     }
 
-    fn create(&mut self, at: i64, user: &str, uid: &str) -> &mut Trace {
+    pub fn create(&mut self, at: i64, user: &str, uid: &str) -> &mut Trace {
         self.request(at, user, "create", uid, 201, json!({"created": at}))
     }
 
-    fn status(&mut self, at: i64, user: &str, uid: &str, status: Value) -> &mut Trace {
+    pub fn status(&mut self, at: i64, user: &str, uid: &str, status: Value) -> &mut Trace {
         self.request(at, user, "update", uid, 200, json!({"status": status}))
     }
 
-    fn delete(&mut self, at: i64, user: &str, uid: &str) -> &mut Trace {
+    pub fn delete(&mut self, at: i64, user: &str, uid: &str) -> &mut Trace {
         self.request(at, user, "delete", uid, 200, json!({}))
     }
 
     /// Requests of the manager for another Job, so that it is seen to work.
-    fn works(&mut self, until: i64) -> &mut Trace {
+    pub fn works(&mut self, until: i64) -> &mut Trace {
         let last = self.lines.len();
         self.request(until, MANAGER, "update", "99999999-e7c8-4dcf-83b7-ad703b7b0f09", 200, json!({}));
         let request = &mut self.lines[last]["request"];
@@ -162,7 +170,7 @@ impl Trace {
     }
 
     /// The same every 40 s, by this user.
-    fn works_on(&mut self, user: &str, from: i64, until: i64) -> &mut Trace {
+    pub fn works_on(&mut self, user: &str, from: i64, until: i64) -> &mut Trace {
         for at in (from..until).step_by(40) {
             let last = self.lines.len();
             self.works(at);
@@ -171,7 +179,7 @@ impl Trace {
         self
     }
 
-    fn input(&self, name: &str) -> Vec<Input> {
+    pub fn input(&self, name: &str) -> Vec<Input> {
         let header = json!({"format": "jobcheck.dev/trace", "version": "1.0"});
         vec![input(name, &std::iter::once(header).chain(self.lines.iter().cloned()).collect::<Vec<_>>())]
     }
@@ -183,12 +191,12 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-fn running(succeeded: i32, failed: i32) -> Value {
+pub fn running(succeeded: i32, failed: i32) -> Value {
     json!({"active": 2 - succeeded, "succeeded": succeeded, "failed": failed, "startTime": seconds(2),
         "ready": 0, "terminating": 0, "uncountedTerminatedPods": {}})
 }
 
-fn ended(kind: &str) -> Value {
+pub fn ended(kind: &str) -> Value {
     let interim = if kind == "Complete" { "SuccessCriteriaMet" } else { "FailureTarget" };
     let reason = if kind == "Complete" { "CompletionsReached" } else { "BackoffLimitExceeded" };
     let condition = |kind: &str| {
@@ -206,7 +214,7 @@ fn ended(kind: &str) -> Value {
 }
 
 /// The rules for two clusters that a pair of traces breaks.
-fn rules(manager: &Trace, worker: &Trace) -> Vec<String> {
+pub fn rules(manager: &Trace, worker: &Trace) -> Vec<String> {
     let clusters = Clusters { manager: manager.input("manager"), workers: vec![worker.input("worker")] };
     let report = judged(&clusters);
     assert!(report.errors.is_empty(), "{:?}", report.errors);
@@ -214,7 +222,7 @@ fn rules(manager: &Trace, worker: &Trace) -> Vec<String> {
 }
 
 /// A Job that runs, and whose end arrives.
-fn healthy() -> [Trace; 2] {
+pub fn healthy() -> [Trace; 2] {
     let (mut manager, mut worker) = (Trace::default(), Trace::default());
     manager.create(0, "user", LOCAL).status(4, MANAGER, LOCAL, running(0, 0));
     worker.create(1, REMOTE, COPY).status(3, BUILT_IN, COPY, running(0, 0));

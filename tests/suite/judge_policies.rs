@@ -45,11 +45,12 @@ fn without_empty_objects(value: &mut Value) {
     }
 }
 
-const POLICIES: [(&str, Policy); 13] = [
+const POLICIES: [(&str, Policy); 14] = [
     ("no jobs/status", |event| resource(event) != "jobs/status"),
     ("no pods/status", |event| resource(event) != "pods/status"),
     ("jobs and pods alone", |event| resource(event).ends_with('/')),
     ("no patch", |event| event["verb"] != "patch"),
+    ("no pods of the controller", |event| !is_controllers(event) || !resource(event).starts_with("pods/")),
     ("no update", |event| event["verb"] != "update"),
     ("no delete", |event| event["verb"] != "delete"),
     ("create and delete", |event| event["verb"] == "create" || event["verb"] == "delete"),
@@ -72,8 +73,10 @@ const POLICIES: [(&str, Policy); 13] = [
 
 /// In these logs nothing shows that requests are missing. No pod is being deleted, or counts as terminating, and the log ends soon after
 /// a user's change of the Job.
-const NOT_SHOWN: [(&str, &str); 5] = [
+const NOT_SHOWN: [(&str, &str); 6] = [
     ("adoption.audit", "no delete"),
+    // A user has created the pods.
+    ("adoption.audit", "no pods of the controller"),
     ("job-deleted-background.audit", "no delete"),
     ("adoption.audit", "create and delete"),
     ("created-suspended.audit", "create and delete"),

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jobcheck_spec::Uid;
 use jobcheck_spec::guards::copies::Micros;
 use jobcheck_spec::job::{Job, JobStatus, Text};
-use jobcheck_traces::{Body as Operand, Input, MarkKind, Place, Reader, Record, Request, Subresource, Verb};
-use rustc_hash::FxHashMap;
+use jobcheck_traces::{
+    Body as Operand, Input, MarkKind, Place, Reader, Record, Request, Resource, Subresource, Verb,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use crate::replay::{PROGRESS_EVERY, ShowProgress};
@@ -28,6 +30,10 @@ pub(super) struct Lives {
     named: FxHashMap<(Text, Text), Uid>,
     /// The requests of each user.
     pub(super) worked: FxHashMap<String, Stretches>,
+    /// The namespaces and names of Jobs with writes whose content the trace does not show.
+    hidden: FxHashSet<(Text, Text)>,
+    /// A watch shows Jobs, or a request writes the status of one. An audit policy may leave those requests out.
+    shows_statuses: bool,
     /// Each record has a time.
     pub(super) has_times: bool,
     /// A mark shows that records may be missing.
@@ -185,6 +191,13 @@ impl Lives {
         }
         match contents.of(record) {
             Ok(Some(ObjectBody::Job(event))) => self.job(record, &event, at, request),
+            Ok(Some(ObjectBody::UnseenCollection(_))) => {
+                let is_of_jobs = |request: &&Request<'_>| request.resource == Resource::Jobs;
+                if let Some(request) = request.filter(is_of_jobs) {
+                    let concerned = self.jobs.iter().filter(|job| *job.namespace == *request.namespace);
+                    self.hidden.extend(concerned.map(|job| (job.namespace.clone(), job.name.clone())));
+                }
+            }
             Ok(Some(ObjectBody::JobCollection(jobs))) => {
                 let user = request.map(|request| request.actor.user);
                 for job in &jobs {
@@ -201,6 +214,11 @@ impl Lives {
             return self.refused(event, at, request);
         }
         let key = |request: &Request<'_>| (Text::from(request.namespace), Text::from(request.name));
+        let is_status = |request: &Request<'_>| request.subresource == Subresource::Status;
+        self.shows_statuses |= request.is_none_or(is_status);
+        if event.hidden && event.after.is_none() && !event.gone {
+            self.hidden.extend(request.map(key));
+        }
         let named = || request.and_then(|request| self.named.get(&key(request)).copied());
         let Some(uid) = event.uid.or_else(named) else { return };
         if let Some(job) = &event.after {
@@ -263,6 +281,16 @@ impl Lives {
         if !is_known {
             life.versions.push((version, at, job.clone()));
         }
+    }
+
+    /// Returns `true` if the trace does not show all that became of this Job, or of one with its name.
+    pub(super) fn hides(&self, life: &Life) -> bool {
+        self.hidden.contains(&(life.namespace.clone(), life.name.clone()))
+    }
+
+    /// Returns `true` if the trace shows no status of a Job but that in responses to other requests.
+    pub(super) fn lacks_statuses(&self) -> bool {
+        !self.shows_statuses
     }
 
     fn reaches(&mut self, at: Micros) {

@@ -25,6 +25,10 @@ use crate::validate::{Outcome, PATIENCE, Profile, Summary, Violation};
 use lives::Lives;
 use pairs::Known;
 
+/// The reason why the statuses of a Job and of its copies are not compared.
+const NO_STATUSES: &str =
+    "the trace of a worker has no write of jobs/status, so that the Job cannot be compared with its copies";
+
 /// The traces of the clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Clusters {
@@ -51,12 +55,20 @@ pub(crate) struct Compared {
     pub(crate) premises: BTreeMap<Req, u64>,
     /// Reasons why nothing can be compared.
     pub(crate) doubts: Vec<String>,
+    /// The Jobs of which the traces do not show enough, with the reasons.
+    unknown: BTreeMap<Uid, &'static str>,
 }
 
 impl Compared {
     /// Adds the findings to the verdicts on the cluster of the manager.
     pub(crate) fn add_to(self, summary: &mut Summary) {
         for job in &mut summary.jobs {
+            if let Some(reason) = self.unknown.get(&Uid::parse(&job.uid)) {
+                job.doubts.push((*reason).to_owned());
+                if job.outcome == Outcome::Conforms {
+                    job.outcome = Outcome::Inconclusive;
+                }
+            }
             let Some((place, findings)) = self.jobs.get(&Uid::parse(&job.uid)) else { continue };
             for broken in &findings.broken {
                 job.outcome = Outcome::Violates;
@@ -114,8 +126,15 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
         compared.doubts.push("no Job of the workers is the copy of a Job of the manager".to_owned());
     }
     for pair in &pairs {
+        if let Some(reason) = pair.unknown {
+            compared.unknown.insert(pair.local.uid, reason);
+            continue;
+        }
         let mut findings = Findings::new();
-        if is_aggregate {
+        if !pair.shows_statuses() {
+            compared.unknown.insert(pair.local.uid, NO_STATUSES);
+            judge_members(&pair.facts(), grants, &mut findings);
+        } else if is_aggregate {
             judge_members(&pair.facts(), grants, &mut findings);
             judge_sums(&pair.sum(judging.fails_when), grants, &mut findings);
         } else {

@@ -21,6 +21,8 @@ pub(super) struct Pair<'a> {
     strangers: Vec<&'a Life>,
     /// The copies of other Jobs with this name.
     foreign: Vec<&'a Life>,
+    /// The reason why the traces do not show enough to compare them.
+    pub(super) unknown: Option<&'static str>,
 }
 
 /// A worker: its number and its Jobs.
@@ -55,10 +57,12 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
         copies: Vec::new(),
         strangers: Vec::new(),
         foreign: Vec::new(),
+        unknown: manager.hides(local).then_some(HIDDEN),
     };
     let mut pairs: Vec<Pair<'_>> = locals.iter().map(new).collect();
     let (first, last) = manager.span.unwrap_or_default();
-    let owners = Owners::of(&locals, workers, last.saturating_add(skew), known.is_aggregate);
+    let span = (first.saturating_add(skew), last.saturating_add(skew));
+    let owners = Owners::of(&locals, workers, span, known);
     for (at, worker) in workers.iter().enumerate() {
         for other in &worker.jobs {
             let owner = owners.owner(at, other);
@@ -67,7 +71,7 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
                     Some(owner) if owner == position => pair.copies.push(((at, worker), other)),
                     Some(owner) if has_name_of(pair.local, locals[owner]) => pair.foreign.push(other),
                     // An earlier one may be the copy of a Job that the trace does not show.
-                    None if has_name_of(pair.local, other) && other.created > first.saturating_add(skew) => {
+                    None if has_name_of(pair.local, other) && other.created > span.0 => {
                         pair.strangers.push(other);
                     }
                     Some(_) | None => {}
@@ -77,9 +81,42 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
     }
     for pair in &mut pairs {
         pair.copies.sort_by_key(|(_, copy)| copy.created);
+        let mut concerned = pair.copies.iter().map(|(at, copy)| (at.1, *copy)).chain(
+            // The creation of a copy may be hidden.
+            workers.iter().map(|worker| (worker, pair.local)),
+        );
+        if concerned.any(|(worker, life)| worker.hides(life)) {
+            pair.unknown = Some(HIDDEN);
+        }
+    }
+    if !owners.stores_uids {
+        find_ambiguous(&mut pairs, skew);
     }
     pairs
 }
+
+/// A Job without a copy may have one that seems to be of its successor: the clock of its worker may be ahead.
+fn find_ambiguous(pairs: &mut [Pair<'_>], skew: Micros) {
+    for former in 0..pairs.len() {
+        let created = pairs[former].local.created;
+        let is_next = |at: &usize| {
+            let other = pairs[*at].local;
+            other.created > created && has_name_of(other, pairs[former].local)
+        };
+        let next = (0..pairs.len()).filter(is_next).min_by_key(|at| pairs[*at].local.created);
+        let Some(next) = next.filter(|_| pairs[former].copies.is_empty()) else { continue };
+        let begin = pairs[next].local.created;
+        if pairs[next].copies.iter().any(|(_, copy)| copy.created.saturating_sub(skew) < begin) {
+            pairs[former].unknown = Some(AMBIGUOUS);
+            pairs[next].unknown = Some(AMBIGUOUS);
+        }
+    }
+}
+
+/// The reasons why a Job is not compared.
+const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
+const AMBIGUOUS: &str =
+    "a copy may be of this Job or of another one with its name, since clocks differ. They cannot be compared";
 
 /// Finds the Job that a Job of a worker is a copy of.
 struct Owners<'a> {
@@ -88,33 +125,67 @@ struct Owners<'a> {
     stores_uids: bool,
     /// The users who create copies on each worker.
     creators: Vec<Vec<&'a str>>,
+    /// The time by which the clock of each worker is behind at least.
+    behind: Vec<Micros>,
     /// The end of the trace of the manager. It says nothing about copies that were created later.
     until: Micros,
 }
 
 impl<'a> Owners<'a> {
-    fn of(locals: &'a [&'a Life], workers: &'a [Lives], until: Micros, is_aggregate: bool) -> Owners<'a> {
+    /// `since`: the time from which on the trace of the manager shows each Job that has a copy.
+    fn of(
+        locals: &'a [&'a Life],
+        workers: &'a [Lives],
+        (since, until): (Micros, Micros),
+        known: Known,
+    ) -> Owners<'a> {
         let others = || workers.iter().flat_map(|worker| &worker.jobs);
         let stores = |other: &Life| locals.iter().any(|local| other.stores.contains(&local.uid));
         let stores_uids = others().any(stores);
-        let mut owners = Owners { locals, stores_uids, creators: Vec::new(), until };
-        let one = |worker: &'a Lives| owners.creators_of(worker.jobs.iter());
-        owners.creators = match is_aggregate {
-            true => workers.iter().map(one).collect(),
-            false => vec![owners.creators_of(others()); workers.len()],
-        };
+        let mut owners =
+            Owners { locals, stores_uids, creators: Vec::new(), behind: vec![0; workers.len()], until };
+        owners.creators = owners.all_creators(workers, known);
+        if owners.creators.iter().all(Vec::is_empty) {
+            // Each copy may seem to be older than its Job.
+            owners.behind = vec![known.skew; workers.len()];
+            owners.creators = owners.all_creators(workers, known);
+        }
+        let behind = |at: usize| owners.behind(at, &workers[at], since, known.skew);
+        owners.behind = (0..workers.len()).map(behind).collect();
         owners
     }
 
+    /// The users who create copies on each worker. A manager that sums up may have an account for each.
+    fn all_creators(&self, workers: &'a [Lives], known: Known) -> Vec<Vec<&'a str>> {
+        let all = |at: usize| workers[at].jobs.iter().map(move |other| (at, other));
+        match known.is_aggregate {
+            true => (0..workers.len()).map(|at| self.creators_of(all(at))).collect(),
+            false => vec![self.creators_of((0..workers.len()).flat_map(all)); workers.len()],
+        }
+    }
+
     /// The users who create most Jobs of the names of local Jobs. Somebody else may create some on a worker.
-    fn creators_of(&self, others: impl Iterator<Item = &'a Life>) -> Vec<&'a str> {
+    fn creators_of(&self, others: impl Iterator<Item = (usize, &'a Life)>) -> Vec<&'a str> {
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-        let by_name = others.filter(|other| self.by_name(other).is_some());
-        for creator in by_name.filter_map(|other| other.creator.as_deref()) {
+        let by_name = others.filter(|(at, other)| self.by_name(*at, other).is_some());
+        for creator in by_name.filter_map(|(_, other)| other.creator.as_deref()) {
             *numbers.entry(creator).or_default() += 1;
         }
         let most = numbers.values().max().copied().unwrap_or(0);
         numbers.into_iter().filter(|(_, number)| *number == most).map(|(user, _)| user).collect()
+    }
+
+    /// The time by which copies of a worker seem to be older than their Jobs, as far as clocks may differ.
+    fn behind(&self, at: usize, worker: &Lives, since: Micros, skew: Micros) -> Micros {
+        let is_creators = |other: &&Life| {
+            other.creator.as_deref().is_some_and(|creator| self.creators[at].contains(&creator))
+        };
+        let seen = worker.jobs.iter().filter(|other| other.created > since).filter(is_creators);
+        let older = seen.filter_map(|other| {
+            let named = self.locals.iter().filter(|local| has_name_of(local, other));
+            named.map(|local| local.created - other.created).min()
+        });
+        older.filter(|by| (0..=skew).contains(by)).max().unwrap_or(0)
     }
 
     /// The position of the Job that a Job of a worker is a copy of.
@@ -124,14 +195,14 @@ impl<'a> Owners<'a> {
         }
         let is_creators =
             other.creator.as_deref().is_none_or(|creator| self.creators[worker].contains(&creator));
-        self.by_name(other).filter(|_| is_creators)
+        self.by_name(worker, other).filter(|_| is_creators)
     }
 
     /// The same by name and order.
-    fn by_name(&self, other: &Life) -> Option<usize> {
+    fn by_name(&self, worker: usize, other: &Life) -> Option<usize> {
         let may_be = |local: &Life| {
             has_name_of(local, other)
-                && local.created <= other.created
+                && local.created <= other.created.saturating_add(self.behind[worker])
                 && other.created <= self.until
                 // A user may create Jobs of its own on the worker.
                 && (other.creator.is_none() || other.creator != local.creator)
@@ -167,6 +238,11 @@ impl Pair<'_> {
             own_times: self.copies.iter().flat_map(|(_, copy)| copy.times()).collect(),
             deletes_foreign: self.strangers.iter().any(|stranger| self.is_deleted_by_creator(stranger)),
         }
+    }
+
+    /// Returns `true` if the traces show the statuses of all copies. A policy may leave out the writes of them.
+    pub(super) fn shows_statuses(&self) -> bool {
+        !self.copies.iter().any(|((_, worker), _)| worker.lacks_statuses())
     }
 
     /// The last request of its manager.

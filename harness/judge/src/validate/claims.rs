@@ -43,6 +43,7 @@ fn claim(event: &Event) -> Option<((Uid, u64), Rank)> {
         | Body::Evicted
         | Body::Bound
         | Body::Gap(_)
+        | Body::UnseenCollection(_)
         | Body::Restart(_)
         | Body::Relist(_) => return None,
     };
@@ -60,6 +61,7 @@ fn gone(event: &Event) -> Option<Uid> {
         | Body::Evicted
         | Body::Bound
         | Body::Gap(_)
+        | Body::UnseenCollection(_)
         | Body::Restart(_)
         | Body::Relist(_) => None,
     }

@@ -204,7 +204,7 @@ impl Contents {
         let Some(list) = list.filter(|_| request.level == Level::RequestResponse && !is_unknown) else {
             let what = if is_unknown { "had a server error" } else { "has no recorded response" };
             let reason = format!("a deletecollection of {} {what}", resource.name());
-            return Ok(Body::Gap(Gap { reason, gone: Vec::new(), until: None }));
+            return Ok(Body::UnseenCollection(reason));
         };
         let texts = list.items.iter().map(|item| item.get());
         match resource {

@@ -92,6 +92,12 @@ impl Coverage {
         self.stale = true;
     }
 
+    /// Returns `true` if no version of the Job was seen since the event with this number.
+    #[must_use]
+    pub fn is_older_than(&self, order: u64) -> bool {
+        self.versions_seen.back().is_none_or(|(_, seen)| *seen < order)
+    }
+
     /// Frees the memory of a Job whose pods have come to rest.
     pub fn rest(&mut self) {
         self.pods_seen = FxHashMap::default();

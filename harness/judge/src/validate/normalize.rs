@@ -184,6 +184,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
+            | Body::UnseenCollection(_)
             | Body::Restart(_)
             | Body::Relist(_) => false,
         };
@@ -203,6 +204,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
+            | Body::UnseenCollection(_)
             | Body::Restart(_)
             | Body::Relist(_) => None,
         }?;
@@ -226,6 +228,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
+            | Body::UnseenCollection(_)
             | Body::Restart(_)
             | Body::Relist(_) => None,
         };

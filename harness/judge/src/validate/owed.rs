@@ -172,7 +172,9 @@ pub fn owed(track: &Track, settings: &Settings) -> Vec<Owed> {
         }
         return list;
     };
-    if let Some(expiry) = expiry(job).filter(|_| job.status.is_finished() && !job.deleting) {
+    // A write that the trace does not show may have deleted the Job, or changed its TTL.
+    let may_be_candidate = job.status.is_finished() && !job.deleting && !track.coverage.stale;
+    if let Some(expiry) = expiry(job).filter(|_| may_be_candidate) {
         let req = match () {
             () if track.trouble.deletion_refused => Req::TT07,
             () if track.is_built_in() => Req::TT14,

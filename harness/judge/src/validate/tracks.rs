@@ -77,6 +77,8 @@ pub struct Tracks {
     /// Number of uses that are remembered.
     room: usize,
     notices: Vec<Notice>,
+    /// The number of the last event of a namespace that may have changed any Job in it.
+    gaps: FxHashMap<Text, u64>,
     shelf: Shelf,
 }
 
@@ -89,6 +91,7 @@ impl Tracks {
             finished: VecDeque::new(),
             room,
             notices: Vec::new(),
+            gaps: FxHashMap::default(),
             shelf: Shelf::default(),
         }
     }
@@ -157,6 +160,13 @@ impl Tracks {
         self.notices.push(notice);
     }
 
+    /// Notes that an event with this number may have changed each Job of a namespace.
+    pub fn gap_in(&mut self, namespace: &Text, order: u64) {
+        let concerned = self.awake_mut().filter(|track| track.id.namespace == *namespace);
+        concerned.for_each(|track| track.coverage.lacks_write(order));
+        self.gaps.insert(namespace.clone(), order);
+    }
+
     /// Notes that an event has concerned this Job. If it is finished, Jobs that were used earlier are parked.
     pub fn used(&mut self, uid: Uid) {
         let is_finished = |slot: &Slot| matches!(slot, Slot::Awake(track) if track.is_finished());
@@ -189,6 +199,10 @@ impl Tracks {
     fn unpark(&self, parked: &Parked) -> Box<Track> {
         let (received, mut track) = self.shelf.unpark(parked);
         self.notices[received..].iter().for_each(|notice| notice.apply(&mut track));
+        let gap = self.gaps.get(&track.id.namespace).filter(|gap| track.coverage.is_older_than(**gap));
+        if let Some(order) = gap {
+            track.coverage.lacks_write(*order);
+        }
         track
     }
 
@@ -293,6 +307,24 @@ mod tests {
         tracks.get_mut(&Uid(2)).unwrap();
         assert!(matches!(tracks.slots[&Uid(1)], Slot::Parked(_)));
         assert!(!tracks.peek(&Uid(1)).unwrap().coverage.stale);
+    }
+
+    #[test]
+    fn a_gap_in_a_namespace_concerns_its_jobs_alone() {
+        let mut tracks = of(&[Uid(1), Uid(2)], 1);
+        let namespace = tracks.peek(&Uid(1)).unwrap().id.namespace.clone();
+        let stale = |tracks: &Tracks| [Uid(1), Uid(2)].map(|uid| tracks.peek(&uid).unwrap().coverage.stale);
+        tracks.gap_in(&"another".into(), 50);
+        assert_eq!(stale(&tracks), [false, false]);
+        tracks.gap_in(&namespace, 50);
+        assert_eq!(stale(&tracks), [true, true]);
+        // A later version shows the Job again, also after it was parked.
+        let track = tracks.get_mut(&Uid(1)).unwrap();
+        track.coverage.stale = false;
+        track.coverage.has_version(99, 51);
+        tracks.get_mut(&Uid(2)).unwrap();
+        assert!(matches!(tracks.slots[&Uid(1)], Slot::Parked(_)));
+        assert_eq!(stale(&tracks), [false, true]);
     }
 
     #[test]

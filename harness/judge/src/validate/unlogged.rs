@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | writes of `jobs/status` | a finalizer is removed, which follows a status write (FT-03); or a controller creates a pod, and the log goes on |
 //! | PATCH | a Job has counted pods, or a status write after its deletion: finalizers are removed |
+//! | creations of pods | a pod of a Job that was created in the log is shown, and not its creation |
 //! | DELETE, evictions | a pod is being deleted that was not before; or running pods lose their finalizers, and a Job that was created in the log has terminating pods |
 //! | empty objects | the first status of a Job lacks `uncountedTerminatedPods` (FT-30) |
 
@@ -24,18 +25,20 @@ const SOON: i64 = 1_000_000;
 /// Maximum number of created Jobs that are kept.
 const CREATED_KEPT: usize = 4_096;
 /// Number of kinds.
-const KINDS: usize = 4;
+const KINDS: usize = 5;
 /// The positions of the kinds.
 const STATUS: usize = 0;
 const PATCH: usize = 1;
 const DELETION: usize = 2;
 const EMPTY: usize = 3;
+const CREATION: usize = 4;
 /// The reasons why a verdict is inconclusive, by kind.
 const REASONS: [&str; KINDS] = [
     "the log has no write of jobs/status, although pods were created or finalizers removed. Its audit policy leaves them out",
     "the log has no PATCH, although finalizers must have been removed. Its audit policy leaves them out",
     "the log has no DELETE, although pods must have been deleted. Its audit policy leaves them out",
     "the log has no empty object, and each pod has some. The store of the log leaves them out",
+    "the log has no creation of a pod, although Jobs have pods. Its audit policy leaves them out",
 ];
 
 /// The kinds of requests, and of parts of them, that a log has shown.
@@ -46,6 +49,8 @@ impl Logged {
     /// Notes a request, accepted or not.
     pub fn note(&mut self, request: &Request<'_>) {
         let is_status = request.resource == Resource::Jobs && request.subresource == Subresource::Status;
+        let is_of_pod = request.resource == Resource::Pods && request.subresource == Subresource::None;
+        self.0[CREATION] |= is_of_pod && request.verb == Verb::Create;
         let evicts = request.subresource == Subresource::Other("eviction");
         self.0[STATUS] |= is_status;
         self.0[PATCH] |= request.verb == Verb::Patch;
@@ -87,6 +92,11 @@ impl Unlogged {
 
     /// Notes the effects that an event shows.
     pub fn shown(&mut self, event: &Event, role: Role) {
+        if let Body::Pod(it) = &event.body
+            && let Some(owner) = it.after.as_ref().and_then(|pod| pod.metadata.controller.as_ref())
+        {
+            self.effects[CREATION] |= event.verb != Some(Verb::Create) && self.created.contains(&owner.uid);
+        }
         match &event.body {
             Body::Pod(it) if event.is_accepted() => match event.verb {
                 Some(Verb::Patch) if it.names_finalizers == Some(true) => {

@@ -17,7 +17,7 @@
 
 use super::copies_before::{judge_earlier_equality, judge_late_end, judge_late_removal};
 use crate::catalogue::Req;
-use crate::job::{ConditionKind, JobStatus};
+use crate::job::{ConditionKind, ConditionStatus, JobStatus};
 use crate::requirement::Findings;
 use crate::time::Time;
 
@@ -181,18 +181,38 @@ pub(super) fn difference(
     let number = |name, mine: i32, theirs: i32| {
         (mine != theirs).then(|| (name, mine.to_string(), format!("{theirs}, as in the copy")))
     };
+    let text = |name, mine: &str, theirs: &str| {
+        let shown = |text: &str| if text.is_empty() { "none" } else { text }.to_owned();
+        (mine != theirs).then(|| (name, shown(mine), format!("{}, as in the copy", shown(theirs))))
+    };
     let living = || {
+        // An older Kubernetes does not count terminating pods.
+        let terminating = here.terminating.zip(copy.terminating);
         number("status.active", here.active, copy.active)
             .or_else(|| number("status.ready", here.ready.unwrap_or(0), copy.ready.unwrap_or(0)))
+            .or_else(|| terminating.and_then(|(mine, theirs)| number("status.terminating", mine, theirs)))
     };
     let counted = || {
+        let failed = |status: &JobStatus| status.failed_indexes.as_deref().unwrap_or_default().to_owned();
         number("status.succeeded", here.succeeded, copy.succeeded)
             .or_else(|| number("status.failed", here.failed, copy.failed))
+            .or_else(|| text("status.completedIndexes", &here.completed_indexes, &copy.completed_indexes))
+            .or_else(|| text("status.failedIndexes", &failed(here), &failed(copy)))
     };
-    let started = || {
-        let time = |time: Option<Time>| time.map_or_else(|| "none".to_owned(), |time| time.to_string());
-        let (mine, theirs) = (time(here.start_time), time(copy.start_time));
-        (mine != theirs).then(|| ("status.startTime", mine, format!("{theirs}, as in the copy")))
+    let timed = || {
+        let time = |time: Option<Time>| time.map_or_else(String::new, |time| time.to_string());
+        let completed = || (time(here.completion_time), time(copy.completion_time));
+        text("status.startTime", &time(here.start_time), &time(copy.start_time)).or_else(|| {
+            let (mine, theirs) = completed();
+            text("status.completionTime", &mine, &theirs)
+        })
+    };
+    let reasoned = || {
+        let reason = |status: &JobStatus, kind: &ConditionKind| {
+            let condition = status.condition(kind).filter(|it| it.status == ConditionStatus::True);
+            condition.map_or_else(String::new, |it| it.reason.to_string())
+        };
+        REASONS.iter().find_map(|(kind, name)| text(name, &reason(here, kind), &reason(copy, kind)))
     };
     let stands = |status: &JobStatus, kind: &ConditionKind| status.is_true(kind);
     let condition = || {
@@ -204,7 +224,8 @@ pub(super) fn difference(
     condition()
         .or_else(living)
         .or_else(|| is_only_copy.then(counted).flatten())
-        .or_else(|| (is_only_copy && !is_suspended).then(started).flatten())
+        .or_else(|| (is_only_copy && !is_suspended).then(timed).flatten())
+        .or_else(|| is_only_copy.then(reasoned).flatten())
 }
 
 /// The conditions that decide a Job.
@@ -213,6 +234,12 @@ const DECISIONS: [(ConditionKind, &str); 4] = [
     (ConditionKind::Failed, "condition Failed"),
     (ConditionKind::SuccessCriteriaMet, "condition SuccessCriteriaMet"),
     (ConditionKind::FailureTarget, "condition FailureTarget"),
+];
+
+/// The conditions whose reasons say why a Job has ended.
+const REASONS: [(ConditionKind, &str); 2] = [
+    (ConditionKind::FailureTarget, "reason of the condition FailureTarget"),
+    (ConditionKind::Failed, "reason of the condition Failed"),
 ];
 
 /// MR-21: the end of a copy arrives, and it is the end of a copy.
