@@ -86,14 +86,18 @@ fn a_copy_that_may_be_of_either_job_decides_nothing() {
     let managed = json!({"managedBy": "acme.example.com/mirror"});
     let created = |at: i64| json!({"created": at, "spec": managed});
     let (mut manager, mut worker) = (Trace::default(), Trace::default());
-    manager.works(-100).create(0, "user", LOCAL).delete(2, "user", LOCAL);
+    manager.works(-100).create(0, "user", LOCAL).status(1, MANAGER, LOCAL, running(1, 0));
+    manager.delete(2, "user", LOCAL);
     manager.request(3, "user", "create", again, 201, created(3));
     let status = json!({"created": 3, "spec": managed, "status": {"active": 2, "startTime": seconds(9),
         "ready": 0, "terminating": 0, "uncountedTerminatedPods": {}}});
     manager.request(7, MANAGER, "update", again, 200, status);
-    worker.create(5, REMOTE, COPY).status(6, BUILT_IN, COPY, running(0, 0)).delete(7, REMOTE, COPY);
+    worker.create(5, REMOTE, COPY).status(5, BUILT_IN, COPY, running(1, 0)).delete(7, REMOTE, COPY);
     worker.create(8, REMOTE, NEXT).status(9, BUILT_IN, NEXT, running(0, 0));
+    // The first Job has counted a pod, and seems to have no copy.
     assert_eq!(compared(&manager, &worker), (false, Vec::new()));
+    manager.lines.retain(|line| line["request"]["response"]["status"]["succeeded"] != 1);
+    assert_eq!(compared(&manager, &worker), (true, Vec::new()));
 }
 
 /// MR-20 is about each field.

@@ -29,6 +29,10 @@ use pairs::Known;
 const NO_STATUSES: &str =
     "the trace of a worker has no write of jobs/status, so that the Job cannot be compared with its copies";
 
+/// The reason why a violation beside copies is withdrawn.
+const AMBIGUOUS: &str =
+    "a copy may be of this Job or of another one with its name, since clocks differ. They cannot be compared";
+
 /// The traces of the clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Clusters {
@@ -142,6 +146,10 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
             if pair.has_any_copy() {
                 judge_counters(&pair.sum(judging.fails_when), grants, &mut findings);
             }
+        }
+        if pair.is_ambiguous && !findings.broken.is_empty() {
+            compared.unknown.insert(pair.local.uid, AMBIGUOUS);
+            continue;
         }
         for req in findings.premises() {
             *compared.premises.entry(req).or_default() += 1;

@@ -23,6 +23,8 @@ pub(super) struct Pair<'a> {
     foreign: Vec<&'a Life>,
     /// The reason why the traces do not show enough to compare them.
     pub(super) unknown: Option<&'static str>,
+    /// A copy may be of another Job with this name. So what contradicts the contract does not show that the manager breaks it.
+    pub(super) is_ambiguous: bool,
 }
 
 /// A worker: its number and its Jobs.
@@ -58,6 +60,7 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
         strangers: Vec::new(),
         foreign: Vec::new(),
         unknown: manager.hides(local).then_some(HIDDEN),
+        is_ambiguous: false,
     };
     let mut pairs: Vec<Pair<'_>> = locals.iter().map(new).collect();
     let (first, last) = manager.span.unwrap_or_default();
@@ -107,16 +110,14 @@ fn find_ambiguous(pairs: &mut [Pair<'_>], skew: Micros) {
         let Some(next) = next.filter(|_| pairs[former].copies.is_empty()) else { continue };
         let begin = pairs[next].local.created;
         if pairs[next].copies.iter().any(|(_, copy)| copy.created.saturating_sub(skew) < begin) {
-            pairs[former].unknown = Some(AMBIGUOUS);
-            pairs[next].unknown = Some(AMBIGUOUS);
+            pairs[former].is_ambiguous = true;
+            pairs[next].is_ambiguous = true;
         }
     }
 }
 
-/// The reasons why a Job is not compared.
+/// The reason why a Job is not compared.
 const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
-const AMBIGUOUS: &str =
-    "a copy may be of this Job or of another one with its name, since clocks differ. They cannot be compared";
 
 /// Finds the Job that a Job of a worker is a copy of.
 struct Owners<'a> {
