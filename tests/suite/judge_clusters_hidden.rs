@@ -57,7 +57,18 @@ fn a_job_is_not_compared_with_copies_that_the_traces_do_not_show() {
     // A policy without jobs/status.
     let mut left_out = Trace { lines: worker.lines.clone(), version: worker.version };
     left_out.lines.retain(|line| line["request"]["subresource"] != "status");
+    // The Job ends, and no copy seems to.
     assert_eq!(compared(&manager, &left_out), (false, Vec::new()));
+    // Nothing contradicts the contract, but a pod shows that there are statuses.
+    let (mut idle, mut pod) = (Trace::default(), left_out.lines[0].clone());
+    idle.works(-100).create(0, "user", LOCAL).works(300);
+    left_out.lines.retain(|line| line["request"]["verb"] != "delete");
+    assert_eq!(compared(&idle, &left_out), (true, Vec::new()));
+    pod["request"]["resource"] = json!("pods");
+    pod["request"]["name"] = json!("a-pod");
+    pod["request"]["level"] = json!("Metadata");
+    left_out.lines.push(pod);
+    assert_eq!(compared(&idle, &left_out), (false, Vec::new()));
 }
 
 /// The clock of the worker is two seconds behind, so that each copy seems to be older than its Job.

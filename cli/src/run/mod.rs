@@ -303,7 +303,8 @@ fn simulate(
     let mut run = SimRun { runs: 0, requests: 0, rests: Vec::new(), failure: None };
     let mutations = Mutations::of(args.mutant.map_or(&[], |mutant| mutant.mutations));
     let rules = args.kubernetes.unwrap_or_default().rules();
-    for seed in (args.seed..).take(usize::try_from(args.runs).unwrap_or(usize::MAX)) {
+    // Behind the last seed comes the first one.
+    for seed in (0..args.runs).map(|run| args.seed.wrapping_add(run)) {
         let reached = Mutex::new(limits.reached());
         let stop = || {
             let mut reached = reached.lock().unwrap_or_else(PoisonError::into_inner);

@@ -55,7 +55,12 @@ fn job(path: &Path) -> Result<String, String> {
     match (object["apiVersion"].as_str(), object["kind"].as_str()) {
         (Some("batch/v1"), Some("Job")) => Ok(object.to_string()),
         (version, kind) => {
-            let found = format!("{} {}", version.unwrap_or("no apiVersion"), kind.unwrap_or("and no kind"));
+            let found = match (version, kind) {
+                (Some(version), Some(kind)) => format!("{version} {kind}"),
+                (Some(version), None) => format!("{version} without a kind"),
+                (None, Some(kind)) => format!("{kind} without an apiVersion"),
+                (None, None) => "no apiVersion and no kind".to_owned(),
+            };
             Err(problem(format!("expected a batch/v1 Job, found {}", clean(&found))))
         }
     }

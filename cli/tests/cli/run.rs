@@ -288,8 +288,23 @@ fn on_sim_the_shipped_controllers_run_with_one_seed_after_the_other() {
     assert!(text.out.contains("1 scenario on sim: 1 hold; not run on model"), "{}", text.out);
     let mutant = jobcheck(["run", "--target", "sim", "--mutant", "B39", "--runs", "2", file]);
     assert!(mutant.code == 0 || mutant.code == 1, "{mutant:?}");
+    let last = jobcheck(["run", "--target", "sim", "--runs", "2", "--seed", "18446744073709551615", file]);
+    assert_eq!(last.code, 0, "{last:?}");
     let other = jobcheck(["run", "--target", "sim", "--mutant", "B49", file]);
     assert!(other.code == 2 && other.err.contains("not in the plan"), "{other:?}");
+}
+
+/// A folder may have other things than scenarios. The files of a mounted ConfigMap are links.
+#[test]
+fn a_pipe_in_a_folder_of_scenarios_is_not_read_and_a_link_is() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("kept")).unwrap();
+    folder.write("kept/a.yaml", HEAD);
+    std::os::unix::fs::symlink(folder.path("kept/a.yaml"), folder.path("kept/b.yaml")).unwrap();
+    let pipe = folder.path("kept/c.yaml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let run = jobcheck(["run", "--target", "sim", folder.path("kept").to_str().unwrap()]);
+    assert!(run.code == 0 && run.out.contains("2 scenarios on sim: 2 hold"), "{run:?}");
 }
 
 /// A failure is reported with its seed, and its trace is written.

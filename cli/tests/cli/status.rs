@@ -79,6 +79,7 @@ fn bad_input_is_named() {
         ("empty.json", "", "expected a batch/v1 Job, found no apiVersion and no kind"),
         ("cut.json", "{\"kind\":", "cut.json: no JSON"),
         ("wrong.yaml", "a: [", "wrong.yaml: neither JSON nor YAML"),
+        ("kind.json", r#"{"kind":"Pod"}"#, "expected a batch/v1 Job, found Pod without an apiVersion"),
         ("pod.json", r#"{"apiVersion":"v1","kind":"Pod"}"#, "expected a batch/v1 Job, found v1 Pod"),
         ("typed.json", r#"{"apiVersion":"batch/v1","kind":"Job","status":{"active":"x"}}"#, "status.active"),
         ("escape.json", "{\"apiVersion\":\"\\u001b[2J\",\"kind\":\"Job\"}", "expected a batch/v1 Job"),

@@ -12,6 +12,7 @@ use jobcheck_traces::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
+use super::pairs::Statuses;
 use crate::replay::{PROGRESS_EVERY, ShowProgress};
 use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody};
 
@@ -34,6 +35,8 @@ pub(super) struct Lives {
     hidden: FxHashSet<(Text, Text)>,
     /// A watch shows Jobs, or a request writes the status of one. An audit policy may leave those requests out.
     shows_statuses: bool,
+    /// Requests for pods show that a Job controller works here.
+    has_pods: bool,
     /// Each record has a time.
     pub(super) has_times: bool,
     /// A mark shows that records may be missing.
@@ -189,6 +192,7 @@ impl Lives {
         if let Some(request) = request {
             self.worked.entry(request.actor.user.to_owned()).or_default().at(at);
         }
+        self.has_pods |= request.is_some_and(|request| request.resource == Resource::Pods);
         match contents.of(record) {
             Ok(Some(ObjectBody::Job(event))) => self.job(record, &event, at, request),
             Ok(Some(ObjectBody::UnseenCollection(_))) => {
@@ -288,9 +292,13 @@ impl Lives {
         self.hidden.contains(&(life.namespace.clone(), life.name.clone()))
     }
 
-    /// Returns `true` if the trace shows no status of a Job but that in responses to other requests.
-    pub(super) fn lacks_statuses(&self) -> bool {
-        !self.shows_statuses
+    /// The statuses of Jobs that the trace shows.
+    pub(super) fn statuses(&self) -> Statuses {
+        match (self.shows_statuses, self.has_pods) {
+            (true, _) => Statuses::Shown,
+            (false, false) => Statuses::None,
+            (false, true) => Statuses::LeftOut,
+        }
     }
 
     fn reaches(&mut self, at: Micros) {

@@ -23,7 +23,7 @@ use jobcheck_traces::{Input, Place};
 use crate::replay::{Judging, ShowProgress};
 use crate::validate::{Outcome, PATIENCE, Profile, Summary, Violation};
 use lives::Lives;
-use pairs::Known;
+use pairs::{Known, Statuses};
 
 /// The reason why the statuses of a Job and of its copies are not compared.
 const NO_STATUSES: &str =
@@ -135,10 +135,7 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
             continue;
         }
         let mut findings = Findings::new();
-        if !pair.shows_statuses() {
-            compared.unknown.insert(pair.local.uid, NO_STATUSES);
-            judge_members(&pair.facts(), grants, &mut findings);
-        } else if is_aggregate {
+        if is_aggregate {
             judge_members(&pair.facts(), grants, &mut findings);
             judge_sums(&pair.sum(judging.fails_when), grants, &mut findings);
         } else {
@@ -147,9 +144,17 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
                 judge_counters(&pair.sum(judging.fails_when), grants, &mut findings);
             }
         }
-        if pair.is_ambiguous && !findings.broken.is_empty() {
+        let is_broken = !findings.broken.is_empty();
+        if pair.is_ambiguous && is_broken {
             compared.unknown.insert(pair.local.uid, AMBIGUOUS);
             continue;
+        }
+        let statuses = pair.statuses();
+        if statuses == Statuses::LeftOut || statuses == Statuses::None && is_broken {
+            // The rest of the contract does not rest on them.
+            compared.unknown.insert(pair.local.uid, NO_STATUSES);
+            findings = Findings::new();
+            judge_members(&pair.facts(), grants, &mut findings);
         }
         for req in findings.premises() {
             *compared.premises.entry(req).or_default() += 1;

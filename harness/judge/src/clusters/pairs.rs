@@ -27,6 +27,17 @@ pub(super) struct Pair<'a> {
     pub(super) is_ambiguous: bool,
 }
 
+/// The statuses that the trace of a worker shows. An audit policy may leave out the writes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Statuses {
+    /// It shows writes of statuses.
+    Shown,
+    /// It shows none. There may have been none.
+    None,
+    /// It shows none, although a Job controller has worked there.
+    LeftOut,
+}
+
 /// A worker: its number and its Jobs.
 type Worker<'a> = (usize, &'a Lives);
 
@@ -241,9 +252,9 @@ impl Pair<'_> {
         }
     }
 
-    /// Returns `true` if the traces show the statuses of all copies. A policy may leave out the writes of them.
-    pub(super) fn shows_statuses(&self) -> bool {
-        !self.copies.iter().any(|((_, worker), _)| worker.lacks_statuses())
+    /// What the traces show of the statuses of the copies.
+    pub(super) fn statuses(&self) -> Statuses {
+        self.copies.iter().map(|((_, worker), _)| worker.statuses()).max().unwrap_or(Statuses::Shown)
     }
 
     /// The last request of its manager.
