@@ -351,7 +351,7 @@ fn a_job_of_somebody_else_with_this_name_is_no_copy() {
     manager.status(10, MANAGER, LOCAL, ended("Complete")).works(300);
     let beside = |creator: &str| {
         let mut worker = worker.clone();
-        worker.create(12, creator, NEXT);
+        worker.delete(11, "user", COPY).create(12, creator, NEXT);
         worker
     };
     assert_eq!(rules(&manager, &beside(REMOTE)), ["MR-22"]);

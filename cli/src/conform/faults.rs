@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use jobcheck_conform::{Cluster, Faults};
 use jobcheck_judge::report::Exit;
-use jobcheck_report::Folder;
+use jobcheck_report::types::Outcome;
+use jobcheck_report::{Folder, Scenario};
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
@@ -19,13 +20,29 @@ const KUBECONFIG: &str = "manager.kubeconfig";
 /// The longest time until the manager connects.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The kubeconfig file. It has a token, and is removed at the end.
-pub struct Written(PathBuf);
+/// The faults of a run, and the kubeconfig file. It has a token, and is removed at the end.
+pub struct Injection {
+    faults: Arc<Faults>,
+    file: PathBuf,
+}
 
-impl Drop for Written {
+impl Drop for Injection {
     fn drop(&mut self) {
         // Somebody may have removed it. Without the proxy it leads nowhere.
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+impl Injection {
+    /// A pass without a fault shows nothing about faults: the manager may talk to its API server directly.
+    pub fn judge(&self, scenarios: &mut [Scenario]) {
+        let passed = scenarios.iter_mut().filter(|it| it.outcome == Outcome::Pass);
+        for scenario in passed.filter(|_| !self.faults.is_used()) {
+            scenario.outcome = Outcome::Inconclusive;
+            scenario.reason = format!(
+                "no write to a Job came through the proxy of --faults: the manager does not use {KUBECONFIG}"
+            );
+        }
     }
 }
 
@@ -35,7 +52,7 @@ pub async fn begin(
     mut clusters: Vec<Arc<Cluster>>,
     folder: &Folder,
     stop: &CancellationToken,
-) -> Result<(Vec<Arc<Cluster>>, Written), Failure> {
+) -> Result<(Vec<Arc<Cluster>>, Injection), Failure> {
     let failed = |why: String| (why, Exit::Environment);
     let Some(manager) = clusters.first_mut() else {
         return Err(failed("the cluster of the manager is missing".to_owned()));
@@ -45,7 +62,7 @@ pub async fn begin(
     let name = of_path(&file);
     let unwritten = |error: std::io::Error| failed(format!("cannot write {name}: {error}"));
     jobcheck_traces::files::write(&file, faults.kubeconfig().as_bytes()).map_err(unwritten)?;
-    let written = Written(file.clone());
+    let injection = Injection { faults: faults.clone(), file: file.clone() };
     output::note(format!("start the manager with {name}; the suite waits for it"));
     tokio::select! {
         biased;
@@ -57,5 +74,5 @@ pub async fn begin(
         }
     }
     *manager = Arc::new(manager.with_faults(faults));
-    Ok((clusters, written))
+    Ok((clusters, injection))
 }

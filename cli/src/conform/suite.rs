@@ -78,14 +78,17 @@ async fn on_clusters(
     }
     let ((folder, _claim), halt) = (results::folder(args)?, stop.child_token());
     settings.judging = judging(profile, args, &clusters);
-    let (clusters, _faults) = match args.faults {
+    let (clusters, injection) = match args.faults {
         true => faults::begin(args, clusters, &folder, &stop).await.map(|(them, it)| (them, Some(it)))?,
         false => (clusters, None),
     };
     let begun = results::now();
     let settings = Arc::new(settings);
     let many = Many { args, settings: &settings, clusters: clusters.clone(), halt, progress: &progress };
-    let scenarios = many.run(chosen).await;
+    let mut scenarios = many.run(chosen).await;
+    if let Some(injection) = &injection {
+        injection.judge(&mut scenarios);
+    }
     let run = results::run_of(args, begun, settings.judging.clone());
     let of_run = |it: &Arc<Cluster>| Reported { name: it.name.clone(), kubernetes: it.kubernetes.clone() };
     let run = jobcheck_report::Run { clusters: clusters.iter().map(of_run).collect(), ..run };

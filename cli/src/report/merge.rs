@@ -92,9 +92,10 @@ fn remove(folder: &Path, was_there: bool) {
     }
 }
 
+/// Copies a trace. Its mode is that of a new file: a planted one may have others.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     to.parent().map_or(Ok(()), fs::create_dir_all)?;
-    fs::copy(from, to).map(|_| ())
+    io::copy(&mut files::open_regular(from)?, &mut files::create(to)?).map(drop)
 }
 
 /// The logs of all shards, one behind the other, as far as each is no longer than [`LONGEST_LOG`].

@@ -399,3 +399,19 @@ fn a_named_pipe_is_no_log_that_can_be_followed_and_no_report() {
         assert!(run.code != 0 && run.err.contains("no regular file"), "{arguments:?}: {run:?}");
     }
 }
+
+/// A scenario that holds.
+const SCENARIO: &str = "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\njobs:\n- name: job\n  spec: {completions: 1}\n";
+
+/// A folder may have other things than scenarios. The files of a mounted ConfigMap are links.
+#[test]
+fn a_pipe_in_a_folder_of_scenarios_is_not_read_and_a_link_is() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("kept")).unwrap();
+    folder.write("kept/a.yaml", SCENARIO);
+    std::os::unix::fs::symlink(folder.path("kept/a.yaml"), folder.path("kept/b.yaml")).unwrap();
+    let pipe = folder.path("kept/c.yaml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let run = jobcheck(["run", "--target", "sim", folder.path("kept").to_str().unwrap()]);
+    assert!(run.code == 0 && run.out.contains("2 scenarios on sim: 2 hold"), "{run:?}");
+}

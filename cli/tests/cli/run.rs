@@ -294,19 +294,6 @@ fn on_sim_the_shipped_controllers_run_with_one_seed_after_the_other() {
     assert!(other.code == 2 && other.err.contains("not in the plan"), "{other:?}");
 }
 
-/// A folder may have other things than scenarios. The files of a mounted ConfigMap are links.
-#[test]
-fn a_pipe_in_a_folder_of_scenarios_is_not_read_and_a_link_is() {
-    let folder = Folder::new();
-    std::fs::create_dir(folder.path("kept")).unwrap();
-    folder.write("kept/a.yaml", HEAD);
-    std::os::unix::fs::symlink(folder.path("kept/a.yaml"), folder.path("kept/b.yaml")).unwrap();
-    let pipe = folder.path("kept/c.yaml");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let run = jobcheck(["run", "--target", "sim", folder.path("kept").to_str().unwrap()]);
-    assert!(run.code == 0 && run.out.contains("2 scenarios on sim: 2 hold"), "{run:?}");
-}
-
 /// A failure is reported with its seed, and its trace is written.
 #[test]
 fn the_trace_of_a_failure_on_sim_is_written() {

@@ -4,6 +4,7 @@
 //! watches of Jobs are held for a while, end, or expire. The seed and the scenario decide which writes these are.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -61,6 +62,8 @@ struct Plan(Arc<Shared>);
 struct Shared {
     seed: u64,
     is_connected: Mutex<Option<oneshot::Sender<()>>>,
+    /// A write to a Job of a scenario has come.
+    is_used: AtomicBool,
     /// The scenarios by namespace.
     runs: Mutex<BTreeMap<String, Run>>,
 }
@@ -131,7 +134,12 @@ impl Faults {
         let failed = |why: String| cluster.failed(why);
         let config = cluster.access.config().await.map_err(failed)?;
         let (sender, receiver) = oneshot::channel();
-        let shared = Shared { seed, is_connected: Mutex::new(Some(sender)), runs: Mutex::default() };
+        let shared = Shared {
+            seed,
+            is_connected: Mutex::new(Some(sender)),
+            is_used: AtomicBool::new(false),
+            runs: Mutex::default(),
+        };
         let plan = Plan(Arc::new(shared));
         let proxy = FaultProxy::of(config).decided_by(plan.clone()).start().await;
         let proxy = proxy.map_err(|error| failed(error.to_string()))?;
@@ -155,6 +163,12 @@ impl Faults {
             // The sender lives as long as the proxy.
             let _ = receiver.await;
         }
+    }
+
+    /// Returns true if a write to a Job of a scenario has come through the proxy. If none has, the manager does not use it.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        self.plan.0.is_used.load(Ordering::Relaxed)
     }
 
     /// Begins the faults of a scenario.
@@ -193,6 +207,9 @@ impl Plan {
         }
         let mut runs = self.runs();
         let run = asked.namespace.as_deref().and_then(|namespace| runs.get_mut(namespace));
+        if run.is_some() {
+            self.0.is_used.store(true, Ordering::Relaxed);
+        }
         run.and_then(|run| run.fails(asked)).map_or(Handling::Forward, Failure::handling)
     }
 }

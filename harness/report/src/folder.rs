@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -281,7 +281,12 @@ impl Folder {
 
 fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let part = path.with_extension("part");
-    fs::write(&part, text)?;
+    // Something that is there already may be a link, or a pipe.
+    match fs::remove_file(&part) {
+        Err(why) if why.kind() != ErrorKind::NotFound => return Err(why),
+        _ => {}
+    }
+    fs::File::create_new(&part)?.write_all(text.as_bytes())?;
     fs::rename(&part, path)
 }
 
@@ -354,6 +359,20 @@ mod tests {
         drop(claim);
         fs::write(folder.path(REPORT), "kind: Other").unwrap();
         assert!(refused("mirror", None).contains("is not readable as a report"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_planted_link_is_not_written_through() {
+        let (root, folder, report) = folder();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        for name in ["report.part", "index.part"] {
+            std::os::unix::fs::symlink(outside.path(), root.path().join(name)).unwrap();
+        }
+        folder.write(&report).unwrap();
+        assert_eq!(fs::read(outside.path()).unwrap(), b"");
+        assert!(root.path().join(PAGE).symlink_metadata().unwrap().is_file());
+        assert_eq!(crate::read(root.path()).unwrap(), report);
     }
 
     #[cfg(unix)]

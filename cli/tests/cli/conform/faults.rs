@@ -61,6 +61,26 @@ fn a_mirror_that_tries_again_passes_with_faults_and_one_that_gives_up_fails() {
     }
 }
 
+/// Somebody else has connected to the proxy.
+#[test]
+fn a_manager_that_does_not_use_the_proxy_is_not_judged_as_one_with_faults() {
+    let site = Site::new(&["hub", "one"]);
+    let _executor = controller(&site.kubeconfigs[1]);
+    let managed_by = "example.com/beside";
+    let (mut suite, file) = begun(&site, "beside", managed_by);
+    let mirror = |manager: &str, managed_by: &str| {
+        let clusters = ["--manager", manager, "--worker", &site.kubeconfigs[1]];
+        start("between_clusters", &[&clusters[..], &["--managed-by", managed_by]].concat())
+    };
+    let _other = mirror(file.to_str().unwrap(), "example.com/other");
+    let _mirror = mirror(&site.kubeconfigs[0], managed_by);
+    assert_eq!(suite.wait().unwrap().code(), Some(3));
+    let scenarios = site.report("beside").scenarios;
+    let is_open =
+        |it: &jobcheck_report::Scenario| it.reason.contains("no write to a Job came through the proxy");
+    assert!(scenarios.iter().any(is_open) && !scenarios.iter().any(|it| it.outcome == Outcome::Pass));
+}
+
 #[test]
 fn a_suite_that_waits_for_a_manager_can_be_interrupted() {
     let site = Site::new(&["hub", "one"]);

@@ -195,12 +195,10 @@ impl Lives {
         self.has_pods |= request.is_some_and(|request| request.resource == Resource::Pods);
         match contents.of(record) {
             Ok(Some(ObjectBody::Job(event))) => self.job(record, &event, at, request),
-            Ok(Some(ObjectBody::UnseenCollection(_))) => {
-                let is_of_jobs = |request: &&Request<'_>| request.resource == Resource::Jobs;
-                if let Some(request) = request.filter(is_of_jobs) {
-                    let concerned = self.jobs.iter().filter(|job| *job.namespace == *request.namespace);
-                    self.hidden.extend(concerned.map(|job| (job.namespace.clone(), job.name.clone())));
-                }
+            Ok(Some(ObjectBody::UnseenCollection(Resource::Jobs, _))) => {
+                let within = request.map_or("", |request| request.namespace);
+                let concerned = self.jobs.iter().filter(|job| &*job.namespace == within);
+                self.hidden.extend(concerned.map(|job| (job.namespace.clone(), job.name.clone())));
             }
             Ok(Some(ObjectBody::JobCollection(jobs))) => {
                 let user = request.map(|request| request.actor.user);
@@ -259,7 +257,12 @@ impl Lives {
         let created = request.filter(|request| request.verb == Verb::Create);
         let position = *self.positions.entry(job.uid).or_insert(self.jobs.len());
         if position == self.jobs.len() {
-            self.named.insert((job.namespace.clone(), job.name.clone()), job.uid);
+            let name = (job.namespace.clone(), job.name.clone());
+            let former = self.named.insert(name.clone(), job.uid).and_then(|uid| self.positions.get(&uid));
+            if former.is_some_and(|at| self.jobs[*at].gone.is_none()) {
+                // The trace does not show the deletion of the former Job.
+                self.hidden.insert(name);
+            }
             self.jobs.push(Life {
                 uid: job.uid,
                 namespace: job.namespace.clone(),

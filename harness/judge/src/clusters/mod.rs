@@ -14,7 +14,7 @@ mod pairs;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use jobcheck_spec::guards::copies::{Grants, judge_copies, judge_members};
+use jobcheck_spec::guards::copies::{Grants, judge_copies, judge_last_equality, judge_members};
 use jobcheck_spec::guards::sums::{judge_counters, judge_sums};
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Broken, Findings, Req, Uid};
@@ -23,15 +23,11 @@ use jobcheck_traces::{Input, Place};
 use crate::replay::{Judging, ShowProgress};
 use crate::validate::{Outcome, PATIENCE, Profile, Summary, Violation};
 use lives::Lives;
-use pairs::{Known, Statuses};
+use pairs::{AMBIGUOUS, Known, Statuses};
 
 /// The reason why the statuses of a Job and of its copies are not compared.
 const NO_STATUSES: &str =
     "the trace of a worker has no write of jobs/status, so that the Job cannot be compared with its copies";
-
-/// The reason why a violation beside copies is withdrawn.
-const AMBIGUOUS: &str =
-    "a copy may be of this Job or of another one with its name, since clocks differ. They cannot be compared";
 
 /// The traces of the clusters.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +135,9 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
             judge_members(&pair.facts(), grants, &mut findings);
             judge_sums(&pair.sum(judging.fails_when), grants, &mut findings);
         } else {
-            judge_copies(&pair.facts(), grants, &mut findings);
+            let facts = pair.facts();
+            judge_copies(&facts, grants, &mut findings);
+            judge_last_equality(&facts, &mut findings);
             if pair.has_any_copy() {
                 judge_counters(&pair.sum(judging.fails_when), grants, &mut findings);
             }

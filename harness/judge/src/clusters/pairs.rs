@@ -80,6 +80,9 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
     for (at, worker) in workers.iter().enumerate() {
         for other in &worker.jobs {
             let owner = owners.owner(at, other);
+            if let Some(position) = owners.owner_perhaps(at, other).filter(|_| owner.is_none()) {
+                pairs[position].unknown = Some(AMBIGUOUS);
+            }
             for (position, pair) in pairs.iter_mut().enumerate() {
                 match owner {
                     Some(owner) if owner == position => pair.copies.push(((at, worker), other)),
@@ -127,7 +130,9 @@ fn find_ambiguous(pairs: &mut [Pair<'_>], skew: Micros) {
     }
 }
 
-/// The reason why a Job is not compared.
+/// The reasons why a Job is not compared.
+pub(super) const AMBIGUOUS: &str =
+    "a copy may be of this Job or of another one with its name, since clocks differ. They cannot be compared";
 const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
 
 /// Finds the Job that a Job of a worker is a copy of.
@@ -139,6 +144,8 @@ struct Owners<'a> {
     creators: Vec<Vec<&'a str>>,
     /// The time by which the clock of each worker is behind at least.
     behind: Vec<Micros>,
+    /// The time by which clocks may differ.
+    skew: Micros,
     /// The end of the trace of the manager. It says nothing about copies that were created later.
     until: Micros,
 }
@@ -154,8 +161,14 @@ impl<'a> Owners<'a> {
         let others = || workers.iter().flat_map(|worker| &worker.jobs);
         let stores = |other: &Life| locals.iter().any(|local| other.stores.contains(&local.uid));
         let stores_uids = others().any(stores);
-        let mut owners =
-            Owners { locals, stores_uids, creators: Vec::new(), behind: vec![0; workers.len()], until };
+        let mut owners = Owners {
+            locals,
+            stores_uids,
+            creators: Vec::new(),
+            behind: vec![0; workers.len()],
+            skew: known.skew,
+            until,
+        };
         owners.creators = owners.all_creators(workers, known);
         if owners.creators.iter().all(Vec::is_empty) {
             // Each copy may seem to be older than its Job.
@@ -210,11 +223,22 @@ impl<'a> Owners<'a> {
         self.by_name(worker, other).filter(|_| is_creators)
     }
 
+    /// The same as far as clocks may differ. The trace of the manager may begin too late to show by how much they do.
+    fn owner_perhaps(&self, worker: usize, other: &Life) -> Option<usize> {
+        let is_creators = other.creator.as_deref().is_some_and(|it| self.creators[worker].contains(&it));
+        let may_be_copy = is_creators && !self.stores_uids;
+        may_be_copy.then(|| self.by_name_within(self.skew, other)).flatten()
+    }
+
     /// The same by name and order.
     fn by_name(&self, worker: usize, other: &Life) -> Option<usize> {
+        self.by_name_within(self.behind[worker], other)
+    }
+
+    fn by_name_within(&self, behind: Micros, other: &Life) -> Option<usize> {
         let may_be = |local: &Life| {
             has_name_of(local, other)
-                && local.created <= other.created.saturating_add(self.behind[worker])
+                && local.created <= other.created.saturating_add(behind)
                 && other.created <= self.until
                 // A user may create Jobs of its own on the worker.
                 && (other.creator.is_none() || other.creator != local.creator)
@@ -252,7 +276,7 @@ impl Pair<'_> {
         }
     }
 
-    /// What the traces show of the statuses of the copies.
+    /// The statuses of the copies that the traces show, at worst.
     pub(super) fn statuses(&self) -> Statuses {
         self.copies.iter().map(|((_, worker), _)| worker.statuses()).max().unwrap_or(Statuses::Shown)
     }

@@ -43,7 +43,7 @@ fn claim(event: &Event) -> Option<((Uid, u64), Rank)> {
         | Body::Evicted
         | Body::Bound
         | Body::Gap(_)
-        | Body::UnseenCollection(_)
+        | Body::UnseenCollection(..)
         | Body::Restart(_)
         | Body::Relist(_) => return None,
     };
@@ -61,7 +61,7 @@ fn gone(event: &Event) -> Option<Uid> {
         | Body::Evicted
         | Body::Bound
         | Body::Gap(_)
-        | Body::UnseenCollection(_)
+        | Body::UnseenCollection(..)
         | Body::Restart(_)
         | Body::Relist(_) => None,
     }

@@ -204,7 +204,7 @@ impl Contents {
         let Some(list) = list.filter(|_| request.level == Level::RequestResponse && !is_unknown) else {
             let what = if is_unknown { "had a server error" } else { "has no recorded response" };
             let reason = format!("a deletecollection of {} {what}", resource.name());
-            return Ok(Body::UnseenCollection(reason));
+            return Ok(Body::UnseenCollection(resource, reason));
         };
         let texts = list.items.iter().map(|item| item.get());
         match resource {

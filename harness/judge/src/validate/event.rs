@@ -87,8 +87,8 @@ pub enum Body {
     Bound,
     /// Writes may be missing here.
     Gap(Gap),
-    /// A deletion of all objects of a namespace, or of some, without their list: the reason why the Jobs of the namespace are not known.
-    UnseenCollection(String),
+    /// A deletion of all objects of a namespace, or of some, without their list: the reason why those of the namespace are not known.
+    UnseenCollection(Resource, String),
     /// The controller with this name was restarted, or another replica became the leader. Its memory is empty.
     Restart(String),
     /// The Job controller lists Jobs, pods, or both again. It never sees objects that were created and deleted in
@@ -118,7 +118,7 @@ impl Body {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::UnseenCollection(_)
+            | Body::UnseenCollection(..)
             | Body::Restart(_)
             | Body::Relist(_) => false,
         }

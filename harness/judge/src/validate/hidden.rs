@@ -7,7 +7,7 @@
 use jobcheck_spec::Uid;
 use jobcheck_spec::job::Text;
 use jobcheck_spec::pod::Pod;
-use jobcheck_traces::Verb;
+use jobcheck_traces::{Resource, Verb};
 
 use super::actor::Role;
 use super::contents::no_pod;
@@ -87,13 +87,18 @@ impl Judge {
         }
     }
 
-    /// Notes that this event may have changed each object of its namespace.
-    pub(super) fn gap_in(&mut self, event: &Event, reason: &str) {
-        let is_concerned = |track: &&mut Track| track.id.namespace == event.namespace && !track.is_finished();
+    /// Notes that this event may have deleted each Job of its namespace, or each pod.
+    pub(super) fn gap_in(&mut self, event: &Event, resource: Resource, reason: &str) {
+        let is_concerned = |track: &&mut Track| track.id.namespace == event.namespace;
         for track in self.tracks.awake_mut().filter(is_concerned) {
-            track.doubt(reason.to_owned());
+            track.coverage.gap = Some(event.order);
+            if !track.is_finished() {
+                track.doubt(reason.to_owned());
+            }
         }
-        self.tracks.gap_in(&event.namespace, event.order);
+        if resource == Resource::Jobs {
+            self.tracks.gap_in(&event.namespace, event.order, reason);
+        }
     }
 
     fn hides(&mut self, event: &Event, job: Uid, reason: &str) {

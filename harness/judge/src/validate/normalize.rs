@@ -184,7 +184,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::UnseenCollection(_)
+            | Body::UnseenCollection(..)
             | Body::Restart(_)
             | Body::Relist(_) => false,
         };
@@ -204,7 +204,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::UnseenCollection(_)
+            | Body::UnseenCollection(..)
             | Body::Restart(_)
             | Body::Relist(_) => None,
         }?;
@@ -228,7 +228,7 @@ impl Normalizer {
             | Body::Evicted
             | Body::Bound
             | Body::Gap(_)
-            | Body::UnseenCollection(_)
+            | Body::UnseenCollection(..)
             | Body::Restart(_)
             | Body::Relist(_) => None,
         };

@@ -260,7 +260,7 @@ impl Judge {
                 self.pods.names.forget(&gap.gone);
                 gap.gone.iter().for_each(|uid| self.gone_unseen(event, *uid));
             }
-            Body::UnseenCollection(reason) => self.gap_in(event, reason),
+            Body::UnseenCollection(resource, reason) => self.gap_in(event, *resource, reason),
             Body::Restart(name) => self.restart(event, name),
             Body::Relist(resource) => self.relist(*resource),
         }

@@ -144,6 +144,16 @@ impl Track {
         self.stored.clone().filter(|_| !self.coverage.stale)
     }
 
+    /// Notes that an event with this number may have deleted the Job. The duty to delete it at the end of its TTL may have gone with it.
+    pub fn may_be_deleted(&mut self, order: u64, reason: &str) {
+        self.coverage.lacks_write(order);
+        let stored = self.stored.as_ref().filter(|job| !job.deleting && job.status.is_finished());
+        let has_ttl = stored.is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some());
+        if has_ttl && !self.results.doubts.iter().any(|doubt| doubt == reason) {
+            self.doubt(reason.to_owned());
+        }
+    }
+
     /// Makes the verdict inconclusive for this reason. From now on counts and decisions are not judged.
     pub fn doubt(&mut self, reason: String) {
         if self.coverage.complete || self.results.doubts.is_empty() {

@@ -77,8 +77,8 @@ pub struct Tracks {
     /// Number of uses that are remembered.
     room: usize,
     notices: Vec<Notice>,
-    /// The number of the last event of a namespace that may have changed any Job in it.
-    gaps: FxHashMap<Text, u64>,
+    /// The number of the last event of a namespace that may have deleted any Job in it, and the reason.
+    gaps: FxHashMap<Text, (u64, String)>,
     shelf: Shelf,
 }
 
@@ -160,11 +160,11 @@ impl Tracks {
         self.notices.push(notice);
     }
 
-    /// Notes that an event with this number may have changed each Job of a namespace.
-    pub fn gap_in(&mut self, namespace: &Text, order: u64) {
+    /// Notes that an event with this number may have deleted each Job of a namespace.
+    pub fn gap_in(&mut self, namespace: &Text, order: u64, reason: &str) {
         let concerned = self.awake_mut().filter(|track| track.id.namespace == *namespace);
-        concerned.for_each(|track| track.coverage.lacks_write(order));
-        self.gaps.insert(namespace.clone(), order);
+        concerned.for_each(|track| track.may_be_deleted(order, reason));
+        self.gaps.insert(namespace.clone(), (order, reason.to_owned()));
     }
 
     /// Notes that an event has concerned this Job. If it is finished, Jobs that were used earlier are parked.
@@ -199,9 +199,9 @@ impl Tracks {
     fn unpark(&self, parked: &Parked) -> Box<Track> {
         let (received, mut track) = self.shelf.unpark(parked);
         self.notices[received..].iter().for_each(|notice| notice.apply(&mut track));
-        let gap = self.gaps.get(&track.id.namespace).filter(|gap| track.coverage.is_older_than(**gap));
-        if let Some(order) = gap {
-            track.coverage.lacks_write(*order);
+        let gap = self.gaps.get(&track.id.namespace);
+        if let Some((order, reason)) = gap.filter(|(order, _)| track.coverage.is_older_than(*order)) {
+            track.may_be_deleted(*order, reason);
         }
         track
     }
@@ -314,9 +314,9 @@ mod tests {
         let mut tracks = of(&[Uid(1), Uid(2)], 1);
         let namespace = tracks.peek(&Uid(1)).unwrap().id.namespace.clone();
         let stale = |tracks: &Tracks| [Uid(1), Uid(2)].map(|uid| tracks.peek(&uid).unwrap().coverage.stale);
-        tracks.gap_in(&"another".into(), 50);
+        tracks.gap_in(&"another".into(), 50, "why");
         assert_eq!(stale(&tracks), [false, false]);
-        tracks.gap_in(&namespace, 50);
+        tracks.gap_in(&namespace, 50, "why");
         assert_eq!(stale(&tracks), [true, true]);
         // A later version shows the Job again, also after it was parked.
         let track = tracks.get_mut(&Uid(1)).unwrap();

@@ -171,6 +171,25 @@ fn judge_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     findings.require(Req::MR20, holds, what, expected, found);
 }
 
+/// MR-20: a manager may delete the copy once it has reported its end. Neither status changes after the end.
+///
+/// The explorer keeps no statuses of deleted Jobs, so that this is about traces alone.
+pub fn judge_last_equality(local: &Local<'_>, findings: &mut Findings) {
+    let [copy] = &local.copies[..] else { return };
+    if findings.broken.iter().any(|broken| broken.req == Req::MR20) {
+        return;
+    }
+    let have_ended = local.ended.is_some() && copy.ended.is_some();
+    let is_failed = |status: &JobStatus| status.is_true(&ConditionKind::Failed);
+    // Another end than that of the copy breaks MR-21.
+    if !have_ended || is_failed(local.status) != is_failed(copy.status) {
+        return;
+    }
+    if let Some((what, found, expected)) = difference(local.status, copy.status, true, false) {
+        findings.require(Req::MR20, false, what, expected, found);
+    }
+}
+
 /// The first field that differs: its name, its value here, and its value in the copy.
 pub(super) fn difference(
     here: &JobStatus,
