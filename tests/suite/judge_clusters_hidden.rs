@@ -154,3 +154,47 @@ fn the_indexes_the_times_and_the_reason_are_those_of_the_copy() {
         assert_eq!(found.iter().any(|id| id == "MR-20"), !is_right, "{status}: {found:?}");
     }
 }
+
+/// The log of the manager begins with the Job, so that nothing shows by how much the clock of the worker is behind.
+#[test]
+fn a_copy_that_seems_older_than_the_log_decides_nothing() {
+    for (created, expected) in [(1, (true, vec!["MR-21".to_owned()])), (-1, (false, Vec::new()))] {
+        let (mut manager, mut worker) = (Trace::default(), Trace::default());
+        manager.create(0, "user", LOCAL).status(4, MANAGER, LOCAL, running(0, 0)).works_on(MANAGER, 20, 300);
+        worker.create(created, REMOTE, COPY).status(2, BUILT_IN, COPY, running(0, 0));
+        worker.status(9, BUILT_IN, COPY, ended("Complete"));
+        assert_eq!(compared(&manager, &worker), expected, "{created}");
+    }
+}
+
+/// MR-20: a manager may delete the copy once it has reported its end.
+#[test]
+fn the_last_statuses_are_compared_after_the_copy_is_deleted() {
+    let with = |field: &str, value: Value| {
+        let mut status = ended("Complete");
+        status[field] = value;
+        status
+    };
+    for (status, expected) in [
+        (ended("Complete"), vec![]),
+        (with("failed", json!(1)), vec!["MR-20"]),
+        (with("completionTime", seconds(8)), vec!["MR-20"]),
+    ] {
+        let [mut manager, mut worker] = healthy();
+        manager.status(10, MANAGER, LOCAL, status.clone());
+        worker.delete(11, REMOTE, COPY);
+        assert_eq!(rules(&manager, &worker), expected, "{status}");
+    }
+}
+
+/// Another copy with the name shows that the log lacks the deletion of the first one.
+#[test]
+fn a_copy_whose_deletion_is_not_shown_decides_nothing() {
+    let [mut manager, mut worker] = healthy();
+    manager
+        .status(10, MANAGER, LOCAL, ended("Complete"))
+        .delete(20, "user", LOCAL)
+        .works_on(MANAGER, 300, 600);
+    worker.create(200, "somebody", NEXT).works_on(REMOTE, 300, 600);
+    assert_eq!(compared(&manager, &worker), (false, Vec::new()));
+}

@@ -108,3 +108,23 @@ fn an_expired_job_of_which_a_write_is_hidden_is_not_overdue() {
         assert!(broken(&found).iter().any(|id| id.contains("TT-14")), "{name}: {:?}", broken(&found));
     }
 }
+
+/// The deletion of all pods of a namespace, without their list, deletes no Job.
+#[test]
+fn a_deletion_of_pods_is_none_of_jobs() {
+    let log = lines("recordings/ttl-zero.audit.jsonl");
+    let is_deletion = |event: &Value| event["verb"] == "delete" && event["objectRef"]["resource"] == "jobs";
+    let at = log.iter().position(is_deletion).unwrap();
+    let mut deletion = at_level(&log[at], "Metadata");
+    deletion["verb"] = json!("deletecollection");
+    deletion["objectRef"].as_object_mut().unwrap().remove("name");
+    for (resource, group, is_overdue) in [("pods", "", true), ("jobs", "batch", false)] {
+        deletion["objectRef"]["resource"] = json!(resource);
+        deletion["objectRef"]["apiGroup"] = json!(group);
+        let log: Vec<Value> = log[..at].iter().chain([&deletion]).cloned().collect();
+        let whole: Vec<Value> = log.iter().cloned().chain(at_work(&log)).collect();
+        let found = validated_lines(&whole);
+        assert_eq!(broken(&found).iter().any(|id| id.contains("TT-14")), is_overdue, "{resource}");
+        assert_ne!(found.outcome(), Outcome::Conforms, "{resource}");
+    }
+}

@@ -431,3 +431,25 @@ fn the_shards_of_a_run_become_one_report_with_their_traces() {
     assert!(run.code == 2 && run.err.contains("the seed is 0 and 7"), "{run:?}");
     assert!(!root.path().join("none").exists());
 }
+
+/// A shard may come from anywhere, and the merged folder has its own modes.
+#[cfg(unix)]
+#[test]
+fn a_merge_keeps_no_mode_and_no_endless_log() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = tempfile::tempdir().unwrap();
+    let (shard, all) = (root.path().join("shard"), root.path().join("all"));
+    let written = written(&shard, &[("executor/conflicts", &recording(CONFORMS))], Some((0, 2)));
+    let trace = &written.scenarios[0].traces[0].file;
+    fs::set_permissions(shard.join(trace), fs::Permissions::from_mode(0o6755)).unwrap();
+    fs::File::create(shard.join("e2e.log")).unwrap().set_len(1 << 30).unwrap();
+    let run = report(&["merge", "--into", &all.to_string_lossy()], &[&shard]);
+    assert!(run.code == 0 && run.out.contains("1 of 2 are missing"), "{run:?}");
+    for file in [trace, "e2e.log"] {
+        let mode = fs::metadata(all.join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600, "{file}");
+    }
+    let length = fs::metadata(all.join("e2e.log")).unwrap().len();
+    assert!(length < 65 << 20, "{length}");
+    assert_eq!(fs::read(all.join(trace)).unwrap(), fs::read(shard.join(trace)).unwrap());
+}

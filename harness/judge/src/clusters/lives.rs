@@ -35,7 +35,7 @@ pub(super) struct Lives {
     hidden: FxHashSet<(Text, Text)>,
     /// A watch shows Jobs, or a request writes the status of one. An audit policy may leave those requests out.
     shows_statuses: bool,
-    /// Requests for pods show that a Job controller works here.
+    /// Creations of pods show that a Job controller works here.
     has_pods: bool,
     /// Each record has a time.
     pub(super) has_times: bool,
@@ -192,7 +192,11 @@ impl Lives {
         if let Some(request) = request {
             self.worked.entry(request.actor.user.to_owned()).or_default().at(at);
         }
-        self.has_pods |= request.is_some_and(|request| request.resource == Resource::Pods);
+        let creates_pod = |request: &Request<'_>| {
+            let is_of_pod = request.resource == Resource::Pods && request.subresource == Subresource::None;
+            is_of_pod && request.verb == Verb::Create && request.is_accepted()
+        };
+        self.has_pods |= request.is_some_and(creates_pod);
         match contents.of(record) {
             Ok(Some(ObjectBody::Job(event))) => self.job(record, &event, at, request),
             Ok(Some(ObjectBody::UnseenCollection(Resource::Jobs, _))) => {
