@@ -115,13 +115,16 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
 /// A Job without a copy may have one that seems to be of its successor: the clock of its worker may be ahead.
 fn find_ambiguous(pairs: &mut [Pair<'_>], skew: Micros) {
     for former in 0..pairs.len() {
+        if !pairs[former].copies.is_empty() {
+            continue;
+        }
         let created = pairs[former].local.created;
         let is_next = |at: &usize| {
             let other = pairs[*at].local;
             other.created > created && has_name_of(other, pairs[former].local)
         };
         let next = (0..pairs.len()).filter(is_next).min_by_key(|at| pairs[*at].local.created);
-        let Some(next) = next.filter(|_| pairs[former].copies.is_empty()) else { continue };
+        let Some(next) = next else { continue };
         let begin = pairs[next].local.created;
         if pairs[next].copies.iter().any(|(_, copy)| copy.created.saturating_sub(skew) < begin) {
             pairs[former].is_ambiguous = true;
