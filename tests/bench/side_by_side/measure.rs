@@ -29,19 +29,24 @@ pub struct Case {
 impl Case {
     /// The manifest of the Job, without a name.
     pub fn job(&self) -> Value {
-        let container = json!({"name": "main", "image": "example.com/work"});
-        let mut job = json!({
-            "apiVersion": "batch/v1", "kind": "Job",
-            "spec": {
-                "completionMode": "Indexed", "completions": self.pods, "parallelism": self.pods,
-                "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
-            },
-        });
+        let mut job = indexed(self.pods, self.pods);
         if self.pod_result == PodResult::Fail {
             job["spec"]["backoffLimitPerIndex"] = json!(0);
         }
         job
     }
+}
+
+/// The manifest of an Indexed Job, without a name.
+pub fn indexed(completions: u32, parallelism: u32) -> Value {
+    let container = json!({"name": "main", "image": "example.com/work"});
+    json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "spec": {
+            "completionMode": "Indexed", "completions": completions, "parallelism": parallelism,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
+        },
+    })
 }
 
 /// The figures of one measurement.

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use jobcheck_bench::{Claims, Result, median, metrics};
-use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::controller::Controllers;
+use crate::measure::indexed;
 
 const DOCUMENT: &str = "docs/results/scale.md";
 /// The number of Jobs at a limited rate, and of the pods of each at a time.
@@ -143,24 +143,13 @@ impl ScaleCase {
     }
 }
 
-fn job(completions: u32, parallelism: u32) -> Value {
-    let container = json!({"name": "main", "image": "example.com/work"});
-    json!({
-        "apiVersion": "batch/v1", "kind": "Job",
-        "spec": {
-            "completionMode": "Indexed", "completions": completions, "parallelism": parallelism,
-            "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
-        },
-    })
-}
-
 /// The pods that are created or counted a minute, and the bound for 99 % of the syncs in seconds.
 async fn rate(bench: &mut Bench, controllers: Controllers, qps: u32, window: u64) -> Result<(f64, f64)> {
     let mut process = bench.begin(controllers, qps).await?;
     let first = f64::from(JOBS * AT_A_TIME);
     let begin = bench.pods_handled().await?;
     for _ in 0..JOBS {
-        bench.create(job(10_000, AT_A_TIME)).await?;
+        bench.create(indexed(10_000, AT_A_TIME)).await?;
     }
     // At first pods are only created. Afterwards they are created and counted.
     bench
@@ -182,7 +171,7 @@ async fn small_jobs(bench: &mut Bench, controllers: Controllers, qps: u32, huge:
     let mut process = bench.begin(controllers, qps).await?;
     let begin = bench.pods_handled().await?;
     for _ in 0..huge {
-        bench.create(job(HUGE, HUGE)).await?;
+        bench.create(indexed(HUGE, HUGE)).await?;
         bench
             .wait_until(&mut process, "the huge Job does not start", move |now| {
                 now.created - begin.created > UNDER_WAY
@@ -191,13 +180,13 @@ async fn small_jobs(bench: &mut Bench, controllers: Controllers, qps: u32, huge:
     }
     let mut seconds = Vec::new();
     for _ in 0..TRIES {
-        let (started, finished) = bench.run_job(job(SMALL, SMALL), &mut process).await?;
+        let (started, finished) = bench.run_job(indexed(SMALL, SMALL), &mut process).await?;
         seconds.push((finished - started).as_secs_f64());
         // The next small Job meets the huge one in another state.
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
     let counted = bench.pods_handled().await?.counted - begin.counted;
-    if f64::from(huge * HUGE) > 0.0 && counted >= f64::from(huge * HUGE) {
+    if huge > 0 && counted >= f64::from(huge * HUGE) {
         return Err("the huge Job has finished before the small ones".into());
     }
     bench.end(process).await?;
@@ -207,7 +196,7 @@ async fn small_jobs(bench: &mut Bench, controllers: Controllers, qps: u32, huge:
 /// The seconds of a Job of 100,000 completions.
 async fn completions(bench: &mut Bench, controllers: Controllers) -> Result<f64> {
     let mut process = bench.begin(controllers, 0).await?;
-    let (started, finished) = bench.run_job(job(COMPLETIONS, LARGE_BATCH), &mut process).await?;
+    let (started, finished) = bench.run_job(indexed(COMPLETIONS, LARGE_BATCH), &mut process).await?;
     bench.end(process).await?;
     Ok((finished - started).as_secs_f64())
 }

@@ -12,7 +12,6 @@ use jobcheck_traces::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use super::pairs::Statuses;
 use crate::replay::{PROGRESS_EVERY, ShowProgress};
 use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody};
 
@@ -43,6 +42,17 @@ pub(super) struct Lives {
     pub(super) has_gap: bool,
     /// The first and the last time in the trace.
     pub(super) span: Option<(Micros, Micros)>,
+}
+
+/// The statuses that the trace of a worker shows. An audit policy may leave out the writes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Statuses {
+    /// It shows writes of statuses.
+    Shown,
+    /// It shows none. There may have been none.
+    None,
+    /// It shows none, although a Job controller has worked there.
+    LeftOut,
 }
 
 /// The times at which a user works: stretches of requests without an absence between them.

@@ -22,8 +22,8 @@ use jobcheck_traces::{Input, Place};
 
 use crate::replay::{Judging, ShowProgress};
 use crate::validate::{Outcome, PATIENCE, Profile, Summary, Violation};
-use lives::Lives;
-use pairs::{AMBIGUOUS, Known, Statuses};
+use lives::{Lives, Statuses};
+use pairs::{AMBIGUOUS, Known};
 
 /// The reason why the statuses of a Job and of its copies are not compared.
 const NO_STATUSES: &str =
@@ -63,13 +63,14 @@ impl Compared {
     /// Adds the findings to the verdicts on the cluster of the manager.
     pub(crate) fn add_to(self, summary: &mut Summary) {
         for job in &mut summary.jobs {
-            if let Some(reason) = self.unknown.get(&Uid::parse(&job.uid)) {
+            let uid = Uid::parse(&job.uid);
+            if let Some(reason) = self.unknown.get(&uid) {
                 job.doubts.push((*reason).to_owned());
                 if job.outcome == Outcome::Conforms {
                     job.outcome = Outcome::Inconclusive;
                 }
             }
-            let Some((place, findings)) = self.jobs.get(&Uid::parse(&job.uid)) else { continue };
+            let Some((place, findings)) = self.jobs.get(&uid) else { continue };
             for broken in &findings.broken {
                 job.outcome = Outcome::Violates;
                 job.violations.push(beside_copies(broken.clone(), *place));
@@ -130,12 +131,11 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
             compared.unknown.insert(pair.local.uid, reason);
             continue;
         }
-        let mut findings = Findings::new();
+        let (facts, mut findings) = (pair.facts(), Findings::new());
         if is_aggregate {
-            judge_members(&pair.facts(), grants, &mut findings);
+            judge_members(&facts, grants, &mut findings);
             judge_sums(&pair.sum(judging.fails_when), grants, &mut findings);
         } else {
-            let facts = pair.facts();
             judge_copies(&facts, grants, &mut findings);
             judge_last_equality(&facts, &mut findings);
             if pair.has_any_copy() {
@@ -152,7 +152,7 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
             // The rest of the contract does not rest on them.
             compared.unknown.insert(pair.local.uid, NO_STATUSES);
             findings = Findings::new();
-            judge_members(&pair.facts(), grants, &mut findings);
+            judge_members(&facts, grants, &mut findings);
         }
         for req in findings.premises() {
             *compared.premises.entry(req).or_default() += 1;

@@ -7,7 +7,7 @@ use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version};
 use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
 use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
 
-use super::lives::{Life, Lives, Stretches, is_ttl_controller};
+use super::lives::{Life, Lives, Statuses, Stretches, is_ttl_controller};
 
 /// A Job of the manager with its copies.
 #[derive(Debug)]
@@ -25,17 +25,6 @@ pub(super) struct Pair<'a> {
     pub(super) unknown: Option<&'static str>,
     /// A copy may be of another Job with this name. So what contradicts the contract does not show that the manager breaks it.
     pub(super) is_ambiguous: bool,
-}
-
-/// The statuses that the trace of a worker shows. An audit policy may leave out the writes of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Statuses {
-    /// It shows writes of statuses.
-    Shown,
-    /// It shows none. There may have been none.
-    None,
-    /// It shows none, although a Job controller has worked there.
-    LeftOut,
 }
 
 /// A worker: its number and its Jobs.
@@ -80,7 +69,9 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
     for (at, worker) in workers.iter().enumerate() {
         for other in &worker.jobs {
             let owner = owners.owner(at, other);
-            if let Some(position) = owners.owner_perhaps(at, other).filter(|_| owner.is_none()) {
+            if owner.is_none()
+                && let Some(position) = owners.owner_perhaps(at, other)
+            {
                 pairs[position].unknown = Some(AMBIGUOUS);
             }
             for (position, pair) in pairs.iter_mut().enumerate() {

@@ -220,10 +220,8 @@ pub(super) fn difference(
     };
     let timed = || {
         let time = |time: Option<Time>| time.map_or_else(String::new, |time| time.to_string());
-        let completed = || (time(here.completion_time), time(copy.completion_time));
         text("status.startTime", &time(here.start_time), &time(copy.start_time)).or_else(|| {
-            let (mine, theirs) = completed();
-            text("status.completionTime", &mine, &theirs)
+            text("status.completionTime", &time(here.completion_time), &time(copy.completion_time))
         })
     };
     let reasoned = || {
