@@ -1,8 +1,10 @@
 //! Audit logs without a kind of request, with coarse times, or without empty objects: a policy, or a store, leaves them out. Right
 //! controllers are never wrong by that, and wrong ones stay wrong in a log that has the kind.
 
+use jobcheck_judge::replay::{Assumption, Judging};
+use jobcheck_judge::report::Exit;
 use jobcheck_judge::validate::Outcome;
-use jobcheck_tests::traces::{broken, input, lines, parsed, validated_lines};
+use jobcheck_tests::traces::{broken, exit_of, input, lines, parsed, replayed, validated_lines};
 use jobcheck_traces::{Header, Reader, Writer};
 use serde_json::{Value, json};
 
@@ -45,11 +47,15 @@ fn without_empty_objects(value: &mut Value) {
     }
 }
 
-const POLICIES: [(&str, Policy); 14] = [
+const POLICIES: [(&str, Policy); 16] = [
     ("no jobs/status", |event| resource(event) != "jobs/status"),
     ("no pods/status", |event| resource(event) != "pods/status"),
     ("jobs and pods alone", |event| resource(event).ends_with('/')),
     ("no patch", |event| event["verb"] != "patch"),
+    ("no patch of pods", |event| event["verb"] != "patch" || resource(event) != "pods/"),
+    ("pods are created and deleted", |event| {
+        resource(event) != "pods/" || event["verb"] == "create" || event["verb"] == "delete"
+    }),
     ("no pods of the controller", |event| !is_controllers(event) || !resource(event).starts_with("pods/")),
     ("no update", |event| event["verb"] != "update"),
     ("no delete", |event| event["verb"] != "delete"),
@@ -114,6 +120,28 @@ fn no_recording_is_wrong_under_a_narrow_policy() {
     assert!(traces > 300, "{traces}");
 }
 
+/// The number of lines after which a log shows what its last writes rested on.
+const SOON: usize = 3;
+
+/// A log may end at any time. Without DELETE, a status alone may show the terminating pods, and may as well be wrong. Without a
+/// user's PATCH, nothing shows the change before the next write of the Job.
+#[test]
+fn no_beginning_of_a_recording_is_wrong_for_long_under_a_narrow_policy() {
+    let mut wrong = Vec::new();
+    for (name, what, log) in
+        narrow_logs().filter(|(_, what, _)| !["no patch", "no delete", "create and delete"].contains(what))
+    {
+        let violates = |length: usize| validated_lines(&log[..length]).outcome() == Outcome::Violates;
+        let outcomes: Vec<bool> = (1..=log.len()).map(violates).collect();
+        // One sync of a burst creates dozens of pods before its status write.
+        let is_long = outcomes.windows(SOON + 1).any(|some| some.iter().all(|it| *it));
+        if is_long && name != "many-pods-burst.audit" {
+            wrong.push((name, what));
+        }
+    }
+    assert_eq!(wrong, []);
+}
+
 /// The log as `jobcheck record --audit` records it.
 fn recorded(log: &[Value]) -> Vec<Value> {
     let (mut reader, mut writer) =
@@ -138,25 +166,63 @@ fn no_recording_of_a_log_under_a_narrow_policy_is_wrong() {
     assert!(lacking > 50, "{lacking}");
 }
 
-/// A log that shows the kind about another Job shows that the policy has it.
+/// The other log with its objects in this namespace.
+fn moved(log: &[Value], namespace: &str) -> Vec<Value> {
+    let own = log[0]["objectRef"]["namespace"].as_str().unwrap();
+    let text = |event: &Value| event.to_string().replace(own, namespace);
+    log.iter().map(|event| text(event).parse().unwrap()).collect()
+}
+
+/// A log that shows the kind about another Job of the namespace shows that the policy has it. Rules may name namespaces.
 #[test]
 fn a_kind_that_the_log_has_shown_excuses_nothing() {
     let other = lines("recordings/suspend-resume.audit.jsonl");
-    let mut judged = 0;
+    let (mut judged, mut apart) = (0, 0);
     for what in ["no jobs/status", "no patch", "no delete"] {
         let (_, policy) = POLICIES.into_iter().find(|(name, _)| *name == what).unwrap();
         for (name, whole) in
             recordings(".audit").into_iter().filter(|(name, _)| name != "suspend-resume.audit")
         {
             let alone = under(policy, &whole);
-            let beside: Vec<Value> = other.iter().chain(&alone).cloned().collect();
+            let elsewhere: Vec<Value> = other.iter().chain(&alone).cloned().collect();
+            let namespace = whole[0]["objectRef"]["namespace"].as_str().unwrap();
+            let beside: Vec<Value> = moved(&other, namespace).into_iter().chain(alone.clone()).collect();
             let (alone, beside) = (validated_lines(&alone), validated_lines(&beside));
             let lacks = |found: &jobcheck_judge::validate::Summary| {
                 found.doubts.iter().any(|doubt| doubt.contains("leaves them out"))
             };
             assert!(!lacks(&beside), "{name} {what}: {:?}", beside.doubts);
             judged += usize::from(lacks(&alone) && beside.outcome() == Outcome::Violates);
+            // A Job without pods shows nothing of a controller that is alive elsewhere.
+            if alone.outcome() != Outcome::Violates && name != "completions-zero.audit" {
+                let elsewhere = validated_lines(&elsewhere);
+                assert_ne!(elsewhere.outcome(), Outcome::Violates, "{name} {what}: {:?}", broken(&elsewhere));
+                apart += usize::from(lacks(&elsewhere));
+            }
         }
     }
-    assert!(judged > 30, "{judged}");
+    assert!(judged > 30 && apart > 30, "{judged} {apart}");
+}
+
+/// Only a user knows that a log lacks no kind. Then the effect itself is wrong.
+#[test]
+fn a_complete_log_excuses_nothing() {
+    let assume = vec![Assumption::CompleteLog];
+    let (_, policy) = POLICIES.into_iter().find(|(name, _)| *name == "no patch of pods").unwrap();
+    let mut wrong = 0;
+    for (name, whole) in recordings(".audit") {
+        let log = under(policy, &whole);
+        let complete = replayed(&log, &Judging { assume: assume.clone(), ..Judging::default() });
+        assert!(complete.doubts.iter().all(|doubt| !doubt.contains("leaves them out")), "{name}");
+        wrong += usize::from(complete.exit_code == Exit::Violates && exit_of(&log) == Exit::Inconclusive);
+    }
+    assert!(wrong > 10, "{wrong}");
+}
+
+/// A mirror has no pods, so that its statuses are judged whatever a log lacks about pods.
+#[test]
+fn a_mirror_does_not_rest_on_pods() {
+    let log = lines("invalid/S-12--mirror-appends-twice.audit.jsonl");
+    assert!(log.iter().all(|event| resource(event) != "pods/"));
+    assert_eq!(validated_lines(&log).outcome(), Outcome::Violates);
 }

@@ -52,7 +52,8 @@ pub struct JudgeArgs {
     /// Assume these settings of the controller, separated by commas.
     ///
     /// Keys: pod-failure-backoff=10s, pod-failure-backoff-max=10m, max-uncounted-pods=500, and feature gates:
-    /// JobManagedBy=false for the controller, apiserver/JobManagedBy=false for the API server.
+    /// JobManagedBy=false for the controller, apiserver/JobManagedBy=false for the API server. With audit-policy=complete,
+    /// an audit log has every request that changes a Job or a pod.
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = Assumption::parse)]
     pub assume: Vec<Assumption>,
     /// Give a role to a user whose name does not show it: job-controller=USER. Can be repeated.

@@ -161,7 +161,9 @@ impl<'a> Play<'a> {
         scenario: &'a Scenario,
         plan: &'a Plan,
     ) -> Result<Play<'a>, Error> {
-        let subject = subject(scenario, plan, cluster.rules());
+        // The audit policy of a test cluster leaves out nothing.
+        let logs_all = cluster.audit_log().is_some();
+        let subject = Subject { logs_all, ..subject(scenario, plan, cluster.rules()) };
         let header = header(&subject, &format!("scenario {}", scenario.name));
         let mut recording = Recording::begin(header, cluster.audit_log())?;
         if plan.managed_by.is_none() {

@@ -114,7 +114,7 @@ pub fn scope(scenario: &Scenario) -> Result<Scope, ScenarioError> {
             format!("the model is for small Jobs: at most {MOST_PODS} completions and pods at once");
         return Err(ScenarioError::at(job.spec.referenced, message));
     }
-    let Subject { rules, constants, gates } = scenario.subject();
+    let Subject { rules, constants, gates, .. } = scenario.subject();
     if constants.pod_failure_backoff_max_ms < constants.pod_failure_backoff_ms {
         return Err(ScenarioError::of_the_whole("podFailureBackoffMax is less than podFailureBackoff"));
     }

@@ -32,6 +32,7 @@ impl Scenario {
                 ..default
             },
             gates: gates(&controller.feature_gates),
+            logs_all: false,
         }
     }
 }

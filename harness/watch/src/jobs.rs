@@ -64,7 +64,7 @@ pub(crate) struct Jobs {
     /// The numbers of Jobs and the sizes of their files.
     shares: Shares,
     pub(crate) concluded: Concluded,
-    /// The kinds of requests that the log has shown, about any Job.
+    /// The kinds of requests that the log has shown, by namespace.
     pub(crate) logged: Logged,
 }
 

@@ -217,7 +217,8 @@ impl Service {
 
     fn judge(&mut self, uid: &str, is_last: bool, now: i64, news: &mut Vec<News>) -> Result<(), Error> {
         self.spool.begin_judging(uid)?;
-        self.settings.judging.logged = Some(self.jobs.logged);
+        let namespace = self.jobs.all.get(uid).map_or("", |job| &*job.namespace);
+        self.settings.judging.logged = Some(self.jobs.logged.of(namespace));
         let (report, reached) = self.watchdog.guard(|| {
             let (input, judging) = (Input::Path(self.spool.file(uid)), &self.settings.judging);
             let traces = group_until(vec![input], Grouping::Auto, &judging.stop, &mut |_, _| {});

@@ -21,13 +21,18 @@ pub enum Assumption {
     Gate(&'static str, bool),
     /// `apiserver/GATE`: a feature gate of the API server, and whether it is on.
     ServerGate(&'static str, bool),
+    /// `audit-policy=complete`: an audit log has every request that changes a Job or a pod.
+    CompleteLog,
 }
+
+/// The key of [`Assumption::CompleteLog`], and its only value.
+const AUDIT_POLICY: (&str, &str) = ("audit-policy", "complete");
 
 /// The feature gates of the Job controller and of the API server.
 const GATES: [&str; 4] =
     ["JobManagedBy", "JobPodReplacementPolicy", "JobBackoffLimitPerIndex", "JobSuccessPolicy"];
 
-/// The API server and the Job controller that a trace is judged with.
+/// The API server and the Job controller that a trace is judged with, and the log of the former.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     /// The rules of the API server, with its feature gates.
@@ -36,6 +41,8 @@ pub struct Subject {
     pub constants: Constants,
     /// The feature gates of the Job controller.
     pub gates: Gates,
+    /// An audit log has every request that changes a Job or a pod. Otherwise its policy may leave out some.
+    pub logs_all: bool,
 }
 
 impl Subject {
@@ -53,7 +60,7 @@ impl Subject {
     #[must_use]
     pub fn assumptions(&self) -> BTreeMap<String, String> {
         let milliseconds = |ms: i64| format!("{ms}ms");
-        let Subject { rules, constants, gates } = self;
+        let Subject { rules, constants, gates, logs_all } = self;
         let constants = [
             ("pod-failure-backoff", milliseconds(constants.pod_failure_backoff_ms)),
             ("pod-failure-backoff-max", milliseconds(constants.pod_failure_backoff_max_ms)),
@@ -61,6 +68,8 @@ impl Subject {
         ];
         let mut assumptions: BTreeMap<String, String> =
             constants.map(|(key, value)| (key.to_owned(), value)).into();
+        let complete = logs_all.then(|| (AUDIT_POLICY.0.to_owned(), AUDIT_POLICY.1.to_owned()));
+        assumptions.extend(complete);
         let off = |gate: String| (gate, false.to_string());
         assumptions.extend(gates.off().into_iter().map(|gate| off(gate.to_owned())));
         assumptions.extend(rules.gates().off().into_iter().map(|gate| off(format!("apiserver/{gate}"))));
@@ -97,6 +106,10 @@ impl Assumption {
                 Ok(count) if count > 0 => Ok(Assumption::MaxUncountedPods(count)),
                 _ => Err(format!("expected a number of pods, 1 or more, found {value:?}")),
             },
+            _ if key == AUDIT_POLICY.0 => match value == AUDIT_POLICY.1 {
+                true => Ok(Assumption::CompleteLog),
+                false => Err(format!("expected {}, found {value:?}", AUDIT_POLICY.1)),
+            },
             _ => Assumption::of_gate(key, value),
         }
     }
@@ -109,7 +122,7 @@ impl Assumption {
         let gate = GATES.into_iter().find(|known| *known == gate).ok_or_else(|| {
             let gates = GATES.join(", ");
             format!(
-                "expected one of pod-failure-backoff, pod-failure-backoff-max, max-uncounted-pods, or a gate ({gates}), \
+                "expected one of pod-failure-backoff, pod-failure-backoff-max, max-uncounted-pods, audit-policy, or a gate ({gates}), \
                  apiserver/GATE for that of the API server"
             )
         })?;
@@ -122,8 +135,9 @@ impl Assumption {
     }
 
     fn apply(self, subject: &mut Subject) {
-        let Subject { rules, constants, gates } = subject;
+        let Subject { rules, constants, gates, logs_all } = subject;
         match self {
+            Assumption::CompleteLog => *logs_all = true,
             Assumption::PodFailureBackoff(ms) => constants.pod_failure_backoff_ms = ms,
             Assumption::PodFailureBackoffMax(ms) => constants.pod_failure_backoff_max_ms = ms,
             Assumption::MaxUncountedPods(count) => constants.max_uncounted_pods = count,
@@ -234,7 +248,9 @@ mod tests {
     fn assumptions_are_known_keys_with_values_of_their_type() {
         assert_eq!(Assumption::parse("pod-failure-backoff=100ms"), Ok(Assumption::PodFailureBackoff(100)));
         assert_eq!(Assumption::parse("max-uncounted-pods=10"), Ok(Assumption::MaxUncountedPods(10)));
+        assert_eq!(Assumption::parse("audit-policy=complete"), Ok(Assumption::CompleteLog));
         for text in [
+            "audit-policy=narrow",
             "max-uncounted-pods=-1",
             "max-uncounted-pods=0",
             "max-uncounted-pods=10s",

@@ -17,7 +17,7 @@ use crate::clusters::{Clusters, compare};
 use crate::report::{InputError, JudgedTrace, List, Read, ReplayReport, Selection, Since, build};
 use crate::threads::on_threads;
 use crate::validate::{
-    Content, Kept, Logged, Options, Profile, Reported, Role, Unreadable, Validator, Wanted,
+    Content, Kept, Kinds, Log, Options, Profile, Reported, Role, Unreadable, Validator, Wanted,
 };
 
 /// Options of a replay.
@@ -39,8 +39,8 @@ pub struct Judging {
     pub since: Option<Since>,
     /// Times at which the Job controller restarted, in microseconds since 1970.
     pub restarted: Vec<i64>,
-    /// The kinds of requests that the log has shown, of which the trace is a part; `None` if it is no part of a log.
-    pub logged: Option<Logged>,
+    /// The kinds of requests that the log has shown of the trace's namespace; `None` if the trace is no part of a log.
+    pub logged: Option<Kinds>,
     /// The kind of the managers of Jobs without `spec.managedBy`. If unset, they are the built-in controller.
     pub profile: Option<Profile>,
     /// The rule by which the members of an aggregator fail a Job.
@@ -257,7 +257,11 @@ impl Interpretation {
                 keeps_story: judging.keeps_story,
             },
             restarted: judging.restarted.clone(),
-            logged: judging.logged,
+            log: match judging.logged {
+                _ if subject.logs_all => Log::Complete,
+                Some(elsewhere) => Log::PartOf(elsewhere),
+                None => Log::Alone,
+            },
             profile: judging.profile,
             skew: judging.skew.unwrap_or(CLOCK_SKEW),
             finished_at_hand: judging.finished_at_hand.unwrap_or(Options::default().finished_at_hand),

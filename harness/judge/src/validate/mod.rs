@@ -125,6 +125,6 @@ pub(crate) use owed::PATIENCE;
 pub use router::Validator;
 pub use summary::Summary;
 pub use unlisted::{Kept, Reported, Unlisted};
-pub use unlogged::Logged;
+pub use unlogged::{Kinds, Log, Logged};
 pub use verdict::{JobVerdict, Note, Outcome, Unreadable, Violation};
 pub use wanted::{Others, Wanted, is_named};

@@ -11,7 +11,7 @@ use jobcheck_spec::time::CLOCK_SKEW;
 use super::actor::Role;
 use super::mirror::Profile;
 use super::unlisted::Reported;
-use super::unlogged::Logged;
+use super::unlogged::Log;
 
 /// Number of finished Jobs that are not parked: about as many as have late events.
 const AT_HAND: usize = 256;
@@ -31,8 +31,8 @@ pub struct Options {
     pub reported: Reported,
     /// Times at which the Job controller restarted, in microseconds.
     pub restarted: Vec<i64>,
-    /// The kinds of requests that the log has shown, of which the trace is a part; `None` if it is no part of a log.
-    pub logged: Option<Logged>,
+    /// The audit log that the trace is, or is a part of.
+    pub log: Log,
     /// The kind of the managers of Jobs without `spec.managedBy`, if the user says it.
     pub profile: Option<Profile>,
     /// Seconds by which the clocks of two clusters may differ (MR-04).
@@ -52,7 +52,7 @@ impl Default for Options {
             actors: Vec::new(),
             reported: Reported { keeps_story: true, ..Reported::default() },
             restarted: Vec::new(),
-            logged: None,
+            log: Log::Alone,
             profile: None,
             skew: CLOCK_SKEW,
             finished_at_hand: AT_HAND,

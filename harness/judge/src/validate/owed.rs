@@ -18,7 +18,7 @@ use super::refusal::Refusals;
 use super::settings::Settings;
 use super::track::Track;
 use super::unlogged::Unlogged;
-use super::verdict::{JobVerdict, Outcome, Owed};
+use super::verdict::{JobVerdict, Owed};
 
 /// Trace time after which an open obligation is overdue, in microseconds: twice the longest retry.
 pub const PATIENCE: i64 = 120_000_000;
@@ -97,16 +97,24 @@ impl End {
         }
     }
 
-    /// The reasons why the whole trace is inconclusive. Withdraws the violations of these Jobs if there is one.
+    /// The reasons why the whole trace is inconclusive. Withdraws the violations that may rest on what the log lacks.
+    ///
+    /// A Job that conforms does so by all that the log shows.
     pub(super) fn doubts(&self, verdicts: &mut [JobVerdict]) -> Vec<String> {
-        let violates = |it: &JobVerdict| it.outcome == Outcome::Violates;
-        // A Job that conforms does so by all that the log shows.
-        let unlogged = self.unlogged.doubt(self.last).filter(|_| verdicts.iter().any(violates));
-        let reasons: Vec<String> = self.etcds.doubt().into_iter().chain(unlogged).collect();
-        for verdict in verdicts.iter_mut().filter(|it| violates(it) && !reasons.is_empty()) {
-            verdict.violations.clear();
-            verdict.outcome = Outcome::Inconclusive;
-            verdict.doubts.extend(reasons.iter().cloned());
+        let mut reasons: Vec<String> = Vec::new();
+        if let Some(reason) = self.etcds.doubt() {
+            for verdict in verdicts.iter_mut() {
+                verdict.withdraw(&reason, &|_| true);
+            }
+            reasons.push(reason);
+        }
+        for verdict in verdicts.iter_mut().filter(|it| !it.violations.is_empty()) {
+            for lacking in self.unlogged.lacking(verdict.namespace(), self.last) {
+                let is_needed = verdict.withdraw(lacking.reason, &|it| lacking.concerns(it));
+                if is_needed && !reasons.iter().any(|reason| reason == lacking.reason) {
+                    reasons.push(lacking.reason.to_owned());
+                }
+            }
         }
         reasons
     }

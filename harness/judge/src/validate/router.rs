@@ -150,7 +150,7 @@ impl Validator {
                 latest: 0,
                 interrupted_until: 0,
                 served: 0,
-                end: End { unlogged: Unlogged::of(options.logged), ..End::default() },
+                end: End { unlogged: Unlogged::of(options.log), ..End::default() },
                 managers: Managers::default(),
                 early_bindings: Early::default(),
                 disorder: Disorder::default(),
@@ -283,6 +283,7 @@ impl Judge {
         let Some(uid) = self.job_of(event, it) else { return };
         if event.is_accepted() && it.hidden && it.after.is_none() && !it.gone {
             if let Some(track) = self.tracks.get_mut(&uid) {
+                track.withdraw_conflicts();
                 track.doubt("the audit level hides a write of the Job".to_owned());
                 track.coverage.lacks_write(event.order);
             }
@@ -424,7 +425,7 @@ impl Judge {
             return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
         if !track.coverage.undeleted.is_empty() {
-            self.end.unlogged.shows_deletion();
+            self.end.unlogged.shows_deletion(&track.id.namespace);
         }
         track.find_never_shown();
         let owed = owed(&track, &self.settings);

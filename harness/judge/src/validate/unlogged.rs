@@ -3,61 +3,184 @@
 //! In a policy, `jobs` does not mean `jobs/status`, and a list of verbs may lack one. A log then shows an effect, and not one
 //! request of the kind that has this effect. It does not show why a Job is as it is, so that no violation rests on it.
 //!
-//! | kind | effect |
-//! | --- | --- |
-//! | writes of `jobs/status` | a finalizer is removed, which follows a status write (FT-03); or a controller creates a pod, and the log goes on |
-//! | PATCH | a Job has counted pods, or a status write after its deletion: finalizers are removed |
-//! | creations of pods | a pod of a Job that was created in the log is shown, and not its creation |
-//! | DELETE, evictions | a pod is being deleted that was not before; or running pods lose their finalizers, and a Job that was created in the log has terminating pods |
-//! | empty objects | the first status of a Job lacks `uncountedTerminatedPods` (FT-30) |
+//! | kind | effect | violations of requirements that bind these are withdrawn |
+//! | --- | --- | --- |
+//! | writes of `jobs/status` | a finalizer is removed, which follows a status write (FT-03); or a controller creates a pod, and the log goes on | all |
+//! | PATCH and PUT of pods | a Job has counted pods that it had listed, or has had a completed index at a status write before, or a status write after its deletion: finalizers are removed | executors |
+//! | writes of `pods/status`, but those of the scheduler | the status of a Job that was created in the log has ready or succeeded pods, or failed ones that were not deleted | executors |
+//! | creations of pods | a pod of a Job that was created in the log is shown, and not its creation | executors |
+//! | DELETE, evictions | a pod is being deleted that was not before; or running pods lose their finalizers, and a Job that was created in the log has terminating pods | executors, the TTL controller |
+//! | empty objects | the first status of a Job lacks `uncountedTerminatedPods` (FT-30) | all |
+//!
+//! Each namespace is looked at by itself, because a policy may name namespaces, and may be corrected between two of them.
+//!
+//! A log does not show whether a controller never removes a finalizer, or a policy leaves the removals out. Only a user knows that a log is
+//! complete (`--assume audit-policy=complete`).
 
-use jobcheck_spec::Uid;
-use jobcheck_spec::job::Job;
+use jobcheck_spec::job::{Job, JobStatus, Text};
 use jobcheck_spec::pod::Pod;
+use jobcheck_spec::{Binds, Uid};
 use jobcheck_traces::{Form, Request, Resource, Subresource, Verb};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::Role;
-use super::event::{Body, Event};
+use super::event::{Body, Event, PodEvent};
 
 /// Time after a creation of pods within which a controller writes the status, in microseconds.
 const SOON: i64 = 1_000_000;
-/// Maximum number of created Jobs that are kept.
-const CREATED_KEPT: usize = 4_096;
+/// Maximum number of namespaces that are told apart.
+const NAMESPACES_KEPT: usize = 65_536;
+/// Maximum number of Jobs that are kept.
+const JOBS_KEPT: usize = 4_096;
+/// Maximum number of deleted pods that are kept.
+const PODS_KEPT: usize = 65_536;
 /// Number of kinds.
-const KINDS: usize = 5;
+const KINDS: usize = 6;
 /// The positions of the kinds.
 const STATUS: usize = 0;
-const PATCH: usize = 1;
+const POD_WRITE: usize = 1;
 const DELETION: usize = 2;
 const EMPTY: usize = 3;
 const CREATION: usize = 4;
-/// The reasons why a verdict is inconclusive, by kind.
-const REASONS: [&str; KINDS] = [
-    "the log has no write of jobs/status, although pods were created or finalizers removed. Its audit policy leaves them out",
-    "the log has no PATCH, although finalizers must have been removed. Its audit policy leaves them out",
-    "the log has no DELETE, although pods must have been deleted. Its audit policy leaves them out",
-    "the log has no empty object, and each pod has some. The store of the log leaves them out",
-    "the log has no creation of a pod, although Jobs have pods. Its audit policy leaves them out",
+const POD_STATUS: usize = 5;
+/// The user name of the scheduler, which writes conditions of pods.
+const SCHEDULER: &str = "system:kube-scheduler";
+
+/// A kind of requests, or of parts of them, that a log lacks.
+#[derive(Clone, Copy, Debug)]
+pub struct Lacking {
+    /// The reason why a verdict is inconclusive.
+    pub reason: &'static str,
+    /// The violations that may rest on it.
+    concerns: fn(Resting) -> bool,
+}
+
+/// A violation, as far as it rests on pods.
+#[derive(Clone, Copy, Debug)]
+pub struct Resting {
+    /// The party that the requirement binds.
+    pub party: Binds,
+    /// The manager of the Job creates pods.
+    pub is_executed: bool,
+}
+
+impl Lacking {
+    /// Returns `true` if such a violation may rest on what is left out.
+    #[must_use]
+    pub fn concerns(&self, violation: Resting) -> bool {
+        (self.concerns)(violation)
+    }
+}
+
+/// An executor decides by its pods, also where the requirement binds every manager.
+fn is_of_executor(violation: Resting) -> bool {
+    violation.is_executed && matches!(violation.party, Binds::Executor | Binds::Manager)
+}
+
+const TABLE: [Lacking; KINDS] = [
+    Lacking {
+        reason: "the log has no write of jobs/status, although pods were created or finalizers removed. Its audit policy leaves them out",
+        concerns: |_| true,
+    },
+    Lacking {
+        reason: "the log has no PATCH of a pod, although finalizers must have been removed. Its audit policy leaves them out; \
+                 if it does not, say --assume audit-policy=complete",
+        concerns: is_of_executor,
+    },
+    Lacking {
+        reason: "the log has no DELETE, although pods must have been deleted. Its audit policy leaves them out",
+        concerns: |violation| is_of_executor(violation) || violation.party == Binds::Ttl,
+    },
+    Lacking {
+        reason: "the log has no empty object, and each pod has some. The store of the log leaves them out",
+        concerns: |_| true,
+    },
+    Lacking {
+        reason: "the log has no creation of a pod, although Jobs have pods. Its audit policy leaves them out",
+        concerns: is_of_executor,
+    },
+    Lacking {
+        reason: "the log has no write of pods/status, although pods became ready or ended. Its audit policy leaves kubelets out",
+        concerns: is_of_executor,
+    },
 ];
 
-/// The kinds of requests, and of parts of them, that a log has shown.
+/// The audit log that a trace is, or is a part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Logged([bool; KINDS]);
+pub enum Log {
+    /// The trace is all that is known of it.
+    #[default]
+    Alone,
+    /// The trace is a part of a log that has shown these kinds elsewhere in the namespace of its Job.
+    PartOf(Kinds),
+    /// The log has every request that changes a Job or a pod, as the user says.
+    Complete,
+}
+
+/// The kinds of requests, and of parts of them, that a log has shown of a namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds([bool; KINDS]);
+
+impl Kinds {
+    fn note(&mut self, request: &Request<'_>) {
+        let Kinds(shown) = self;
+        let is_of =
+            |resource, subresource| request.resource == resource && request.subresource == subresource;
+        let is_of_pod = is_of(Resource::Pods, Subresource::None);
+        shown[STATUS] |= is_of(Resource::Jobs, Subresource::Status);
+        shown[POD_WRITE] |= is_of_pod && matches!(request.verb, Verb::Patch | Verb::Update);
+        shown[CREATION] |= is_of_pod && request.verb == Verb::Create;
+        shown[POD_STATUS] |= is_of(Resource::Pods, Subresource::Status) && request.actor.user != SCHEDULER;
+        let evicts = request.subresource == Subresource::Other("eviction");
+        shown[DELETION] |= evicts || matches!(request.verb, Verb::Delete | Verb::DeleteCollection);
+        let mut bodies = request.request.iter().chain(&request.response);
+        shown[EMPTY] = shown[EMPTY] || bodies.any(|body| body.text().contains("{}"));
+    }
+}
+
+/// The kinds that a log has shown, by namespace: the rules of an audit policy may name namespaces.
+#[derive(Clone, Debug, Default)]
+pub struct Logged(FxHashMap<Text, Kinds>);
 
 impl Logged {
     /// Notes a request, accepted or not.
     pub fn note(&mut self, request: &Request<'_>) {
-        let is_status = request.resource == Resource::Jobs && request.subresource == Subresource::Status;
-        let is_of_pod = request.resource == Resource::Pods && request.subresource == Subresource::None;
-        self.0[CREATION] |= is_of_pod && request.verb == Verb::Create;
-        let evicts = request.subresource == Subresource::Other("eviction");
-        self.0[STATUS] |= is_status;
-        self.0[PATCH] |= request.verb == Verb::Patch;
-        self.0[DELETION] |= evicts || matches!(request.verb, Verb::Delete | Verb::DeleteCollection);
-        let mut bodies = request.request.iter().chain(&request.response);
-        self.0[EMPTY] = self.0[EMPTY] || bodies.any(|body| body.text().contains("{}"));
+        let Logged(spaces) = self;
+        if !spaces.contains_key(request.namespace) && spaces.len() < NAMESPACES_KEPT {
+            spaces.insert(request.namespace.into(), Kinds::default());
+        }
+        // All others share one entry.
+        let others = if spaces.contains_key(request.namespace) { request.namespace } else { "" };
+        spaces.entry(others.into()).or_default().note(request);
     }
+
+    /// The kinds of a namespace. A store leaves out empty objects everywhere or nowhere.
+    #[must_use]
+    pub fn of(&self, namespace: &str) -> Kinds {
+        let Logged(spaces) = self;
+        let Kinds(mut shown) = spaces.get(namespace).or_else(|| spaces.get("")).copied().unwrap_or_default();
+        shown[EMPTY] = spaces.values().any(|Kinds(other)| other[EMPTY]);
+        Kinds(shown)
+    }
+}
+
+/// Something in a status that makes its controller remove finalizers next.
+#[derive(Clone, Copy, Debug)]
+enum Contained {
+    /// A listed pod. A later status counts it instead.
+    Pod(Uid),
+    /// A completed index, whose pod was never listed.
+    Index,
+}
+
+/// The effects that a log has shown of a namespace.
+#[derive(Clone, Copy, Debug, Default)]
+struct Effects {
+    of: [bool; KINDS],
+    /// A running pod has lost its finalizer. A controller deletes it next.
+    releases_running: bool,
+    /// The first creation of a pod by a Job controller, in microseconds.
+    served: Option<i64>,
 }
 
 /// The requests that an audit log lacks.
@@ -65,22 +188,26 @@ impl Logged {
 pub struct Unlogged {
     /// The trace is an audit log, a part of one, or a recording of one.
     is_log: bool,
+    is_complete: bool,
+    /// The kinds that the log has shown elsewhere.
+    elsewhere: Kinds,
     logged: Logged,
-    effects: [bool; KINDS],
+    effects: FxHashMap<Text, Effects>,
     /// The Jobs whose creation the log has shown.
     created: FxHashSet<Uid>,
-    /// A running pod has lost its finalizer. A controller deletes it next.
-    releases_running: bool,
-    /// The first creation of a pod by a Job controller, in microseconds.
-    served: Option<i64>,
+    /// Something that the status of each Job contains.
+    contained: FxHashMap<Uid, Contained>,
+    /// Pods that are being deleted, or were. They fail without a kubelet.
+    deleted: FxHashSet<Uid>,
 }
 
 impl Unlogged {
-    /// The trace is a part of a log that has shown these kinds elsewhere; `None` if it is no part of a log.
+    /// Begins with what is known about the log.
     #[must_use]
-    pub fn of(elsewhere: Option<Logged>) -> Unlogged {
-        let logged = elsewhere.unwrap_or_default();
-        Unlogged { is_log: elsewhere.is_some(), logged, ..Unlogged::default() }
+    pub fn of(log: Log) -> Unlogged {
+        let (is_log, is_complete) = (log != Log::Alone, log == Log::Complete);
+        let elsewhere = if let Log::PartOf(kinds) = log { kinds } else { Kinds::default() };
+        Unlogged { is_log, is_complete, elsewhere, ..Unlogged::default() }
     }
 
     /// Notes a request of the log.
@@ -92,23 +219,9 @@ impl Unlogged {
 
     /// Notes the effects that an event shows.
     pub fn shown(&mut self, event: &Event, role: Role) {
-        if let Body::Pod(it) = &event.body
-            && let Some(owner) = it.after.as_ref().and_then(|pod| pod.metadata.controller.as_ref())
-        {
-            self.effects[CREATION] |= event.verb != Some(Verb::Create) && self.created.contains(&owner.uid);
-        }
         match &event.body {
-            Body::Pod(it) if event.is_accepted() => match event.verb {
-                Some(Verb::Patch) if it.names_finalizers == Some(true) => {
-                    self.effects[STATUS] = true;
-                    let runs = |pod: &Pod| !pod.finalizer && !pod.deleting && !pod.is_terminated();
-                    self.releases_running |= it.after.as_ref().is_some_and(|after| runs(&after.pod));
-                }
-                Some(Verb::Create) if matches!(role, Role::JobController | Role::Manager) => {
-                    self.served = self.served.or(event.when.map(|when| when.done));
-                }
-                _ => {}
-            },
+            Body::Pod(it) => self.shows_pod(event, it, role),
+            Body::PodCollection(pods) => pods.iter().for_each(|pod| self.is_deleted(pod.pod.uid)),
             Body::Job(it) => {
                 if let Some(job) = it.after.as_deref() {
                     self.shows_job(event, job);
@@ -118,38 +231,100 @@ impl Unlogged {
         }
     }
 
+    fn effects(&mut self, namespace: &Text) -> &mut Effects {
+        self.effects.entry(namespace.clone()).or_default()
+    }
+
+    fn is_deleted(&mut self, pod: Uid) {
+        if self.deleted.len() < PODS_KEPT {
+            self.deleted.insert(pod);
+        }
+    }
+
+    fn shows_pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
+        let owner = it.after.as_ref().and_then(|pod| pod.metadata.controller.as_ref());
+        let is_of_created = owner.is_some_and(|owner| self.created.contains(&owner.uid));
+        let after = it.after.as_ref().map(|after| &after.pod);
+        if let Some(pod) = after.filter(|pod| pod.deleting || event.verb == Some(Verb::Delete)) {
+            self.is_deleted(pod.uid);
+        }
+        let effects = self.effects(&event.namespace);
+        effects.of[CREATION] |= event.verb != Some(Verb::Create) && is_of_created;
+        match event.verb {
+            Some(Verb::Patch) if event.is_accepted() && it.names_finalizers == Some(true) => {
+                effects.of[STATUS] = true;
+                let runs = |pod: &Pod| !pod.finalizer && !pod.deleting && !pod.is_terminated();
+                effects.releases_running |= it.after.as_ref().is_some_and(|after| runs(&after.pod));
+            }
+            Some(Verb::Create)
+                if event.is_accepted() && matches!(role, Role::JobController | Role::Manager) =>
+            {
+                effects.served = effects.served.or(event.when.map(|when| when.done));
+            }
+            _ => {}
+        }
+    }
+
     fn shows_job(&mut self, event: &Event, job: &Job) {
-        if event.verb == Some(Verb::Create) && self.created.len() < CREATED_KEPT {
+        if event.verb == Some(Verb::Create) && self.created.len() < JOBS_KEPT {
             self.created.insert(job.uid);
         }
-        let has_terminating = job.status.terminating.is_some_and(|pods| pods > 0);
-        self.effects[PATCH] |= counts_pods(job) || event.is_status && job.deleting;
-        self.effects[DELETION] |= has_terminating && self.releases_running && self.created.contains(&job.uid);
-        self.effects[EMPTY] |= event.is_status && job.status.uncounted.is_none();
+        let (counts, is_created) = (self.counts_pods(event, job), self.created.contains(&job.uid));
+        let status = &job.status;
+        let has_terminating = status.terminating.is_some_and(|pods| pods > 0);
+        let has_run = has_run(status, &self.deleted);
+        let effects = self.effects(&job.namespace);
+        effects.of[POD_WRITE] |= counts || event.is_status && job.deleting;
+        effects.of[DELETION] |= has_terminating && effects.releases_running && is_created;
+        effects.of[EMPTY] |= event.is_status && status.uncounted.is_none();
+        effects.of[POD_STATUS] |= is_created && has_run;
     }
 
-    /// Notes that a pod is being deleted, and that no request of its Job shows it.
-    pub fn shows_deletion(&mut self) {
-        self.effects[DELETION] = true;
+    /// Returns `true` if pods that an earlier status contains have lost their finalizers by now, if the controller is right.
+    fn counts_pods(&mut self, event: &Event, job: &Job) -> bool {
+        let status = &job.status;
+        let listed = || status.uncounted_succeeded().iter().chain(status.uncounted_failed());
+        let is_over = |contained: &Contained| match contained {
+            Contained::Pod(pod) => !listed().any(|other| other == pod),
+            Contained::Index => event.is_status,
+        };
+        if self.contained.get(&job.uid).is_some_and(is_over) {
+            self.contained.remove(&job.uid);
+            return true;
+        }
+        // Their pods may have been released before the log begins.
+        let is_whole = self.created.contains(&job.uid);
+        let has_index = is_whole && job.spec.is_indexed() && !status.completed_indexes.is_empty();
+        let first = listed().next().map(|pod| Contained::Pod(*pod)).or(has_index.then_some(Contained::Index));
+        if let Some(first) = first.filter(|_| event.is_status && self.contained.len() < JOBS_KEPT) {
+            self.contained.entry(job.uid).or_insert(first);
+        }
+        false
     }
 
-    /// The reason why the whole trace is inconclusive, if it ends at this time, in microseconds.
-    #[must_use]
-    pub fn doubt(&self, last: Option<i64>) -> Option<String> {
-        let Logged(logged) = self.logged;
-        let goes_on = self.served.zip(last).is_some_and(|(served, last)| last - served >= SOON);
-        let has_effect = |kind| self.effects[kind] || kind == STATUS && goes_on;
-        let lacks = |kind: &usize| has_effect(*kind) && !logged[*kind];
-        let kind = (0..KINDS).find(lacks).filter(|_| self.is_log)?;
-        Some(REASONS[kind].to_owned())
+    /// Notes that a pod of this namespace is being deleted, and that no request of its Job shows it.
+    pub fn shows_deletion(&mut self, namespace: &Text) {
+        self.effects(namespace).of[DELETION] = true;
+    }
+
+    /// The kinds that the log lacks of a namespace, if it ends at this time, in microseconds.
+    pub fn lacking(&self, namespace: &str, last: Option<i64>) -> impl Iterator<Item = Lacking> + use<> {
+        let (Kinds(here), Kinds(elsewhere)) = (self.logged.of(namespace), self.elsewhere);
+        let Effects { of, served, .. } = self.effects.get(namespace).copied().unwrap_or_default();
+        let goes_on = served.zip(last).is_some_and(|(served, last)| last - served >= SOON);
+        let has_effect = move |kind| of[kind] || kind == STATUS && goes_on;
+        let is_shown = move |kind: usize| here[kind] || elsewhere[kind];
+        let may_lack = self.is_log && !self.is_complete;
+        (0..KINDS)
+            .filter(move |kind| may_lack && has_effect(*kind) && !is_shown(*kind))
+            .map(|kind| TABLE[kind])
     }
 }
 
-/// Returns `true` if pods are counted, or about to be counted.
-fn counts_pods(job: &Job) -> bool {
-    let status = &job.status;
-    status.succeeded > 0
-        || status.failed > 0
+/// Returns `true` if a kubelet must have written pods: some are ready, have succeeded, or have failed without a deletion.
+fn has_run(status: &JobStatus, deleted: &FxHashSet<Uid>) -> bool {
+    status.ready.is_some_and(|pods| pods > 0)
+        || status.succeeded > 0
         || !status.uncounted_succeeded().is_empty()
-        || !status.uncounted_failed().is_empty()
+        || status.uncounted_failed().iter().any(|pod| !deleted.contains(pod))
 }

@@ -10,6 +10,8 @@ use jobcheck_traces::Place;
 use super::actor::ActorId;
 use super::event::Event;
 use super::life::Life;
+use super::mirror::Profile;
+use super::unlogged::Resting;
 use jobcheck_projection::ProjectError;
 use serde::{Deserialize, Serialize};
 
@@ -172,4 +174,27 @@ pub struct JobVerdict {
     pub warnings: Vec<Note>,
     /// The open obligations.
     pub owed: Vec<Owed>,
+}
+
+impl JobVerdict {
+    /// The namespace of the Job.
+    pub(super) fn namespace(&self) -> &str {
+        self.job.split_once('/').map_or("", |(namespace, _)| namespace)
+    }
+
+    /// Withdraws some violations for this reason. Returns `false` if there is none.
+    pub(super) fn withdraw(&mut self, reason: &str, concerns: &dyn Fn(Resting) -> bool) -> bool {
+        let is_executed = self.profile.starts_with(Profile::Executor.name());
+        let before = self.violations.len();
+        let resting = |it: &Violation| Resting { party: it.req().entry().binds, is_executed };
+        self.violations.retain(|it| !concerns(resting(it)));
+        if self.violations.len() == before {
+            return false;
+        }
+        self.doubts.push(reason.to_owned());
+        if self.violations.is_empty() {
+            self.outcome = Outcome::Inconclusive;
+        }
+        true
+    }
 }

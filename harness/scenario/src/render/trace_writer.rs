@@ -126,7 +126,8 @@ pub(super) struct TraceWriter {
 
 impl TraceWriter {
     pub(super) fn new(scope: &Scope, expected: Option<&Expected>) -> io::Result<TraceWriter> {
-        let subject = Subject { rules: scope.rules, constants: scope.constants, gates: scope.gates_after(0) };
+        let (rules, constants, gates) = (scope.rules, scope.constants, scope.gates_after(0));
+        let subject = Subject { rules, constants, gates, ..Subject::default() };
         TraceWriter::of(subject, scope.name, expected)
     }
 
