@@ -266,7 +266,8 @@ fn a_malformed_request_is_refused_by_validation_and_a_denied_one_is_not() {
 fn a_manager_of_jobs_without_managed_by_is_named_by_the_user() {
     let lines = edited("managed-by-mirror.audit", &["unset 1- /responseObject/spec/managedBy"]);
     let judged = |options| validated(&[input("trace", &lines)], options);
-    assert_eq!(judged(Options::default()).outcome(), Outcome::Violates);
+    // The log of an executor without its pods would look like this.
+    assert_eq!(judged(Options::default()).outcome(), Outcome::Inconclusive);
     for profile in [Profile::Mirror, Profile::Aggregate] {
         let summary = judged(Options { profile: Some(profile), ..Options::default() });
         assert_eq!((summary.outcome(), summary.jobs[0].profile), (Outcome::Conforms, profile.name()));

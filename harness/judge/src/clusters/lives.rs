@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use crate::replay::{PROGRESS_EVERY, ShowProgress};
-use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody};
+use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody, is_of_environment};
 
 /// The HTTP statuses with which validation refuses a write.
 const INVALID: [u16; 2] = [400, 422];
@@ -36,6 +36,8 @@ pub(super) struct Lives {
     shows_statuses: bool,
     /// Creations of pods show that a Job controller works here.
     has_pods: bool,
+    /// The Jobs whose pods the trace shows.
+    have_pods: FxHashSet<Uid>,
     /// Each record has a time.
     pub(super) has_times: bool,
     /// A mark shows that records may be missing.
@@ -44,7 +46,7 @@ pub(super) struct Lives {
     pub(super) span: Option<(Micros, Micros)>,
 }
 
-/// The statuses that the trace of a worker shows. An audit policy may leave out the writes of them.
+/// The statuses of a Job that the trace of a worker shows. An audit policy may leave out the writes of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Statuses {
     /// It shows writes of statuses.
@@ -111,6 +113,10 @@ pub(super) struct Life {
     pub(super) refused: Vec<Micros>,
     /// The last accepted status write.
     pub(super) accepted: Option<Micros>,
+    /// The last request for it that the environment refused, such as an overloaded server or a webhook.
+    pub(super) hindered: Option<Micros>,
+    /// A watch shows the Job, or a request writes its status. An audit policy may leave such requests out.
+    shows_status: bool,
     /// The record of its last version.
     pub(super) place: Place,
 }
@@ -214,6 +220,10 @@ impl Lives {
                 let concerned = self.jobs.iter().filter(|job| &*job.namespace == within);
                 self.hidden.extend(concerned.map(|job| (job.namespace.clone(), job.name.clone())));
             }
+            Ok(Some(ObjectBody::Pod(event))) => {
+                let owner = event.after.as_ref().and_then(|pod| pod.metadata.controller.as_ref());
+                self.have_pods.extend(owner.map(|owner| owner.uid));
+            }
             Ok(Some(ObjectBody::JobCollection(jobs))) => {
                 let user = request.map(|request| request.actor.user);
                 for job in &jobs {
@@ -231,7 +241,6 @@ impl Lives {
         }
         let key = |request: &Request<'_>| (Text::from(request.namespace), Text::from(request.name));
         let is_status = |request: &Request<'_>| request.subresource == Subresource::Status;
-        self.shows_statuses |= request.is_none_or(is_status);
         if event.hidden && event.after.is_none() && !event.gone {
             self.hidden.extend(request.map(key));
         }
@@ -245,6 +254,9 @@ impl Lives {
             self.goes(uid, at, user, event.gone);
         }
         let Some(life) = self.positions.get(&uid).map(|position| &mut self.jobs[*position]) else { return };
+        let shows_status = request.is_none_or(is_status);
+        life.shows_status |= shows_status;
+        self.shows_statuses |= shows_status;
         if let Some(request) = request.filter(|request| request.subresource == Subresource::Status) {
             life.accepted = life.accepted.max(Some(at));
             add(&mut life.writers, request.actor.user);
@@ -254,8 +266,11 @@ impl Lives {
     fn refused(&mut self, event: &JobEvent, at: Micros, request: &Request<'_>) {
         let named = self.named.get(&(Text::from(request.namespace), Text::from(request.name))).copied();
         let Some(position) = event.uid.or(named).and_then(|uid| self.positions.get(&uid)) else { return };
+        let life = &mut self.jobs[*position];
+        if is_of_environment(request.code, event.message.as_deref().unwrap_or_default()) {
+            life.hindered = life.hindered.max(Some(at));
+        }
         if request.subresource == Subresource::Status {
-            let life = &mut self.jobs[*position];
             add(&mut life.writers, request.actor.user);
             if INVALID.contains(&request.code) {
                 life.refused.push(at);
@@ -290,6 +305,8 @@ impl Lives {
                 writers: Vec::new(),
                 refused: Vec::new(),
                 accepted: None,
+                hindered: None,
+                shows_status: false,
                 place: record.place,
             });
         }
@@ -309,9 +326,10 @@ impl Lives {
         self.hidden.contains(&(life.namespace.clone(), life.name.clone()))
     }
 
-    /// The statuses of Jobs that the trace shows.
-    pub(super) fn statuses(&self) -> Statuses {
-        match (self.shows_statuses, self.has_pods) {
+    /// The statuses of a Job that the trace shows.
+    pub(super) fn statuses(&self, life: &Life) -> Statuses {
+        let is_shown = life.shows_status || self.shows_statuses && !self.have_pods.contains(&life.uid);
+        match (is_shown, self.has_pods || self.shows_statuses) {
             (true, _) => Statuses::Shown,
             (false, false) => Statuses::None,
             (false, true) => Statuses::LeftOut,

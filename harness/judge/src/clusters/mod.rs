@@ -21,9 +21,10 @@ use jobcheck_spec::{Broken, Findings, Req, Uid};
 use jobcheck_traces::{Input, Place};
 
 use crate::replay::{Judging, ShowProgress};
+use crate::report::JudgedTrace;
 use crate::validate::{Outcome, PATIENCE, Profile, Summary, Violation};
 use lives::{Lives, Statuses};
-use pairs::{AMBIGUOUS, Known};
+use pairs::Known;
 
 /// The reason why the statuses of a Job and of its copies are not compared.
 const NO_STATUSES: &str =
@@ -99,7 +100,14 @@ fn beside_copies(broken: Broken, place: Place) -> Violation {
 
 /// Compares the Jobs of the manager with their copies. A profile says that Jobs without `spec.managedBy` have such a
 /// manager, too. If the reading is stopped, nothing is compared: what is not read would count as absent.
-pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProgress<'_>) -> Compared {
+///
+/// `judged` has the verdicts on each cluster by itself, that of the manager first.
+pub(crate) fn compare(
+    clusters: &Clusters,
+    judged: &[JudgedTrace],
+    judging: &Judging,
+    progress: ShowProgress<'_>,
+) -> Compared {
     let mut compared = Compared::default();
     let manager = Lives::read(&clusters.manager, &judging.stop, progress);
     let workers: Vec<Lives> =
@@ -143,8 +151,8 @@ pub(crate) fn compare(clusters: &Clusters, judging: &Judging, progress: ShowProg
             }
         }
         let is_broken = !findings.broken.is_empty();
-        if pair.is_ambiguous && is_broken {
-            compared.unknown.insert(pair.local.uid, AMBIGUOUS);
+        if let Some(reason) = pair.unproven(judged, &findings).filter(|_| is_broken) {
+            compared.unknown.insert(pair.local.uid, reason);
             continue;
         }
         let statuses = pair.statuses();

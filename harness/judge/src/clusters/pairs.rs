@@ -6,6 +6,9 @@ use std::sync::LazyLock;
 use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version};
 use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
 use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
+use jobcheck_spec::{Findings, Req, Uid};
+
+use crate::report::JudgedTrace;
 
 use super::lives::{Life, Lives, Statuses, Stretches, is_ttl_controller};
 
@@ -23,8 +26,8 @@ pub(super) struct Pair<'a> {
     foreign: Vec<&'a Life>,
     /// The reason why the traces do not show enough to compare them.
     pub(super) unknown: Option<&'static str>,
-    /// A copy may be of another Job with this name. So what contradicts the contract does not show that the manager breaks it.
-    pub(super) is_ambiguous: bool,
+    /// A copy may be of another Job with this name.
+    is_ambiguous: bool,
 }
 
 /// A worker: its number and its Jobs.
@@ -124,10 +127,85 @@ fn find_ambiguous(pairs: &mut [Pair<'_>], skew: Micros) {
     }
 }
 
+/// The requirements that are about counts and times of all copies that a Job has ever had.
+const ON_THE_PAST: [Req; 5] = [Req::MR20, Req::MR23, Req::MR30, Req::MR31, Req::MR33];
 /// The reasons why a Job is not compared.
 pub(super) const AMBIGUOUS: &str =
     "a copy may be of this Job or of another one with its name, since clocks differ. They cannot be compared";
+const MISSING: &str = "a write of the Job or of a copy may be missing, or may have been stored with a server error. It may be what \
+                       contradicts the contract, so that they cannot be compared";
+const LATE: &str = "the traces do not show the creation of the Job or of a copy. Earlier copies may explain what contradicts the \
+                    contract, so that they cannot be compared";
 const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
+
+/// The Jobs of workers that seem to be copies. Somebody else may copy the labels of a copy, so that the first one of each Job on
+/// a worker decides who creates copies there.
+#[derive(Default)]
+struct Claims<'a> {
+    /// By a stored UID.
+    by_uid: BTreeMap<(usize, Uid), &'a Life>,
+    /// By a stored UID, or by name.
+    by_any: BTreeMap<(usize, Uid), &'a Life>,
+    /// One has both the UID of a Job and its name.
+    has_both: bool,
+}
+
+impl<'a> Claims<'a> {
+    fn of(locals: &[&'a Life], workers: &'a [Lives]) -> Claims<'a> {
+        let mut claims = Claims::default();
+        for (at, worker) in workers.iter().enumerate() {
+            for other in &worker.jobs {
+                let stores = |local: &&&Life| other.stores.contains(&local.uid);
+                let stores_any = locals.iter().any(|local| stores(&local));
+                let is_claimed =
+                    |local: &&&Life| if stores_any { stores(local) } else { has_name_of(local, other) };
+                for local in locals.iter().filter(is_claimed) {
+                    if stores_any {
+                        claims.has_both |= has_name_of(local, other);
+                        add_first(&mut claims.by_uid, (at, local.uid), other);
+                    }
+                    add_first(&mut claims.by_any, (at, local.uid), other);
+                }
+            }
+        }
+        claims
+    }
+
+    /// The users who create copies with a UID on this worker.
+    fn creators_on(&self, worker: usize) -> Vec<&'a str> {
+        most(self.by_uid.iter().filter(|((at, _), _)| *at == worker).map(|(_, other)| *other))
+    }
+
+    /// Returns `true` if the manager stores UIDs in copies. A Job with another name may be of somebody else.
+    fn store_uids(&self) -> bool {
+        if self.has_both {
+            return true;
+        }
+        let creators = most(self.by_any.values().copied());
+        let is_managers = |other: &Life| other.creator.as_deref().is_none_or(|user| creators.contains(&user));
+        self.by_uid.iter().any(|(key, other)| {
+            let is_first = self.by_any.get(key).is_some_and(|first| first.uid == other.uid);
+            is_first && is_managers(other)
+        })
+    }
+}
+
+fn add_first<'a>(first: &mut BTreeMap<(usize, Uid), &'a Life>, key: (usize, Uid), other: &'a Life) {
+    let known = first.entry(key).or_insert(other);
+    if other.created < known.created {
+        *known = other;
+    }
+}
+
+/// The users who have created most of these Jobs.
+fn most<'a>(all: impl Iterator<Item = &'a Life>) -> Vec<&'a str> {
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    for creator in all.filter_map(|other| other.creator.as_deref()) {
+        *numbers.entry(creator).or_default() += 1;
+    }
+    let most = numbers.values().max().copied().unwrap_or(0);
+    numbers.into_iter().filter(|(_, number)| *number == most).map(|(user, _)| user).collect()
+}
 
 /// Finds the Job that a Job of a worker is a copy of.
 struct Owners<'a> {
@@ -152,9 +230,8 @@ impl<'a> Owners<'a> {
         (since, until): (Micros, Micros),
         known: Known,
     ) -> Owners<'a> {
-        let others = || workers.iter().flat_map(|worker| &worker.jobs);
-        let stores = |other: &Life| locals.iter().any(|local| other.stores.contains(&local.uid));
-        let stores_uids = others().any(stores);
+        let claims = Claims::of(locals, workers);
+        let stores_uids = claims.store_uids();
         let mut owners = Owners {
             locals,
             stores_uids,
@@ -163,6 +240,10 @@ impl<'a> Owners<'a> {
             skew: known.skew,
             until,
         };
+        if stores_uids {
+            owners.creators = (0..workers.len()).map(|at| claims.creators_on(at)).collect();
+            return owners;
+        }
         owners.creators = owners.all_creators(workers, known);
         if owners.creators.iter().all(Vec::is_empty) {
             // Each copy may seem to be older than its Job.
@@ -185,13 +266,7 @@ impl<'a> Owners<'a> {
 
     /// The users who create most Jobs of the names of local Jobs. Somebody else may create some on a worker.
     fn creators_of(&self, others: impl Iterator<Item = (usize, &'a Life)>) -> Vec<&'a str> {
-        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-        let by_name = others.filter(|(at, other)| self.by_name(*at, other).is_some());
-        for creator in by_name.filter_map(|(_, other)| other.creator.as_deref()) {
-            *numbers.entry(creator).or_default() += 1;
-        }
-        let most = numbers.values().max().copied().unwrap_or(0);
-        numbers.into_iter().filter(|(_, number)| *number == most).map(|(user, _)| user).collect()
+        most(others.filter(|(at, other)| self.by_name(*at, other).is_some()).map(|(_, other)| other))
     }
 
     /// The time by which copies of a worker seem to be older than their Jobs, as far as clocks may differ.
@@ -209,12 +284,13 @@ impl<'a> Owners<'a> {
 
     /// The position of the Job that a Job of a worker is a copy of.
     fn owner(&self, worker: usize, other: &Life) -> Option<usize> {
-        if self.stores_uids {
-            return self.locals.iter().position(|local| other.stores.contains(&local.uid));
-        }
         let is_creators =
             other.creator.as_deref().is_none_or(|creator| self.creators[worker].contains(&creator));
-        self.by_name(worker, other).filter(|_| is_creators)
+        let found = match self.stores_uids {
+            true => self.locals.iter().position(|local| other.stores.contains(&local.uid)),
+            false => self.by_name(worker, other),
+        };
+        found.filter(|_| is_creators)
     }
 
     /// The same as far as clocks may differ. The trace of the manager may begin too late to show by how much they do.
@@ -259,10 +335,16 @@ impl Pair<'_> {
             is_suspended: job.is_some_and(|job| job.spec.is_suspended()),
             suspend_changed: local.last_change(|job| job.spec.is_suspended()),
             has_ttl: job.is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some()),
-            worked: self.worked(),
             versions: versions(local),
             work: self.work.clone(),
             refused: local.refused.clone(),
+            hindered: self
+                .copies
+                .iter()
+                .map(|(_, copy)| copy.hindered)
+                .chain([local.hindered])
+                .max()
+                .flatten(),
             copies: self.copies.iter().map(|(worker, copy)| facts(*worker, copy)).collect(),
             foreign_times: self.foreign.iter().flat_map(|copy| copy.times()).collect(),
             own_times: self.copies.iter().flat_map(|(_, copy)| copy.times()).collect(),
@@ -272,7 +354,25 @@ impl Pair<'_> {
 
     /// The statuses of the copies that the traces show, at worst.
     pub(super) fn statuses(&self) -> Statuses {
-        self.copies.iter().map(|((_, worker), _)| worker.statuses()).max().unwrap_or(Statuses::Shown)
+        self.copies.iter().map(|((_, worker), copy)| worker.statuses(copy)).max().unwrap_or(Statuses::Shown)
+    }
+
+    /// The reason why what contradicts the contract does not show that the manager breaks it.
+    pub(super) fn unproven(&self, judged: &[JudgedTrace], findings: &Findings) -> Option<&'static str> {
+        let rests_on_the_past = findings.broken.iter().any(|it| ON_THE_PAST.contains(&it.req));
+        let mut lives = self.copies.iter().map(|(_, copy)| *copy).chain([self.local]);
+        let is_late = rests_on_the_past && lives.any(|life| life.creator.is_none());
+        let is_doubtful = |cluster: usize, life: &Life| {
+            judged.get(cluster).is_some_and(|trace| trace.summary.doubtful.contains(&life.uid))
+        };
+        let mut copies = self.copies.iter();
+        match () {
+            () if self.is_ambiguous => Some(AMBIGUOUS),
+            () if is_late => Some(LATE),
+            () if is_doubtful(0, self.local) => Some(MISSING),
+            () if copies.any(|((worker, _), copy)| is_doubtful(worker + 1, copy)) => Some(MISSING),
+            () => None,
+        }
     }
 
     /// The last request of its manager.

@@ -96,7 +96,7 @@ impl Judging {
 pub fn judge_clusters(clusters: &Clusters, judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
     // The comparison adds findings to Jobs that conform by themselves.
     let mut judged = judge_all(&clusters.traces(), &OfEach::beside_workers(judging), Kept::All, progress);
-    let compared = compare(clusters, judging, progress);
+    let compared = compare(clusters, &judged, judging, progress);
     if let Some(manager) = judged.first_mut() {
         compared.add_to(&mut manager.summary);
     }

@@ -44,6 +44,8 @@ pub struct Coverage {
     pub gap: Option<u64>,
     /// A write is missing, so etcd may hold a newer version than the trace has shown.
     pub stale: bool,
+    /// At some time a write was missing, or may have been stored without a success. What etcd held then is not certain.
+    pub doubtful: bool,
     /// The number of a write of somebody else that had a server error, if nothing has shown since what it has stored.
     pub unsettled: Option<u64>,
 }
@@ -89,7 +91,12 @@ impl Coverage {
     /// Notes that a write before this event is missing, so that the stored Job is not known.
     pub fn lacks_write(&mut self, order: u64) {
         self.gap = Some(order);
-        self.stale = true;
+        self.is_unknown();
+    }
+
+    /// Notes that the stored Job is not known.
+    pub fn is_unknown(&mut self) {
+        (self.stale, self.doubtful) = (true, true);
     }
 
     /// Returns `true` if no version of the Job was seen since the event with this number.

@@ -140,7 +140,7 @@ impl Track {
         if !event.version.is_some_and(again) {
             let since = event.when.map_or(Since::Order(0), |when| Since::Time(when.done));
             self.lacks(event, disorder::REASON, since);
-            self.coverage.stale = true;
+            self.coverage.is_unknown();
         }
         true
     }
@@ -162,7 +162,7 @@ impl Track {
         let older = |seen: &&(u64, u64)| it.base.is_none_or(|base| seen.0 < base);
         let since = self.coverage.versions_seen.iter().rev().find(older).map_or(0, |(_, order)| *order);
         self.lacks(event, &reason, Since::Order(since));
-        self.coverage.stale = true;
+        self.coverage.is_unknown();
     }
 
     /// Finds a missing deletion of the Job: the garbage collector deletes or orphans its pods.
@@ -176,7 +176,7 @@ impl Track {
                 "a write of the Job is missing: the garbage collector deletes or orphans its pods",
                 Since::Order(since),
             );
-            self.coverage.stale = true;
+            self.coverage.is_unknown();
         }
     }
 
@@ -226,6 +226,8 @@ impl Track {
             if self.results.violations.iter().any(explains) {
                 self.results.violations.retain(|it| it.order <= found.since);
             }
+            // The deletion of the Job may be missing, too.
+            self.coverage.doubtful = true;
             self.doubt("a write of a pod is missing: it was deleted without a DELETE".to_owned());
         }
     }

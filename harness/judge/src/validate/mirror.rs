@@ -325,15 +325,22 @@ pub fn main_write_refused(track: &mut Track, event: &Event, by: By, message: Opt
     }
 }
 
-/// Notes a status write that the environment refused, such as an overloaded server or a webhook. Time for the obligations
-/// of its sender begins anew.
-pub fn hindered(track: &mut Track, event: &Event, by: By, message: &str) {
-    let is_of_environment = match event.code {
+/// Returns `true` for a refusal by the environment, such as an overloaded server, a webhook, or a quota.
+pub fn is_of_environment(code: u16, message: &str) -> bool {
+    match code {
         429 | 500.. => true,
         400 | 403 | 422 => message.contains("denied the request") || message.contains("exceeded quota"),
         _ => false,
-    };
-    if by == By::Manager && event.is_status && (is_of_environment || event.delivery.injected) {
+    }
+}
+
+/// Notes a status write that the environment refused, such as an overloaded server or a webhook. Time for the obligations
+/// of its sender begins anew.
+pub fn hindered(track: &mut Track, event: &Event, by: By, message: &str) {
+    if by == By::Manager
+        && event.is_status
+        && (is_of_environment(event.code, message) || event.delivery.injected)
+    {
         track.manager.mirror.hindered = track.manager.mirror.now;
     }
 }

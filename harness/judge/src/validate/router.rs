@@ -1,6 +1,6 @@
 //! Routes each event to its Job.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jobcheck_spec::job::{Job, Text};
@@ -86,6 +86,7 @@ pub(super) struct Totals {
     any_actors: bool,
     pub(super) doubts: Vec<String>,
     others: Others,
+    doubtful: BTreeSet<Uid>,
 }
 
 impl Totals {
@@ -428,6 +429,9 @@ impl Judge {
             self.end.unlogged.shows_deletion(&track.id.namespace);
         }
         track.find_never_shown();
+        if track.coverage.doubtful {
+            self.totals.doubtful.insert(track.id.uid);
+        }
         let owed = owed(&track, &self.settings);
         let is_overdue = |it: &Owed| {
             if track.is_mirrored() && it.is_mirrored() {
@@ -479,6 +483,7 @@ impl Judge {
             doubts: self.totals.doubts.into_iter().chain(self.disorder.doubt()).chain(doubts).collect(),
             last: self.end.last,
             others: self.totals.others,
+            doubtful: self.totals.doubtful,
             actors,
         }
     }

@@ -1,6 +1,8 @@
 //! The result of a validation.
 
-use jobcheck_spec::Req;
+use std::collections::BTreeSet;
+
+use jobcheck_spec::{Req, Uid};
 
 use super::actor::Actors;
 use super::unlisted::Unlisted;
@@ -30,6 +32,8 @@ pub struct Summary {
     pub last: Option<i64>,
     /// The Jobs that are not reported.
     pub others: Others,
+    /// The Jobs of which a write is missing, or may have been stored without a success.
+    pub doubtful: BTreeSet<Uid>,
     /// The senders of the requests, by their [`super::actor::ActorId`].
     pub actors: Actors,
 }

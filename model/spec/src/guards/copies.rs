@@ -33,6 +33,9 @@ pub struct Grants {
     pub skew: Micros,
 }
 
+/// The shortest silence of a manager that is taken for an absence, in microseconds. An idle manager is silent, too.
+const ABSENCE: Micros = 300_000_000;
+
 /// A version of a Job, and the time from which on it was stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Version<'a> {
@@ -88,14 +91,14 @@ pub struct Local<'a> {
     pub suspend_changed: Option<Micros>,
     /// Its specification has a TTL.
     pub has_ttl: bool,
-    /// The last request of its manager, for any Job.
-    pub worked: Option<Micros>,
     /// Its versions, in order. Without them, only the end of the trace is compared.
     pub versions: Vec<Version<'a>>,
     /// The stretches of time in which its manager worked on its cluster.
     pub work: Vec<(Micros, Micros)>,
     /// Status writes that validation refused, without an accepted one after them.
     pub refused: Vec<Micros>,
+    /// The last request for it or for a copy that the environment refused. The time to react begins anew.
+    pub hindered: Option<Micros>,
     /// The copies, in the order of their creation.
     pub copies: Vec<Copy<'a>>,
     /// `startTime` and `completionTime` of copies of other Jobs with this name.
@@ -116,7 +119,16 @@ impl Copy<'_> {
 impl Local<'_> {
     /// Returns `true` if the manager has worked for long after this time.
     fn has_had_time(&self, since: Micros, grants: Grants) -> bool {
-        self.worked.is_some_and(|worked| worked >= since.saturating_add(grants.patience))
+        let since = self.hindered.into_iter().chain(self.returned()).fold(since, Micros::max);
+        let worked = self.work.iter().map(|(_, last)| *last).max();
+        worked.is_some_and(|worked| worked >= since.saturating_add(grants.patience))
+    }
+
+    /// The end of the last long absence of the manager.
+    fn returned(&self) -> Option<Micros> {
+        let absences = self.work.windows(2).rev();
+        let mut long = absences.filter(|pair| pair[1].0.saturating_sub(pair[0].1) >= ABSENCE);
+        long.next().map(|pair| pair[1].0)
     }
 
     /// Status writes that were refused after this time, if there are several.

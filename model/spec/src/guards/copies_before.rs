@@ -16,6 +16,7 @@ fn worked(work: &[(Micros, Micros)], since: Micros, until: Micros) -> Micros {
 
 /// Returns `true` if the manager had time to react here and on the worker.
 fn had_time(local: &Local<'_>, copy: &Copy<'_>, (since, until): (Micros, Micros), grants: Grants) -> bool {
+    let since = local.hindered.map_or(since, |hindered| since.max(hindered.min(until)));
     let (since, until) = (since.saturating_add(grants.skew), until.saturating_sub(grants.skew));
     let both = [&local.work, &copy.work];
     both.iter().all(|work| worked(work, since, until) >= grants.patience)
