@@ -16,7 +16,6 @@ use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
 use super::actor::ActorId;
-use super::clock::Written;
 use super::event::{Event, JobEvent};
 use super::job_writes::By;
 use super::managers::differ_in_strange_conditions;
@@ -75,9 +74,9 @@ pub struct Mirror {
     /// The senders who have set the parts of the metadata.
     pub entries: Entries,
     /// The manager has not learnt that its last status write was stored, so that it may send it again.
-    unheard: bool,
+    pub(super) unheard: bool,
     /// The Job as it is stored if the last status write, which a server error answered, was committed.
-    unsettled: Option<Arc<Job>>,
+    pub(super) unsettled: Option<Arc<Job>>,
     refusals: Refusals,
 }
 
@@ -343,39 +342,6 @@ pub fn hindered(track: &mut Track, event: &Event, by: By, message: &str) {
     {
         track.manager.mirror.hindered = track.manager.mirror.now;
     }
-}
-
-/// Notes a status write that a server error answered. Its content may have been stored all the same.
-pub fn unsettled(track: &mut Track, event: &Event, it: &JobEvent) {
-    let Some(stored) = track.shown().filter(|_| event.has_server_error() && track.is_mirrored()) else {
-        return;
-    };
-    let patched = it.patch.as_ref().map(|patch| patch.applied(&stored).status);
-    let status = it.attempted.as_ref().map(|job| job.status.clone()).or(patched);
-    let may_be_stored = it.base.is_none() || it.base == track.coverage.version;
-    track.manager.mirror.unsettled =
-        status.filter(|_| may_be_stored).map(|status| Arc::new(Job { status, ..(*stored).clone() }));
-}
-
-/// Decides about a status write that a server error answered. It was stored if a request was made on a version that no
-/// response has shown, and is judged like any other write then.
-pub fn settle(track: &mut Track, event: &Event, it: &JobEvent, settings: &Settings) {
-    let (Some(base), Some(before)) = (it.base, track.shown()) else { return };
-    let is_newer = track.coverage.version.is_some_and(|stored| base > stored);
-    let Some(stored) = track.manager.mirror.unsettled.clone().filter(|_| is_newer) else { return };
-    let shows_it = event.answered == Some(base);
-    let is_other = it.after.as_ref().is_some_and(|after| shows_it && after.status != stored.status);
-    if is_other || !track.is_mirrored() {
-        return;
-    }
-    let mut findings = Findings::new();
-    written(track, event, (&before, &stored), settings, &mut findings);
-    track.take(event, &"status write that a server error answered, and that was stored", findings);
-    track.manager.mirror.job_changed(&before, &stored, event.actor);
-    track.manager.mirror.unheard = true;
-    track.coverage.has_version(base, event.order);
-    track.process.frontier.push(stored.clone(), (Some(base), Written::default()), false, false);
-    track.stored = Some(stored);
 }
 
 /// A message without the value that validation shows in its middle.

@@ -108,6 +108,7 @@ pub mod tracks;
 mod uncertain;
 mod unlisted;
 mod unlogged;
+mod unsettled;
 pub mod verdict;
 mod wanted;
 mod watched_pods;

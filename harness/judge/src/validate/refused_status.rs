@@ -16,7 +16,7 @@ use super::setbacks::Refused;
 use super::settings::Settings;
 use super::track::Track;
 use super::verdict::Note;
-use super::without_interim;
+use super::{unsettled, without_interim};
 
 /// The response to a request that is malformed.
 const BAD_REQUEST: u16 = 400;
@@ -40,7 +40,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         return;
     }
     track.find_unseen_base(it);
-    mirror::unsettled(track, event, it);
+    unsettled::note(track, event, it);
     track.trouble.refused(event);
     track.came_to_nothing(event);
     if track.coverage.complete

@@ -32,7 +32,7 @@ use super::unlisted::Unlisted;
 use super::unlogged::Unlogged;
 use super::verdict::{JobVerdict, Owed, Unreadable};
 use super::wanted::Others;
-use super::{job_metadata, known_pods, pod_writes, refused_status};
+use super::{job_metadata, known_pods, pod_writes, refused_status, unsettled};
 
 /// Number of removed Jobs, and of removed pods, that are kept.
 pub(super) const DEPARTED: usize = 256;
@@ -325,7 +325,7 @@ impl Judge {
         }
         let changed = track.times.changed;
         if event.is_accepted() {
-            mirror::settle(track, event, it, &self.settings);
+            unsettled::settle(track, event, it, &self.settings);
             track.find_missing_write(event, it);
         }
         match (event.is_accepted(), event.verb) {
@@ -440,6 +440,7 @@ impl Judge {
             it.is_overdue(&self.end, track.manager.actor) || track.has_neglected(it.obligation, self.end.last)
         };
         let (overdue, mut pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
+        let overdue = track.owed_in_each_case(overdue, &mut pending, &self.settings);
         let (excused, overdue) = overdue.into_iter().partition(|it| track.trouble.refusal.excuses(it));
         pending.extend::<Vec<Owed>>(excused);
         if let Some(note) = track.trouble.refusal.reason(&pending) {
