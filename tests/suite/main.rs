@@ -15,6 +15,7 @@ mod judge_caches;
 mod judge_cases;
 mod judge_clocks;
 mod judge_clusters;
+mod judge_clusters_doubts;
 mod judge_clusters_hidden;
 mod judge_conforming_edits;
 mod judge_damaged_input;

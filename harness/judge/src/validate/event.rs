@@ -238,6 +238,13 @@ impl Event {
         self.code >= 500
     }
 
+    /// The newest version of an object in a collection that is deleted. It was listed before.
+    #[must_use]
+    pub fn listed(&self) -> Option<u64> {
+        let Body::PodCollection(pods) = &self.body else { return None };
+        pods.iter().filter_map(|pod| pod.metadata.resource_version).max()
+    }
+
     /// Returns `true` if the request may come from another process, or another time, than its place shows.
     #[must_use]
     pub fn is_displaced(&self) -> bool {

@@ -111,7 +111,7 @@ impl History {
             self.own.entry(uid).or_default().push(position);
             self.fold_in(uid, write);
         }
-        let early = early.clamp(self.start, position);
+        let early = self.next.early.map_or(early, |loose| early.min(loose)).clamp(self.start, position);
         let version = self.next.version;
         let written = self.next.written.leaves(after.as_ref()).behind(self.written_before(position));
         self.entries.push_back(Entry { uid, before, after, own, early, perhaps: None, version, written });
@@ -120,6 +120,19 @@ impl History {
     /// Sets the `resourceVersion` of the next entries; returns the previous one.
     pub fn take_in(&mut self, version: Option<u64>) -> Option<u64> {
         std::mem::replace(&mut self.next.version, version)
+    }
+
+    /// Notes that the next entry has no version, and is placed as early as it may be. What is received until this time may have
+    /// come before it.
+    pub fn places_early(&mut self, until: i64) {
+        let begin = self.next.early.unwrap_or(self.end());
+        self.next.loose = Some((begin, until));
+    }
+
+    /// Sets when the request of the next entries was received.
+    pub fn receives(&mut self, received: Option<i64>) {
+        let loose = self.next.loose.filter(|(_, until)| received.is_some_and(|received| received <= *until));
+        self.next.early = loose.map(|(position, _)| position);
     }
 
     /// Sets the time of the next entries; returns the previous one.

@@ -109,6 +109,7 @@ mod uncertain;
 mod unlisted;
 mod unlogged;
 mod unsettled;
+mod unversioned;
 pub mod verdict;
 mod wanted;
 mod watched_pods;

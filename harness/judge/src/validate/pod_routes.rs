@@ -54,10 +54,10 @@ impl Judge {
                 let owner = owner.or_else(|| self.pods.former.get(&uid).copied());
                 let jobs = [owner, controller].into_iter().flatten();
                 let version = event.version.filter(|_| event.when.is_some());
-                self.take_in(jobs.clone(), version, Written::by(event));
+                self.take_in(jobs.clone(), version, Written::by(event), event.when.map(|when| when.received));
                 let state = self.by_policy(pod, controller);
                 self.pod_state(event, it, &state, &pod.metadata.labels, controller, role);
-                self.take_in(jobs, None, Written::default());
+                self.take_in(jobs, None, Written::default(), None);
             }
             (None, Some(metadata)) => self.pod_metadata(event, it, metadata, role),
             (None, None) => {
@@ -96,12 +96,19 @@ impl Judge {
         }
     }
 
-    /// Sets the version and the time of the next entries in the histories of these Jobs.
-    fn take_in(&mut self, jobs: impl Iterator<Item = Uid>, version: Option<u64>, written: Written) {
+    /// Sets the version and the times of the next entries in the histories of these Jobs.
+    fn take_in(
+        &mut self,
+        jobs: impl Iterator<Item = Uid>,
+        version: Option<u64>,
+        written: Written,
+        received: Option<i64>,
+    ) {
         for job in jobs {
             if let Some(track) = self.tracks.get_mut(&job) {
                 track.history.take_in(version);
                 track.history.date(written);
+                track.history.receives(received);
             }
         }
     }
@@ -411,21 +418,6 @@ impl Judge {
         self.settings.latest_birth = self.settings.latest_birth.max(Some(pod.created).filter(|_| created));
     }
 
-    pub(super) fn collected(&mut self, event: &Event, object: &PodObject, role: Role) {
-        let uid = object.pod.uid;
-        let Some(job) = self.pods.owners.get(&uid).copied() else { return };
-        let by = self.by(event, role, job, false);
-        let Some(track) = self.tracks.get_mut(&job) else { return };
-        let Some(before) = track.history.stored.get(uid).cloned() else { return };
-        let pod = Pod { deleting: true, ..before };
-        let at_once = !pod.scheduled || pod.is_terminated();
-        let gone = object.metadata.finalizers.is_empty() && at_once;
-        pod_writes::updated(track, event, &pod, gone, by, &self.settings);
-        if gone {
-            self.pods.owners.remove(&uid);
-        }
-    }
-
     /// The Job and the state of the pod that this event names.
     pub(super) fn named_pod(&self, event: &Event) -> Option<(Uid, Pod)> {
         self.owned_pod(self.pods.names.get(&(event.namespace.clone(), event.name.clone()))?)
@@ -435,24 +427,6 @@ impl Judge {
     pub(super) fn owned_pod(&self, uid: Uid) -> Option<(Uid, Pod)> {
         let job = *self.pods.owners.get(&uid)?;
         self.tracks.peek(&job)?.history.stored.get(uid).map(|pod| (job, pod.clone()))
-    }
-
-    /// Marks an evicted pod as being deleted. The response is a `Status`.
-    pub(super) fn evicted(&mut self, event: &Event, role: Role) {
-        let Some((job, pod)) = self.named_pod(event) else { return };
-        if !event.is_accepted() {
-            if let Some(track) = self.tracks.get_mut(&job).filter(|_| event.has_server_error()) {
-                refused_pods::uncertain_of_others(track, event, Some(pod.uid));
-            }
-            return;
-        }
-        let by = self.by(event, role, job, false);
-        let gone = pod.goes_at_once();
-        // The API server sets the condition before the deletion.
-        let after = Pod { deleting: true, disrupted: true, ..pod };
-        if let Some(track) = self.tracks.get_mut(&job) {
-            pod_writes::updated(track, event, &after, gone, by, &self.settings);
-        }
     }
 
     pub(super) fn bound(&mut self, event: &Event) {

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | has a `resourceVersion` of its own ([`super::claims`]) | by this version |
 //! | is a removal with an old version or none | behind everything that was answered before it was received |
-//! | is an eviction | the same, and behind states of the pod without a deletion; the clocks of two API servers may differ |
+//! | is an eviction, or the deletion of a collection | the same, and behind states of the pod without a deletion; the clocks of two API servers may differ |
 //! | has an old version or none otherwise, such as refusals | behind everything that was answered before it |
 //!
 //! Audit logs are written in the order of the responses, so both need to look ahead: the reorder window. Watch events beside
@@ -250,9 +250,10 @@ impl Lane {
             return;
         }
         self.claims.add(&event);
-        // A collection is deleted piece by piece, beginning when the request is received.
+        // A collection is deleted piece by piece, beginning when the request is received. Its API server may have a clock of its own.
         let piecemeal = matches!(event.body, Body::PodCollection(_) | Body::JobCollection(_));
-        let at = if piecemeal { event.when.map_or(done, |when| when.received) } else { done };
+        let begin = event.when.map_or(done, |when| when.received.saturating_sub(CLOCKS_DIFFER));
+        let at = if piecemeal { begin } else { done };
         self.versions.extend(event.version.map(|version| (version, self.counter)));
         self.by_time.push(Keyed { key: (at, self.counter, 0), event });
         let ripe = self.latest - WINDOW_MICROS;
@@ -327,7 +328,8 @@ impl Lane {
             // The event is placed behind the version that its response repeats.
             None => {
                 event.arrival.has_near_successor = self.may_have_lost(&event);
-                let before = self.highest.max(event.answered.unwrap_or(0)).max(self.may_have_won(&event));
+                let shown = event.answered.max(event.listed()).unwrap_or(0);
+                let before = self.highest.max(shown).max(self.may_have_won(&event));
                 let before = before.max(self.may_have_been_seen(&event)).max(self.had_been_shown(&event));
                 let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
                 let before = self.may_have_gone(&event).map_or(before, |gone| before.min(gone));
