@@ -1,6 +1,7 @@
 //! The scenarios of a report as cases of JUnit.
 
 use crate::junit::{Case, Outcome, Problem, Report, Suite};
+use crate::runs::Folded;
 use crate::text::clean;
 use crate::types::{self, ConformanceReport, Evidence, Scenario, Stage};
 
@@ -15,28 +16,35 @@ impl From<&ConformanceReport> for Report {
                 ("ruleSet", report.run.judging.rule_set.clone()),
                 ("seed", report.run.seed.to_string()),
             ],
-            cases: report.of_stage(stage).map(|it| case(report, it)).collect(),
+            cases: report.of_stage(stage).map(|it| case(report, &it)).collect(),
         });
         let suites = suites.into_iter().filter(|suite| !suite.cases.is_empty()).collect();
         Report { name: "jobcheck conform", suites }
     }
 }
 
-fn case(report: &ConformanceReport, scenario: &Scenario) -> Case {
+fn case(report: &ConformanceReport, folded: &Folded<'_>) -> Case {
+    let scenario = &*folded.scenario;
+    let runs = folded.tally().map(|it| ("runs", clean(&it)));
     let requirements = scenario.requirements.iter().map(|id| ("requirement", id.clone()));
     Case {
         name: scenario.id.clone(),
         class: Some(format!("jobcheck.{}", report.run.profile.name)),
-        properties: std::iter::once(("digest", scenario.digest.clone())).chain(requirements).collect(),
-        outcome: outcome(scenario),
+        properties: std::iter::once(("digest", scenario.digest.clone()))
+            .chain(requirements)
+            .chain(runs)
+            .collect(),
+        outcome: outcome(folded),
         ..Case::default()
     }
 }
 
-fn outcome(scenario: &Scenario) -> Outcome {
+fn outcome(folded: &Folded<'_>) -> Outcome {
+    let scenario = &*folded.scenario;
+    let headline = headline(folded);
     let problem = |kind: &str| Problem {
         kind: kind.to_owned(),
-        message: headline(scenario),
+        message: headline.clone(),
         detail: (!scenario.evidence.is_empty()).then(|| details(scenario)),
     };
     match scenario.outcome {
@@ -44,7 +52,7 @@ fn outcome(scenario: &Scenario) -> Outcome {
         types::Outcome::Skip => Outcome::Skipped(clean(&scenario.reason)),
         types::Outcome::Disabled => Outcome::Skipped(format!("disabled: {}", clean(&scenario.reason))),
         other if scenario.stage == Stage::Provisional => {
-            Outcome::Skipped(format!("provisional: {other}: {}", headline(scenario)))
+            Outcome::Skipped(format!("provisional: {other}: {headline}"))
         }
         types::Outcome::Fail => {
             Outcome::Failed(problem(scenario.evidence.first().map_or("", |it| &it.requirement)))
@@ -53,11 +61,15 @@ fn outcome(scenario: &Scenario) -> Outcome {
     }
 }
 
-/// The first problem, in one line.
-fn headline(scenario: &Scenario) -> String {
-    match scenario.evidence.first() {
-        Some(evidence) => clean(&format!("{}: {}", evidence.requirement, evidence.sentence)),
-        None => clean(&scenario.reason),
+/// The first problem, in one line. The reason has the numbers of several runs, too.
+fn headline(folded: &Folded<'_>) -> String {
+    let scenario = &*folded.scenario;
+    match (scenario.evidence.first(), folded.tally()) {
+        (Some(evidence), tally) => {
+            let tally = tally.map(|it| format!("{it}; ")).unwrap_or_default();
+            clean(&format!("{tally}{}: {}", evidence.requirement, evidence.sentence))
+        }
+        (None, _) => clean(&scenario.reason),
     }
 }
 
@@ -80,8 +92,23 @@ pub(crate) fn place(evidence: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::tests::report;
+    use crate::result::tests::{repeated, report};
     use types::Outcome as Of;
+
+    #[test]
+    fn the_runs_of_a_scenario_are_one_case() {
+        let scenarios = repeated("mirror/a", Stage::Core, &[Of::Pass, Of::Fail, Of::Pass]);
+        let run = types::Run { repeat: Some(3), ..types::Run::default() };
+        let xml = Report::from(&ConformanceReport::new(run, scenarios)).render();
+        let tally = "flaky: fails in 1 of 3 runs (MR-20), passes in 2";
+        for text in [
+            r#"tests="1" skipped="0" failures="1" errors="0">"#.to_owned(),
+            format!(r#"<failure message="{tally}; MR-20: expected the end of the copy, found none""#),
+            format!(r#"<property name="runs" value="{tally}"/>"#),
+        ] {
+            assert!(xml.contains(&text), "{text}\n{xml}");
+        }
+    }
 
     #[test]
     fn a_report_is_a_suite_for_each_stage() {

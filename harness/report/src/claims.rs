@@ -79,7 +79,7 @@ fn times(report: &ConformanceReport, scenario: &Scenario, seen: &Seen) -> Option
     let text = |time| format_micros(time).unwrap_or_default();
     let why = format!(
         "{}: the traces are of {} to {}, and the report is of {start} to {end}",
-        scenario.id,
+        scenario.name(),
         text(first),
         text(last)
     );
@@ -192,6 +192,10 @@ mod tests {
         assert_eq!(of(first + CLOCKS, last - CLOCKS), None);
         assert_eq!(of(first + CLOCKS + 1, last + 2 * CLOCKS), Some(State::Undecided));
         assert_eq!(of(first - 2 * CLOCKS, last - CLOCKS - 1), Some(State::Undecided));
+        let mut late = report.clone();
+        late.scenarios[0].repetition = Some(2);
+        late.scenarios[0].start_time = Some(text(last + 2 * CLOCKS));
+        assert!(objections(&late, &seen)[0].reason.starts_with("mirror/a (run 2): the traces are of "));
         // Traces of any run would fit a report without times.
         let mut timeless = report.clone();
         timeless.run.start_time.clear();

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use jobcheck_judge::report::{API_VERSION, Exit};
 use serde::Serialize;
 
-use crate::types::{ConformanceReport, Outcome, Scenario, Verdict};
+use crate::runs::Folded;
+use crate::types::{ConformanceReport, Outcome, Verdict};
 
 /// The changes from one report to another.
 #[derive(Clone, Debug, Serialize)]
@@ -87,6 +88,7 @@ fn circumstances(
             ("clusters", clusters.join(", ")),
             ("ruleSet", run.judging.rule_set.clone()),
             ("seed", run.drawn()),
+            ("runs", run.repeat.unwrap_or(1).to_string()),
             ("jobcheck", run.jobcheck_version.clone()),
         ]
     };
@@ -97,14 +99,18 @@ fn circumstances(
 /// Outcomes with the digest of the text, if there is one.
 type Outcomes<'a> = BTreeMap<&'a str, (Outcome, &'a str)>;
 
-fn by_scenario(report: &ConformanceReport) -> Outcomes<'_> {
-    report.scenarios.iter().map(|it| (&*it.id, (it.outcome, &*it.digest))).collect()
+fn by_scenario<'a>(report: &'a ConformanceReport) -> Outcomes<'a> {
+    let of = |it: Folded<'a>| {
+        let first = *it.runs.first()?;
+        Some((&*first.id, (it.scenario.outcome, &*first.digest)))
+    };
+    report.folded().into_iter().filter_map(of).collect()
 }
 
 /// A requirement fails if a scenario shows that it is broken, and passes if one that is about it passed.
 fn by_requirement(report: &ConformanceReport) -> Outcomes<'_> {
     let mut all: Outcomes<'_> = BTreeMap::new();
-    for (id, outcome) in report.scenarios.iter().flat_map(of_requirements) {
+    for (id, outcome) in report.folded().iter().flat_map(of_requirements) {
         let known = all.entry(id).or_insert((outcome, ""));
         known.0 = match (known.0, outcome) {
             (Outcome::Fail, _) | (_, Outcome::Fail) => Outcome::Fail,
@@ -115,11 +121,13 @@ fn by_requirement(report: &ConformanceReport) -> Outcomes<'_> {
     all
 }
 
-fn of_requirements(scenario: &Scenario) -> Vec<(&str, Outcome)> {
+fn of_requirements<'a>(folded: &Folded<'a>) -> Vec<(&'a str, Outcome)> {
     // A scenario that fails says nothing about the requirements that its evidence does not name.
-    let own = if scenario.outcome == Outcome::Fail { Outcome::Inconclusive } else { scenario.outcome };
-    let own = scenario.requirements.iter().map(|id| (&**id, own));
-    own.chain(scenario.evidence.iter().map(|it| (&*it.requirement, Outcome::Fail))).collect()
+    let outcome = folded.scenario.outcome;
+    let own = if outcome == Outcome::Fail { Outcome::Inconclusive } else { outcome };
+    let own = folded.runs.iter().flat_map(|it| &it.requirements).map(|id| (&**id, own));
+    let broken = folded.runs.iter().flat_map(|it| &it.evidence);
+    own.chain(broken.map(|it| (&*it.requirement, Outcome::Fail))).collect()
 }
 
 fn changes(before: &Outcomes<'_>, after: &Outcomes<'_>) -> Vec<Change> {
@@ -159,7 +167,7 @@ fn direction(before: Option<Outcome>, after: Option<Outcome>) -> Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::tests::{report, scenario};
+    use crate::result::tests::{repeated, report, scenario};
     use crate::types::{Run, Stage};
 
     fn of(scenarios: &[(&str, Outcome)]) -> ConformanceReport {
@@ -205,6 +213,35 @@ mod tests {
         let ids: Vec<_> = diff.requirements.iter().map(|it| (&*it.id, it.direction)).collect();
         assert_eq!(ids, [("MR-20", Direction::Better), ("MR-21", Direction::Worse)]);
         assert_eq!(diff.exit_code, Exit::Violates);
+    }
+
+    #[test]
+    fn the_runs_of_a_scenario_are_compared_as_one() {
+        use Outcome::{Fail, Pass};
+        let of = |outcomes: &[Outcome]| {
+            let repeat = u32::try_from(outcomes.len()).ok();
+            let run = Run { repeat, ..Run::default() };
+            ConformanceReport::new(run, repeated("a", Stage::Core, outcomes))
+        };
+        let found = |before: &ConformanceReport, after: &ConformanceReport| {
+            let diff = diff(before, after);
+            let scenarios: Vec<_> = diff.scenarios.iter().map(|it| (it.before, it.after)).collect();
+            let requirements: Vec<_> = diff.requirements.iter().map(|it| (&*it.id, it.after)).collect();
+            format!("{scenarios:?} {requirements:?} {}", diff.exit_code.code())
+        };
+        // The run that fails is not the last one.
+        let text = found(&of(&[Pass, Pass]), &of(&[Fail, Pass]));
+        assert_eq!(text, "[(Some(Pass), Some(Fail))] [(\"MR-20\", Some(Fail))] 1");
+        assert_eq!(found(&of(&[Fail, Pass]), &of(&[Pass, Fail])), "[] [] 0");
+        // A scenario that fails in one run does not pass for the others of its requirements.
+        let about = |mut it: ConformanceReport| {
+            it.scenarios.iter_mut().for_each(|it| it.requirements = vec!["MR-21".to_owned()]);
+            it
+        };
+        let text = found(&about(of(&[Pass, Pass])), &about(of(&[Fail, Pass])));
+        assert!(text.contains("(\"MR-21\", Some(Inconclusive))"), "{text}");
+        let circumstances = diff(&of(&[Pass, Pass]), &of(&[Pass; 3])).circumstances;
+        assert_eq!(circumstances, [("runs", "2".to_owned(), "3".to_owned())]);
     }
 
     #[test]

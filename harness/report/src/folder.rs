@@ -104,7 +104,7 @@ pub enum ClaimError {
 /// A trace of a report that is not what was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The scenario.
+    /// The scenario, with the number of its run if there are several.
     pub scenario: String,
     /// The trace.
     pub file: String,
@@ -198,7 +198,7 @@ impl Folder {
         let traces = report.scenarios.iter().flat_map(|it| it.traces.iter().map(move |trace| (it, trace)));
         let differing = traces.filter_map(|(scenario, trace)| {
             let problem = self.problem(trace)?;
-            Some(Difference { scenario: scenario.id.clone(), file: trace.file.clone(), problem })
+            Some(Difference { scenario: scenario.name(), file: trace.file.clone(), problem })
         });
         differing.collect()
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::cases::place;
+use crate::runs::Folded;
 use crate::text::clean;
 use crate::types::{ConformanceReport, Outcome, Scenario, Section, Stage};
 
@@ -10,8 +11,9 @@ use crate::types::{ConformanceReport, Outcome, Scenario, Section, Stage};
 #[must_use]
 pub fn markdown(report: &ConformanceReport) -> String {
     let (run, implementation) = (&report.run, &report.run.implementation);
+    let repeated = run.repeat.map(|it| format!(", {it} runs of each scenario")).unwrap_or_default();
     let mut out = format!(
-        "## {}: {} {}\n\nProfile {} {}, rules of Kubernetes {}, seed {}, jobcheck {}.\n\n",
+        "## {}: {} {}\n\nProfile {} {}, rules of Kubernetes {}, seed {}, jobcheck {}{repeated}.\n\n",
         report.result,
         literal(&implementation.project),
         literal(&implementation.version),
@@ -28,7 +30,9 @@ pub fn markdown(report: &ConformanceReport) -> String {
         let numbers = Outcome::ALL.map(|outcome| section.statistics.of(outcome).to_string());
         let _ = writeln!(out, "| {stage} | {result} | {} |", numbers.join(" | "));
     }
-    let rest: String = report.scenarios.iter().filter(|it| it.outcome != Outcome::Pass).map(row).collect();
+    let folded = report.folded();
+    let open = folded.iter().filter(|it| !it.has_passed());
+    let rest: String = open.map(|it| row(&it.scenario)).collect();
     if !rest.is_empty() {
         out.push_str("\n| scenario | stage | outcome | what is wrong |\n| --- | --- | --- | --- |\n");
         out.push_str(&rest);
@@ -62,18 +66,20 @@ fn wrong(scenario: &Scenario) -> Vec<String> {
 /// provisional scenario is a notice.
 #[must_use]
 pub fn annotations(report: &ConformanceReport) -> String {
-    report.scenarios.iter().filter_map(annotation).collect()
+    report.folded().iter().filter_map(annotation).collect()
 }
 
-fn annotation(scenario: &Scenario) -> Option<String> {
+fn annotation(folded: &Folded<'_>) -> Option<String> {
+    let scenario = &*folded.scenario;
     let command = match (scenario.outcome, scenario.stage) {
-        (Outcome::Pass, _) => return None,
+        (Outcome::Pass, _) if !folded.lacks_runs() => return None,
         (Outcome::Skip | Outcome::Disabled, Stage::Extended | Stage::Provisional) => return None,
         (_, Stage::Provisional) => "notice",
         (Outcome::Fail, _) => "error",
         (_, _) => "warning",
     };
-    let title = format!("{} {}", scenario.id, scenario.outcome);
+    let flaky = if folded.is_flaky() { ", flaky" } else { "" };
+    let title = format!("{} {}{flaky}", scenario.id, scenario.outcome);
     Some(format!("::{command} title={}::{}\n", property(&title), message(&wrong(scenario).join("; "))))
 }
 
@@ -107,7 +113,7 @@ fn literal(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::tests::report;
+    use crate::result::tests::{repeated, report};
 
     #[test]
     fn the_summary_lists_what_does_not_pass() {
@@ -129,6 +135,33 @@ mod tests {
              | mirror/s1 | core | fail | as the test wants it<br>expected the end of the copy, found none (MR-20) |\n\
              | mirror/s2 | extended | skip | as the test wants it |\n"
         );
+    }
+
+    #[test]
+    fn the_runs_of_a_scenario_are_one_row_and_one_annotation() {
+        use Outcome::{Fail, Pass, Skip};
+        let mut scenarios = repeated("mirror/a", Stage::Core, &[Pass, Fail, Fail]);
+        scenarios.extend(repeated("mirror/b", Stage::Core, &[Pass, Pass, Pass]));
+        scenarios.extend(repeated("mirror/c", Stage::Core, &[Pass, Pass, Skip]));
+        let run = crate::Run { repeat: Some(3), ..crate::Run::default() };
+        let report = ConformanceReport::new(run, scenarios);
+        let text = markdown(&report);
+        assert!(text.contains("jobcheck , 3 runs of each scenario.\n"), "{text}");
+        assert!(text.contains("| core | failure | 2 | 1 | 0 | 0 | 0 | 0 |"), "{text}");
+        let rows: Vec<&str> = text.lines().filter(|it| it.starts_with("| mirror")).collect();
+        let tally = "flaky&#58; fails in 2 of 3 runs (MR-20), passes in 1&#59; as the test wants it";
+        let found = "expected the end of the copy, found none (MR-20)";
+        let expected = [
+            format!("| mirror/a | core | fail | {tally}<br>{found} |"),
+            "| mirror/c | core | pass | passes in 2 of 3 runs, is skipped in 1 |".to_owned(),
+        ];
+        assert_eq!(rows, expected);
+        let commands = annotations(&report);
+        let commands: Vec<&str> = commands.lines().collect();
+        let [flaky, short] = commands[..] else { panic!("{commands:?}") };
+        let tally = "flaky: fails in 2 of 3 runs (MR-20), passes in 1; ";
+        assert!(flaky.starts_with(&format!("::error title=mirror/a fail%2C flaky::{tally}")), "{flaky}");
+        assert_eq!(short, "::warning title=mirror/c pass::passes in 2 of 3 runs, is skipped in 1");
     }
 
     #[test]

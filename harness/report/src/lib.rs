@@ -16,6 +16,7 @@
 //! | [`judge`], [`verify`](mod@verify) | judges the traces of a scenario, and holds the outcomes against them |
 //! | `claims`, `clusters` | holds the circumstances and the clusters of the run against the traces |
 //! | `ends` | holds a pass against the end of its traces |
+//! | [`runs`] | the runs of a scenario, folded into one outcome |
 //! | `rendered` | holds the other files against the report |
 //! | [`diff`](mod@diff), [`merge`](mod@merge) | what changed between two reports; one report of several shards |
 //! | [`github`] | a step summary, and annotations |
@@ -41,6 +42,7 @@ pub mod profile;
 pub mod read;
 mod rendered;
 pub mod result;
+pub mod runs;
 pub mod text;
 pub mod types;
 pub mod verify;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use crate::runs;
 use crate::types::{ConformanceReport, Outcome, Run, Scenario, Shards};
 
 /// Reports that are not shards of one run.
@@ -106,6 +107,8 @@ fn owners(reports: &[ConformanceReport]) -> Result<BTreeMap<u32, usize>, MergeEr
         if let Some(lost) = report.scenarios.iter().find(is_lost) {
             return Err(problem(format!("the scenario {} has no shard", lost.id)));
         }
+        // The runs of a scenario are in one shard.
+        runs::check(&report.run, &report.scenarios).map_err(problem)?;
     }
     Ok(owners)
 }
@@ -134,7 +137,7 @@ fn check_same(
     for (one, other) in first.scenarios.iter().zip(&report.scenarios) {
         let frozen = |it: &Scenario| {
             let shard = it.shard.map(|shard| shard.to_string()).unwrap_or_default();
-            format!("{} ({}, {}, shard {shard})", it.id, it.stage, it.digest)
+            format!("{} ({}, {}, shard {shard})", it.name(), it.stage, it.digest)
         };
         if frozen(one) != frozen(other) {
             return Err(different("a scenario", frozen(one), frozen(other)));
@@ -151,6 +154,7 @@ fn circumstances(report: &ConformanceReport) -> Vec<(&'static str, String)> {
     let it = &run.implementation;
     vec![
         ("the profile", format!("{} {}", run.profile.name, run.profile.version)),
+        ("the number of runs", run.repeat.unwrap_or(1).to_string()),
         ("the seed", run.drawn()),
         ("the selection", run.selection.join(" ")),
         ("the number of shards", shards.to_string()),
@@ -178,7 +182,7 @@ fn missing(scenario: &Scenario) -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::tests::scenario;
+    use crate::result::tests::{repeated, scenario};
     use crate::types::{Stage, Verdict};
 
     /// Shard `at` of three: it runs every third of six scenarios.
@@ -249,6 +253,46 @@ mod tests {
         let text = problem(&|it| it.scenarios[3].digest = crate::digest::of(b"x"));
         assert!(text.starts_with(&format!("{start}a scenario is mirror/s3 (core, sha256:")), "{text}");
         assert!(problem(&|it| it.run.judging.strict = true).contains("the options of the judge"));
+    }
+
+    /// Shard `at` of two: it runs one of two scenarios three times.
+    fn repeated_shard(at: u32) -> ConformanceReport {
+        let scenarios = (0..2).flat_map(|number| {
+            let outcome = if number == at { Outcome::Pass } else { Outcome::Skip };
+            let mut runs = repeated(&format!("mirror/s{number}"), Stage::Core, &[outcome; 3]);
+            runs.iter_mut().for_each(|it| it.shard = Some(number));
+            runs
+        });
+        let shards = Some(Shards { of: 2, run: vec![at] });
+        ConformanceReport::new(Run { repeat: Some(3), shards, ..Run::default() }, scenarios.collect())
+    }
+
+    #[test]
+    fn the_runs_of_a_scenario_are_from_its_shard() {
+        let merged = merge(&[repeated_shard(1), repeated_shard(0)]).unwrap();
+        assert_eq!(merged.report.result, Verdict::Success);
+        assert_eq!((merged.report.run.repeat, merged.report.core.statistics.pass), (Some(3), 2));
+        assert_eq!(merged.sources, [1, 1, 1, 0, 0, 0].map(Some));
+        let part = merge(&[repeated_shard(0)]).unwrap().report;
+        assert_eq!((part.result, part.core.statistics.skip), (Verdict::Partial, 1));
+        let problem = |change: &dyn Fn(&mut ConformanceReport)| {
+            let mut other = repeated_shard(1);
+            change(&mut other);
+            merge(&[repeated_shard(0), other]).unwrap_err().to_string()
+        };
+        let text = problem(&|it| it.scenarios[1].shard = Some(1));
+        let why = "the runs of the scenario mirror/s0 differ in stage, requirements, digest, or shard";
+        assert_eq!(text, format!("report 2: {why}"));
+        let text = problem(&|it| it.scenarios[4].repetition = Some(1));
+        assert_eq!(text, "report 2: the repetition 1 of the scenario mirror/s1 is there twice");
+        let fewer = |it: &mut ConformanceReport| {
+            it.run.repeat = Some(2);
+            it.scenarios.retain(|it| it.repetition != Some(3));
+        };
+        let text = problem(&fewer);
+        assert_eq!(text, "reports 1 and 2 are of different runs: the number of runs is 3 and 2");
+        let text = problem(&|it| it.scenarios.swap(0, 1));
+        assert!(text.contains("a scenario is mirror/s0 (run 1) (core, "), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use jobcheck_look::{Document, PLOT_STYLE, escape, plot};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
+use crate::runs::Folded;
 use crate::types::{ConformanceReport, Evidence, Outcome, Scenario, Section, Stage};
 
 /// Styles beside those that all pages share.
@@ -53,6 +54,7 @@ fn facts(report: &ConformanceReport) -> String {
         ("Kubernetes", clusters.join(", ")),
         ("rules", run.judging.rule_set.clone()),
         ("seed", run.drawn()),
+        ("runs of each scenario", run.repeat.map(|it| it.to_string()).unwrap_or_default()),
         ("begin and end", format!("{} – {}", run.start_time, run.end_time)),
         ("selection", run.selection.join(", ")),
         ("shards", shards.unwrap_or_default()),
@@ -69,7 +71,7 @@ fn facts(report: &ConformanceReport) -> String {
 }
 
 fn stage(report: &ConformanceReport, title: &str, stage: Stage, section: &Section) -> String {
-    let rows: String = report.of_stage(stage).map(row).collect();
+    let rows: String = report.of_stage(stage).map(|it| row(&it)).collect();
     if rows.is_empty() {
         return String::new();
     }
@@ -81,7 +83,10 @@ fn stage(report: &ConformanceReport, title: &str, stage: Stage, section: &Sectio
         })
         .filter(|(number, ..)| *number > 0)
         .collect();
-    let numbers = parts.iter().map(|(.., text)| text.as_str()).collect::<Vec<_>>().join(", ");
+    let flaky = Some(section.flaky_tests.len()).filter(|number| *number > 0);
+    let flaky = flaky.map(|number| format!("{number} flaky"));
+    let numbers = parts.iter().map(|(.., text)| text.as_str()).chain(flaky.as_deref());
+    let numbers = numbers.collect::<Vec<_>>().join(", ");
     let result = section.result.map(|it| format!(" <span class=\"verdict {it}\">{it}</span>"));
     format!(
         "<section>\n<h2>{title}{}</h2>\n<p class=\"dim\">{}</p>\n<p>{}</p>\n<table>\n<thead><tr><th scope=\"col\">Scenario</th>\
@@ -93,7 +98,8 @@ fn stage(report: &ConformanceReport, title: &str, stage: Stage, section: &Sectio
     )
 }
 
-fn row(scenario: &Scenario) -> String {
+fn row(folded: &Folded<'_>) -> String {
+    let scenario = &*folded.scenario;
     let mut wrong = String::new();
     if !scenario.reason.is_empty() {
         let _ = write!(wrong, "<p>{}</p>", escape::html(&scenario.reason));
@@ -101,7 +107,7 @@ fn row(scenario: &Scenario) -> String {
     for evidence in &scenario.evidence {
         let _ = write!(wrong, "<p><b>{}</b> {}</p>", escape::html(&evidence.requirement), found(evidence));
     }
-    let traces: Vec<String> = scenario.traces.iter().map(|trace| link(&trace.file, &trace.cluster)).collect();
+    let traces: Vec<String> = folded.runs.iter().map(|run| traces(run)).collect();
     format!(
         "<tr><th scope=\"row\">{}</th><td class=\"{outcome}\">{outcome}</td><td>{}</td><td>{wrong}</td><td>{}</td></tr>\n",
         escape::html(&scenario.id),
@@ -109,6 +115,18 @@ fn row(scenario: &Scenario) -> String {
         traces.join("<br>"),
         outcome = scenario.outcome,
     )
+}
+
+/// The links to the traces of a run. If there are several runs, each has its number and its outcome.
+fn traces(run: &Scenario) -> String {
+    let links = run.traces.iter().map(|trace| link(&trace.file, &trace.cluster)).collect::<Vec<_>>();
+    match run.repetition {
+        Some(number) => {
+            let outcome = run.outcome;
+            format!("<span class=\"{outcome}\">run {number} {outcome}</span> {}", links.join(" "))
+        }
+        None => links.join("<br>"),
+    }
 }
 
 fn found(evidence: &Evidence) -> String {
@@ -127,7 +145,7 @@ fn link(file: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::tests::report;
+    use crate::result::tests::{repeated, report};
     use crate::types::{Cluster, TraceFile};
 
     fn hostile(text: &str) -> ConformanceReport {
@@ -178,6 +196,27 @@ mod tests {
         assert!(page.contains("default-src 'none'; style-src 'sha256-"));
         for word in ["<script", "http://", "https://", "src=", "@import", "url("] {
             assert!(!page.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn the_page_shows_the_runs_of_a_scenario_in_one_row() {
+        let mut scenarios = repeated("mirror/a", Stage::Core, &[Outcome::Pass, Outcome::Fail]);
+        for run in &mut scenarios {
+            let file = format!("traces/{}.jsonl", run.repetition.unwrap());
+            run.traces = vec![TraceFile { file, cluster: "manager".to_owned(), digest: String::new() }];
+        }
+        let run = crate::Run { repeat: Some(2), ..crate::Run::default() };
+        let page = html(&ConformanceReport::new(run, scenarios));
+        assert_eq!(page.matches("mirror/a").count(), 1);
+        for text in [
+            "<th scope=\"row\">runs of each scenario</th><td>2</td>",
+            "<p class=\"dim\">1 fail, 1 flaky</p>",
+            "<p>flaky: fails in 1 of 2 runs (MR-20), passes in 1; as the test wants it</p>",
+            "<span class=\"pass\">run 1 pass</span> <a href=\"./traces/1.jsonl\">manager</a><br>",
+            "<br><span class=\"fail\">run 2 fail</span> <a href=\"./traces/2.jsonl\">manager</a>",
+        ] {
+            assert!(page.contains(text), "{text}\n{page}");
         }
     }
 

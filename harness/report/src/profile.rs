@@ -101,7 +101,9 @@ impl ProfileList {
             objection.is_some_and(|it| it.state == State::NotConfirmed)
                 && it.requirements.iter().any(|id| !own.contains(id))
         };
-        let wrong: Vec<String> = report.scenarios.iter().filter(is_wrong).map(|it| it.id.clone()).collect();
+        let folded = report.folded();
+        let wrong = folded.iter().filter(|it| it.runs.iter().any(is_wrong));
+        let wrong: Vec<String> = wrong.map(|it| it.scenario.id.clone()).collect();
         for scenario in report.scenarios.iter_mut().filter(|it| wrong.contains(&it.id)) {
             let listed = self.find(&scenario.id);
             scenario.requirements.retain(|id| listed.is_some_and(|it| it.requirements.contains(id)));
@@ -131,7 +133,7 @@ pub(crate) fn is_own(report: &ConformanceReport) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::result::tests::scenario;
+    use crate::result::tests::{repeated, scenario};
     use crate::types::Run;
 
     /// The list of a profile that has the scenarios of this report.
@@ -209,6 +211,10 @@ pub(crate) mod tests {
         assert_eq!(changed.scenarios[0].requirements, ["MR-20"]);
         assert!(changed.scenarios[1].requirements.is_empty());
         assert!(list.retain_own_requirements(&mut whole.clone()).is_empty());
+        let mut runs = report(repeated("a", Stage::Core, &[Outcome::Pass, Outcome::Fail]));
+        runs.scenarios[1].requirements.push("FT-01".to_owned());
+        assert_eq!(list.retain_own_requirements(&mut runs), ["a"]);
+        assert!(runs.scenarios.iter().all(|it| it.requirements == ["MR-20"]));
     }
 
     #[test]

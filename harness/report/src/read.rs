@@ -10,10 +10,14 @@ use thiserror::Error;
 
 use crate::digest::is_digest;
 use crate::folder::REPORT;
+use crate::runs;
 use crate::types::{API_VERSION, ConformanceReport, KIND, Outcome, Scenario, Shards};
 
 /// The size of the largest report that is read. A scenario takes a few hundred bytes.
 pub const LARGEST: u64 = 16 << 20;
+
+/// The most nodes of a report in YAML. A run has about 50, and 20 more for each violation.
+const MOST_NODES: usize = 1_000_000;
 
 /// A report that was not read.
 #[derive(Debug, Error)]
@@ -106,7 +110,11 @@ fn document<'a, D: Deserialize<'a>>(text: &'a str) -> Result<D, ReadError> {
 }
 
 fn yaml<'a, D: Deserialize<'a>>(text: &'a str) -> Result<D, ReadError> {
-    serde_saphyr::from_str(text).map_err(|error| {
+    // The size is limited already, and a report of many runs has more nodes than a usual file.
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MOST_NODES, max_events: 2 * MOST_NODES },
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let text = error.without_snippet().to_string();
         ReadError::Syntax(text.lines().next().unwrap_or_default().to_owned())
     })
@@ -114,12 +122,9 @@ fn yaml<'a, D: Deserialize<'a>>(text: &'a str) -> Result<D, ReadError> {
 
 fn check(report: &ConformanceReport) -> Result<(), String> {
     check_times([&report.run.start_time, &report.run.end_time].into_iter())?;
-    let mut ids = BTreeSet::new();
+    runs::check(&report.run, &report.scenarios)?;
     for scenario in &report.scenarios {
-        if !ids.insert(&scenario.id) {
-            return Err(format!("the scenario {} is there twice", scenario.id));
-        }
-        check_scenario(scenario).map_err(|why| format!("scenario {}: {why}", scenario.id))?;
+        check_scenario(scenario).map_err(|why| format!("scenario {}: {why}", scenario.name()))?;
     }
     let again = ConformanceReport::new(report.run.clone(), report.scenarios.clone());
     if again.result != report.result {
@@ -153,7 +158,7 @@ fn check_shards(shards: &Shards, scenarios: &[Scenario]) -> Result<(), String> {
     }
     for scenario in scenarios {
         let Some(shard) = scenario.shard else { continue };
-        let about = |why: String| format!("scenario {}: {why}", scenario.id);
+        let about = |why: String| format!("scenario {}: {why}", scenario.name());
         exists(shard).map_err(about)?;
         if scenario.outcome.was_run() && !own.contains(&shard) {
             return Err(about(format!("it ran in shard {shard}, which is missing")));
@@ -219,8 +224,8 @@ fn is_inside(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::forms;
-    use crate::forms::json;
-    use crate::result::tests::{report, scenario};
+    use crate::forms::{json, yaml};
+    use crate::result::tests::{repeated, report, scenario};
     use crate::types::{Run, Shards, Stage, TraceFile};
 
     fn sample() -> ConformanceReport {
@@ -364,6 +369,53 @@ mod tests {
             vec![scenario("a", Stage::Core, Outcome::Pass), scenario("a", Stage::Core, Outcome::Skip)];
         let text = rejected(&ConformanceReport::new(Run::default(), twice));
         assert_eq!(text, "the report contradicts itself: the scenario a is there twice");
+    }
+
+    #[test]
+    fn the_runs_of_a_scenario_are_complete() {
+        let run = Run { repeat: Some(2), ..Run::default() };
+        let mut scenarios = repeated("a", Stage::Core, &[Outcome::Pass, Outcome::Fail]);
+        let whole = ConformanceReport::new(run.clone(), scenarios.clone());
+        for text in [json(&whole).unwrap(), yaml(&whole).unwrap()] {
+            assert_eq!(parse(text.as_bytes()).unwrap(), whole);
+        }
+        let mut hidden = whole.clone();
+        hidden.core.flaky_tests.clear();
+        let text = "the report contradicts itself: core does not follow from the outcomes of its scenarios";
+        assert_eq!(rejected(&hidden), text);
+        scenarios.truncate(1);
+        let text = rejected(&ConformanceReport::new(run, scenarios.clone()));
+        assert_eq!(text, "the report contradicts itself: the scenario a lacks the repetition 2 of 2");
+        // Another program may count the repetitions of a single run.
+        let text = rejected(&ConformanceReport::new(Run::default(), scenarios));
+        assert!(text.ends_with("it has the repetition 1, and the report has no repeat"), "{text}");
+    }
+
+    #[test]
+    fn a_report_of_as_many_runs_as_there_may_be_is_read() {
+        let many = Run::MOST_RUNS / 10;
+        let run = Run { repeat: u32::try_from(many).ok(), ..Run::default() };
+        let all = (0..10).flat_map(|at| {
+            let mut runs = repeated(&format!("mirror/s{at}"), Stage::Core, &vec![Outcome::Fail; many]);
+            for run in &mut runs {
+                let number = run.repetition.unwrap();
+                run.evidence = vec![run.evidence[0].clone(); 3];
+                run.reason = "a step took too long ".repeat(20);
+                run.traces = ["manager", "worker-1", "worker-2"]
+                    .map(|cluster| TraceFile {
+                        file: format!("traces/mirror-s{at}/{number}/{cluster}.jsonl"),
+                        cluster: cluster.to_owned(),
+                        digest: crate::digest::of(b""),
+                    })
+                    .to_vec();
+            }
+            runs
+        });
+        let report = ConformanceReport::new(run, all.collect());
+        assert_eq!(report.scenarios.len(), Run::MOST_RUNS);
+        for text in [json(&report).unwrap(), yaml(&report).unwrap()] {
+            assert_eq!(parse(text.as_bytes()).unwrap(), report);
+        }
     }
 
     #[test]

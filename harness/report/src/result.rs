@@ -4,14 +4,15 @@
 //! | --- | --- |
 //! | a scenario of core or extended failed | failure, whatever the others are |
 //! | no core scenario was run to an end, or one of core is an error or inconclusive | inconclusive |
-//! | a core scenario was skipped or disabled, a shard is missing, or scenarios were chosen | partial |
+//! | a core scenario was skipped or disabled, or some of its runs; a shard is missing; or scenarios were chosen | partial |
 //! | otherwise | success |
 //!
 //! The first rule that applies decides. Apart from failures, extended has a result of its own. No provisional scenario
-//! counts.
+//! counts. A scenario with several runs has [one outcome](mod@crate::runs).
 
 use jobcheck_judge::report::Exit;
 
+use crate::runs::{Folded, folded};
 use crate::types::{
     API_VERSION, ConformanceReport, KIND, Outcome, Run, Scenario, Section, Stage, Statistics, Verdict,
 };
@@ -20,11 +21,12 @@ impl ConformanceReport {
     /// A report with what follows from the outcomes.
     #[must_use]
     pub fn new(run: Run, scenarios: Vec<Scenario>) -> ConformanceReport {
-        let section = |stage| section(stage, &run, &scenarios);
+        let all = folded(&scenarios);
+        let section = |stage| section(stage, &run, &all);
         ConformanceReport {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
-            result: result(&run, &scenarios),
+            result: result(&run, &all),
             core: section(Stage::Core),
             extended: section(Stage::Extended),
             provisional: section(Stage::Provisional),
@@ -45,13 +47,19 @@ impl ConformanceReport {
         }
     }
 
+    /// The scenarios, each with all its runs.
+    #[must_use]
+    pub fn folded(&self) -> Vec<Folded<'_>> {
+        folded(&self.scenarios)
+    }
+
     /// The scenarios of a stage, in their order.
-    pub fn of_stage(&self, stage: Stage) -> impl Iterator<Item = &Scenario> {
-        self.scenarios.iter().filter(move |scenario| scenario.stage == stage)
+    pub fn of_stage(&self, stage: Stage) -> impl Iterator<Item = Folded<'_>> {
+        self.folded().into_iter().filter(move |it| it.scenario.stage == stage)
     }
 }
 
-fn result(run: &Run, scenarios: &[Scenario]) -> Verdict {
+fn result(run: &Run, scenarios: &[Folded<'_>]) -> Verdict {
     let is_complete = run.shards.as_ref().is_none_or(|shards| shards.are_complete());
     let core = stage_result(Stage::Core, run, scenarios).unwrap_or(Verdict::Inconclusive);
     match core {
@@ -62,9 +70,9 @@ fn result(run: &Run, scenarios: &[Scenario]) -> Verdict {
 }
 
 /// The result of a stage. `None` if it has no scenario, or if nothing of it counts.
-fn stage_result(stage: Stage, run: &Run, scenarios: &[Scenario]) -> Option<Verdict> {
-    let outcomes: Vec<Outcome> =
-        scenarios.iter().filter(|it| it.stage == stage).map(|it| it.outcome).collect();
+fn stage_result(stage: Stage, run: &Run, scenarios: &[Folded<'_>]) -> Option<Verdict> {
+    let of_stage = || scenarios.iter().filter(|it| it.scenario.stage == stage);
+    let outcomes: Vec<Outcome> = of_stage().map(|it| it.scenario.outcome).collect();
     let has = |wanted: &[Outcome]| outcomes.iter().any(|outcome| wanted.contains(outcome));
     let is_open = has(&[Outcome::Error, Outcome::Inconclusive]);
     let was_run = outcomes.iter().any(|outcome| outcome.was_run());
@@ -76,24 +84,27 @@ fn stage_result(stage: Stage, run: &Run, scenarios: &[Scenario]) -> Option<Verdi
         Stage::Core if !was_run => Some(Verdict::Inconclusive),
         Stage::Extended if !was_run => None,
         _ if has(&[Outcome::Skip, Outcome::Disabled]) => Some(Verdict::Partial),
+        // A run that was left out may have failed.
+        _ if of_stage().any(Folded::lacks_runs) => Some(Verdict::Partial),
         // The others of the stage were left out.
         _ if !run.selection.is_empty() => Some(Verdict::Partial),
         _ => Some(Verdict::Success),
     }
 }
 
-fn section(stage: Stage, run: &Run, scenarios: &[Scenario]) -> Section {
-    let of_stage: Vec<&Scenario> = scenarios.iter().filter(|it| it.stage == stage).collect();
+fn section(stage: Stage, run: &Run, scenarios: &[Folded<'_>]) -> Section {
+    let of_stage: Vec<&Folded<'_>> = scenarios.iter().filter(|it| it.scenario.stage == stage).collect();
     let ids = |wanted: &[Outcome]| {
-        let wanted = of_stage.iter().filter(|it| wanted.contains(&it.outcome));
-        wanted.map(|it| it.id.clone()).collect()
+        let wanted = of_stage.iter().filter(|it| wanted.contains(&it.scenario.outcome));
+        wanted.map(|it| it.scenario.id.clone()).collect()
     };
     Section {
         result: stage_result(stage, run, scenarios),
-        statistics: statistics(of_stage.iter().map(|it| it.outcome)),
+        statistics: statistics(of_stage.iter().map(|it| it.scenario.outcome)),
         failed_tests: ids(&[Outcome::Fail]),
         skipped_tests: ids(&[Outcome::Skip, Outcome::Disabled]),
         undecided_tests: ids(&[Outcome::Error, Outcome::Inconclusive]),
+        flaky_tests: of_stage.iter().filter(|it| it.is_flaky()).map(|it| it.scenario.id.clone()).collect(),
     }
 }
 
@@ -150,6 +161,12 @@ pub(crate) mod tests {
             }];
         }
         scenario
+    }
+
+    /// The runs of a scenario with these outcomes.
+    pub(crate) fn repeated(id: &str, stage: Stage, outcomes: &[Outcome]) -> Vec<Scenario> {
+        let run = |(outcome, number)| Scenario { repetition: Some(number), ..scenario(id, stage, outcome) };
+        outcomes.iter().copied().zip(1..).map(run).collect()
     }
 
     /// A run whose traces may be of any time.
@@ -256,6 +273,15 @@ pub(crate) mod tests {
         let failed = vec![scenario("a", Core, Pass), scenario("b", Extended, Fail)];
         assert_eq!(of(failed), (Verdict::Failure, partial, Some(Verdict::Failure), 1));
         assert_eq!(of(vec![scenario("b", Extended, Pass)]), (Verdict::Inconclusive, None, partial, 3));
+    }
+
+    #[test]
+    fn the_seeds_of_all_repetitions_are_shown() {
+        let drawn = |seed, faults, repeat| Run { seed, faults, repeat, ..Run::default() }.drawn();
+        assert_eq!([drawn(7, false, None), drawn(7, false, Some(20))], ["7", "7"]);
+        assert_eq!(drawn(7, true, None), "7, with faults");
+        assert_eq!(drawn(7, true, Some(20)), "7 to 26, with faults");
+        assert_eq!(drawn(u64::MAX, true, Some(2)), format!("{} to 0, with faults", u64::MAX));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct ConformanceReport {
     pub extended: Section,
     /// New scenarios, which count for nothing yet.
     pub provisional: Section,
-    /// Every scenario of the profile, run or not; only the chosen ones if there is a selection.
+    /// Every scenario of the profile, run or not, each as often as it is repeated; only the chosen ones if there is a selection.
     pub scenarios: Vec<Scenario>,
 }
 
@@ -52,6 +52,9 @@ pub struct Run {
     /// Faults were injected between the controller and its API server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub faults: bool,
+    /// The number of runs of each scenario, at least 2; none if each was run once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
     /// The version of jobcheck.
     pub jobcheck_version: String,
     /// The begin of the run, RFC 3339.
@@ -67,10 +70,27 @@ pub struct Run {
 }
 
 impl Run {
-    /// The seed, and whether faults were drawn by it.
+    /// The largest number of runs of a scenario.
+    pub const MOST_REPEATS: u32 = 1_000;
+    /// The largest number of runs of all scenarios together, so that the report is no larger than a reader allows.
+    pub const MOST_RUNS: usize = 5_000;
+
+    /// The seed, and whether faults were drawn by it. With faults, each repetition has a [seed of its own](Run::seed_of).
     #[must_use]
     pub fn drawn(&self) -> String {
-        if self.faults { format!("{}, with faults", self.seed) } else { self.seed.to_string() }
+        match (self.faults, self.repeat) {
+            (false, _) => self.seed.to_string(),
+            (true, None) => format!("{}, with faults", self.seed),
+            (true, Some(last)) => {
+                format!("{} to {}, with faults", self.seed, Run::seed_of(self.seed, Some(last)))
+            }
+        }
+    }
+
+    /// The seed of the faults of a repetition. The first one has that of the run.
+    #[must_use]
+    pub fn seed_of(seed: u64, repetition: Option<u32>) -> u64 {
+        seed.wrapping_add(u64::from(repetition.unwrap_or(1).saturating_sub(1)))
     }
 }
 
@@ -251,6 +271,9 @@ pub struct Section {
     /// The ids of scenarios without an outcome of their own: errors, and inconclusive ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided_tests: Vec<String>,
+    /// The ids of scenarios whose runs have several outcomes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky_tests: Vec<String>,
 }
 
 /// Numbers of scenarios.
@@ -270,7 +293,7 @@ pub struct Statistics {
     pub inconclusive: usize,
 }
 
-/// A scenario and its outcome.
+/// A run of a scenario and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scenario {
@@ -290,6 +313,9 @@ pub struct Scenario {
     /// The shard that runs it, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
+    /// The number of this run of the scenario, from 1; none if there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetition: Option<u32>,
     /// The begin, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<String>,
@@ -316,10 +342,20 @@ impl Scenario {
             outcome: Outcome::Skip,
             reason: reason.into(),
             shard: None,
+            repetition: None,
             start_time: None,
             end_time: None,
             evidence: Vec::new(),
             traces: Vec::new(),
+        }
+    }
+
+    /// The id, with the number of the run if there are several.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.repetition {
+            Some(number) => format!("{} (run {number})", self.id),
+            None => self.id.clone(),
         }
     }
 }

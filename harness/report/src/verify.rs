@@ -10,8 +10,8 @@
 //! pass whose traces meet no premise of its requirements, if the profile says that each pass meets one. A pass with two
 //! clusters is also undecided if its traces do not reach the end of the scenario, which only an expectation demands.
 //!
-//! Each scenario has its own Jobs and its own traces, one of each cluster. Two scenarios that share them are not confirmed,
-//! nor is a scenario without the trace of a cluster.
+//! Each run of a scenario has its own Jobs and its own traces, one of each cluster. Two runs that share them are not confirmed,
+//! nor is a run without the trace of a cluster.
 //!
 //! A report must have the scenarios of its profile, each with the text and the requirements that it has there. A
 //! difference in a report of another version of jobcheck is undecided.
@@ -55,7 +55,7 @@ pub struct Verification {
     pub objections: Vec<Objection>,
     /// The files of the folder that were compared with nothing, in order.
     pub not_compared: Vec<String>,
-    /// The scenarios, in the order of the report.
+    /// The scenarios, each as often as it is repeated, in the order of the report.
     pub scenarios: Vec<Confirmation>,
 }
 
@@ -81,6 +81,9 @@ impl Objection {
 pub struct Confirmation {
     /// The id of the scenario.
     pub id: String,
+    /// The number of the run, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetition: Option<u32>,
     /// The outcome in the report.
     pub outcome: Outcome,
     /// The answer.
@@ -117,7 +120,7 @@ pub fn verify(
     let differences = folder.differences(report);
     let (mut scenarios, mut shown, mut seen) = (Vec::new(), Vec::new(), Vec::new());
     for scenario in &report.scenarios {
-        let changed = differences.iter().find(|it| it.scenario == scenario.id);
+        let changed = differences.iter().find(|it| it.scenario == scenario.name());
         let judged = match is_judged(scenario) && changed.is_none() {
             true => Some(judged(folder, &scenario.traces, &report.run.judging)?),
             false => None,
@@ -132,7 +135,8 @@ pub fn verify(
             Some(why) => (State::Undecided, why.to_owned()),
             None => (state, reason),
         };
-        scenarios.push(Confirmation { id: scenario.id.clone(), outcome: scenario.outcome, state, reason });
+        let (id, repetition, outcome) = (scenario.id.clone(), scenario.repetition, scenario.outcome);
+        scenarios.push(Confirmation { id, repetition, outcome, state, reason });
         seen.push(judged.as_ref().map(|it| Seen::of(folder, scenario, it)).unwrap_or_default());
         shown.push(judged.map(|it| it.shown).unwrap_or_default());
     }
@@ -214,7 +218,8 @@ fn refuse_shared(confirmations: &mut [Confirmation], scenarios: &[Scenario], sho
     }
     for owners in owners.values().filter(|it| it.len() > 1) {
         for at in owners {
-            let other = owners.iter().find(|it| *it != at).map_or("", |other| &scenarios[*other].id);
+            let other =
+                owners.iter().find(|it| *it != at).map_or(String::new(), |other| scenarios[*other].name());
             let it = &mut confirmations[*at];
             if it.state != State::NotConfirmed {
                 it.state = State::NotConfirmed;
@@ -370,6 +375,34 @@ mod tests {
         padded.scenarios[1].traces = vec![sample.folder().seal("traces/b.jsonl", "manager").unwrap()];
         assert_ne!(padded.scenarios[0].traces[0].digest, padded.scenarios[1].traces[0].digest);
         assert_eq!(verified(&padded), (vec![shared("b"), shared("a")], 1));
+    }
+
+    #[test]
+    fn each_run_of_a_scenario_has_its_own_trace() {
+        let sample = Sample::new();
+        let mut report = two(&sample, [CONFORMS, OTHER]);
+        report.run.repeat = Some(2);
+        let runs = report.scenarios.iter_mut().zip(1..);
+        runs.for_each(|(it, number)| (it.id, it.repetition) = ("executor/a".to_owned(), Some(number)));
+        let verified = |report: &ConformanceReport| {
+            let verification = verify(&sample.folder(), report, &list_of(report)).unwrap();
+            let states = verification.scenarios.iter().map(|it| (it.repetition, it.state, it.reason.clone()));
+            (states.collect::<Vec<_>>(), verification.exit_code.code())
+        };
+        let confirmed = |number| (Some(number), State::Confirmed, String::new());
+        assert_eq!(verified(&report), (vec![confirmed(1), confirmed(2)], 0));
+        let shared = |number, other: u32| {
+            let why = format!("its trace is that of executor/a (run {other}), too");
+            (Some(number), State::NotConfirmed, why)
+        };
+        let mut same = report.clone();
+        same.scenarios[1].traces = same.scenarios[0].traces.clone();
+        assert_eq!(verified(&same), (vec![shared(1, 2), shared(2, 1)], 1));
+        // A changed trace concerns its run alone.
+        std::fs::write(sample.folder().path("traces/b.jsonl"), "").unwrap();
+        let (states, exit) = verified(&report);
+        assert_eq!((&states[0], states[1].1, exit), (&confirmed(1), State::NotConfirmed, 1));
+        assert_eq!(sample.folder().differences(&report)[0].scenario, "executor/a (run 2)");
     }
 
     #[test]
