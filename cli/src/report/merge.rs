@@ -57,7 +57,7 @@ fn check_names(merged: &Merged) -> Result<(), String> {
         for trace in &scenario.traces {
             let is_foreign = !trace.file.starts_with(&format!("{TRACES}/"));
             if is_foreign {
-                return Err(format!("{}: the trace {:?} is not below {TRACES}", scenario.id, trace.file));
+                return Err(format!("{}: the trace {:?} is not below {TRACES}", scenario.name(), trace.file));
             }
             if *owners.entry(&trace.file).or_insert(*source) != *source {
                 return Err(format!("two shards have a trace with the name {}", clean(&trace.file)));

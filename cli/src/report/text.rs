@@ -28,7 +28,7 @@ pub fn report(report: &ConformanceReport, all: bool) -> String {
             clean(&run.profile.name),
             clean(&run.profile.version),
             clean(&run.judging.rule_set),
-            run.seed,
+            run.drawn(),
             managed_by.unwrap_or_default()
         ),
     );
@@ -43,8 +43,11 @@ pub fn report(report: &ConformanceReport, all: bool) -> String {
     if !run.selection.is_empty() {
         line(&mut out, format_args!("chosen       {}", short(&run.selection.join(", "))));
     }
-    for scenario in report.scenarios.iter().filter(|it| all || it.outcome != Outcome::Pass) {
-        self::scenario(&mut out, scenario);
+    if let Some(number) = run.repeat {
+        line(&mut out, format_args!("repeated     {number} runs of each scenario"));
+    }
+    for it in report.folded().iter().filter(|it| all || !it.has_passed()) {
+        scenario(&mut out, &it.scenario);
     }
     out.finish()
 }
@@ -60,7 +63,9 @@ fn stages(report: &ConformanceReport) -> impl Iterator<Item = (Stage, &Section)>
 
 fn numbers(section: &Section) -> String {
     let some = Outcome::ALL.iter().filter(|outcome| section.statistics.of(**outcome) > 0);
+    let flaky = Some(section.flaky_tests.len()).filter(|number| *number > 0);
     some.map(|outcome| format!("{} {outcome}", section.statistics.of(*outcome)))
+        .chain(flaky.map(|number| format!("{number} flaky")))
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -96,19 +101,21 @@ pub fn verification(verification: &Verification, all: bool) -> String {
     for it in &verification.scenarios {
         let (style, word) = (of_state(it.state), word(it.state));
         if all || matches!(it.state, State::NotConfirmed | State::Undecided) {
-            let id = clean(&it.id);
+            let run = it.repetition.map(|number| format!(" (run {number})")).unwrap_or_default();
+            let id = format!("{}{run}", clean(&it.id));
             line(&mut out, format_args!("{style}{word:<15}{style:#}{BOLD}{id}{BOLD:#}  {}", it.outcome));
             if !it.reason.is_empty() {
                 line(&mut out, format_args!("  {}", short(&it.reason)));
             }
         }
     }
+    let is_repeated = verification.scenarios.iter().any(|it| it.repetition.is_some());
     let number = |state| verification.scenarios.iter().filter(|it| it.state == state).count();
     line(
         &mut out,
         format_args!(
             "{}: {} confirmed, {} not confirmed, {} undecided, {} not run",
-            count(verification.scenarios.len(), "scenario"),
+            count(verification.scenarios.len(), if is_repeated { "run" } else { "scenario" }),
             number(State::Confirmed),
             number(State::NotConfirmed),
             number(State::Undecided),

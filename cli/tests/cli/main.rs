@@ -29,6 +29,7 @@ mod ports;
 mod readme;
 mod record;
 mod redact;
+mod repeated;
 mod report;
 mod reports;
 mod rule;

@@ -16,7 +16,7 @@ use crate::support::{self, recording};
 const CONFORMS: &str = "completions-zero.audit";
 
 /// A trace that violates, from the corpus of defects.
-fn violating() -> PathBuf {
+pub(crate) fn violating() -> PathBuf {
     recording(CONFORMS).parent().unwrap().join("../known/s05-readopted.audit.jsonl")
 }
 
@@ -35,7 +35,7 @@ fn requirements_of(id: &str) -> Vec<String> {
 
 /// A report in the folder with a scenario for each trace, as a suite writes it if these are chosen. Scenarios of other
 /// shards are skipped.
-fn written(root: &Path, traces: &[(&str, &Path)], shard: Option<(u32, u32)>) -> ConformanceReport {
+pub(crate) fn written(root: &Path, traces: &[(&str, &Path)], shard: Option<(u32, u32)>) -> ConformanceReport {
     let folder = Folder::create(root).unwrap();
     let judging = JudgingOptions { rule_set: "1.36".to_owned(), ..JudgingOptions::default() };
     let scenarios = traces.iter().zip(0..).map(|((id, trace), at)| {
@@ -76,7 +76,7 @@ fn written(root: &Path, traces: &[(&str, &Path)], shard: Option<(u32, u32)>) -> 
     report
 }
 
-fn report(words: &[&str], files: &[&Path]) -> support::Run {
+pub(crate) fn report(words: &[&str], files: &[&Path]) -> support::Run {
     let words = words.iter().map(std::ffi::OsString::from);
     let files = files.iter().map(std::ffi::OsString::from);
     support::jobcheck(["report".into()].into_iter().chain(words).chain(files))
