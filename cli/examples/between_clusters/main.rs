@@ -47,6 +47,9 @@ struct Cli {
     /// The defect that this manager has.
     #[arg(long, value_enum, value_name = "NAME")]
     defect: Option<Defect>,
+    /// Only every second Job gets the wrong requests of the defect.
+    #[arg(long, requires = "defect")]
+    every_second: bool,
 }
 
 /// The interval at which a manager with the defect `hot-loop` or `restless` writes.
@@ -70,6 +73,8 @@ async fn main() -> anyhow::Result<()> {
         changed,
         managed_by: cli.managed_by,
         defect: cli.defect,
+        every_second: cli.every_second,
+        met: Vec::new(),
         awaited: BTreeSet::new(),
         sent: HashMap::new(),
     };
@@ -91,6 +96,10 @@ struct Mirror {
     changed: UnboundedSender<Key>,
     managed_by: String,
     defect: Option<Defect>,
+    /// Only every second Job gets the wrong requests.
+    every_second: bool,
+    /// The UIDs of the Jobs so far.
+    met: Vec<String>,
     /// The Jobs whose copy was created, and is not in the cache yet.
     awaited: BTreeSet<Key>,
     /// The version of the object from which the last request was computed. The cache must show a newer one first.
@@ -126,6 +135,7 @@ impl Mirror {
         if is_stale(false, &local_version) || is_stale(true, &copy_version) {
             return;
         }
+        self.meet(local.as_ref());
         for request in self.requests(local.as_ref(), copy.as_ref(), &key) {
             let on_worker = !matches!(request, Action::Write(_));
             let version = if on_worker { copy_version.clone() } else { local_version.clone() };
@@ -156,6 +166,20 @@ impl Mirror {
         });
     }
 
+    /// Notes a Job when it is seen for the first time.
+    fn meet(&mut self, local: Option<&Value>) {
+        let uid = local.and_then(|job| job["metadata"]["uid"].as_str());
+        if let Some(uid) = uid.filter(|uid| !self.met.iter().any(|known| known == uid)) {
+            self.met.push(uid.to_owned());
+        }
+    }
+
+    fn is_wrong(&self, local: Option<&Value>) -> bool {
+        let uid = local.and_then(|job| job["metadata"]["uid"].as_str());
+        let number = self.met.iter().position(|known| Some(&**known) == uid);
+        !self.every_second || number.is_some_and(|number| number % 2 == 1)
+    }
+
     fn is_mine(&self, job: &Value) -> bool {
         let is_any = self.defect == Some(Defect::WritesStrangers) && job["spec"]["managedBy"].is_string();
         is_any || job["spec"]["managedBy"] == *self.managed_by
@@ -184,7 +208,7 @@ impl Mirror {
             (Request::Write(_), None) => None,
             (request, _) => Some(Action::Decided(request)),
         });
-        match self.defect {
+        match self.defect.filter(|_| self.is_wrong(local)) {
             Some(defect) => defect.apply(actions.collect(), local, copy, now),
             None => actions.collect(),
         }
