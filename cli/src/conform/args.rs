@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jobcheck_conform::{HOOKS, Hook, Profile};
+use jobcheck_report::Run;
 use jobcheck_traces::parse_duration;
 
 use crate::controller::manager;
@@ -60,26 +61,29 @@ pub struct ConformArgs {
     /// Reach the clusters, check the permissions, say what would be run, and end.
     #[arg(long)]
     pub dry_run: bool,
-    /// Stop at the first scenario that fails.
+    /// Stop at the first run that fails.
     #[arg(long)]
     pub fail_fast: bool,
+    /// For a mirror, an aggregate, or field: run each scenario this many times. One whose runs differ is flaky.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(Run::MOST_REPEATS)))]
+    pub repeat: u32,
     /// For a mirror or an aggregate: inject faults between the manager and the API server of its cluster.
     ///
     /// The suite starts a proxy on 127.0.0.1, writes manager.kubeconfig to the folder of --out, and waits until the manager
     /// connects with it. Writes to Jobs then fail or lose their response, and watches of Jobs are held, end, or expire.
     #[arg(long)]
     pub faults: bool,
-    /// With --faults: decides which writes fail. For an executor: the steps that happen as soon as possible, as a bit mask.
+    /// With --faults: decides which writes fail; each repetition adds 1 to it. For an executor: the steps that happen as soon as possible, as a bit mask.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Wait at most this long for a step, such as 2m0s. By default a minute; for an executor, as long as the scenario
     /// needs.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub patience: Option<Duration>,
-    /// Number of scenarios that run at a time, each in its own namespace.
+    /// Number of runs of scenarios at a time, each in its own namespace.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub parallel: u64,
-    /// Keep the namespaces of scenarios that do not pass.
+    /// Keep the namespaces of runs that do not pass.
     #[arg(long, value_enum, value_name = "WHEN")]
     pub keep: Option<Keep>,
     /// Count recommendations as requirements.
@@ -180,6 +184,14 @@ fn hook(text: &str) -> Result<(String, Hook), String> {
 }
 
 impl ConformArgs {
+    /// The numbers of the runs of each scenario. A single run has none.
+    pub fn repetitions(&self) -> Vec<Option<u32>> {
+        match self.repeat {
+            1 => vec![None],
+            many => (1..=many).map(Some).collect(),
+        }
+    }
+
     /// The reason why the arguments exclude each other.
     pub fn objection(&self) -> Option<String> {
         let (name, suite) = (self.profile.name(), self.profile.suite());
@@ -216,6 +228,9 @@ impl ConformArgs {
             () if suite.is_none() && !self.audit_logs.is_empty() => {
                 Some("--audit-log is for the profiles mirror, aggregate and field".to_owned())
             }
+            () if suite.is_none() && self.repeat > 1 => {
+                Some("--repeat is for the profiles mirror, aggregate and field".to_owned())
+            }
             () if suite != Some(Profile::Field) && self.resource.is_some() => {
                 Some("--resource is for the profile field".to_owned())
             }
@@ -240,6 +255,7 @@ Examples:
     --hook restart-manager='kubectl --context hub rollout restart deploy/mirror'
   jobcheck conform --profile mirror ... MR-21 mirror/suspend-resume
   jobcheck conform --profile mirror ... --faults --seed 7 --out with-faults
+  jobcheck conform --profile mirror ... --repeat 20 mirror/ttl
   jobcheck conform --profile executor --managed-by example.com/runner \\
     --cluster kind-kind
 

@@ -47,6 +47,7 @@ pub fn run_of(args: &ConformArgs, start_time: String, judging: JudgingOptions) -
         judging,
         seed: args.seed,
         faults: args.faults,
+        repeat: Some(args.repeat).filter(|number| *number > 1),
         selection: args.ids.clone(),
         jobcheck_version: env!("CARGO_PKG_VERSION").to_owned(),
         start_time,

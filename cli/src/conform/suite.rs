@@ -37,6 +37,9 @@ pub fn run(
         output::print_text(&text::list(&chosen), Exit::Conforms);
         return Ok(None);
     }
+    if let Some(why) = too_many(chosen.len(), args) {
+        return Err((why, Exit::Unreadable));
+    }
     let setup = args.setup.as_deref().map(Setup::read).transpose();
     let setup = setup.map_err(|why| (why, Exit::Unreadable))?.unwrap_or_default();
     let resource = args.resource.as_deref().map(setup::resource).transpose();
@@ -73,7 +76,7 @@ async fn on_clusters(
         clusters = connect(profile, args) => clusters?,
     };
     if args.dry_run {
-        output::print_text(&text::dry_run(chosen, &clusters, &settings), Exit::Conforms);
+        output::print_text(&text::dry_run(chosen, &clusters, &settings, args.repeat), Exit::Conforms);
         return Ok(None);
     }
     let ((folder, _claim), halt) = (results::folder(args)?, stop.child_token());
@@ -93,6 +96,15 @@ async fn on_clusters(
     let of_run = |it: &Arc<Cluster>| Reported { name: it.name.clone(), kubernetes: it.kubernetes.clone() };
     let run = jobcheck_report::Run { clusters: clusters.iter().map(of_run).collect(), ..run };
     results::write(&folder, run, scenarios).map(Some)
+}
+
+/// The reason why a report could not hold all runs.
+fn too_many(scenarios: usize, args: &ConformArgs) -> Option<String> {
+    let runs = scenarios.saturating_mul(usize::try_from(args.repeat).unwrap_or(usize::MAX));
+    let most = jobcheck_report::Run::MOST_RUNS;
+    (runs > most).then(|| {
+        format!("{scenarios} scenarios with --repeat {} are {runs} runs, and a report has at most {most}: choose some", args.repeat)
+    })
 }
 
 /// The options of the judge, for the report.
@@ -145,12 +157,16 @@ struct Many<'a> {
 }
 
 impl Many<'_> {
-    /// The results in the order of the scenarios.
+    /// The results in the order of the scenarios, and the runs of each in their order. All scenarios are run before one is
+    /// repeated, so that a run that is ended early has some of each.
     async fn run(&self, chosen: &[&'static Scenario]) -> Vec<Ran> {
         let at_once = u32::try_from(self.args.parallel).unwrap_or(1);
         let permits = Arc::new(Semaphore::new(usize::try_from(at_once).unwrap_or(1)));
         let mut running = JoinSet::new();
-        for (number, scenario) in chosen.iter().copied().enumerate() {
+        let repetitions = self.args.repetitions();
+        let all =
+            repetitions.iter().flat_map(|it| chosen.iter().copied().enumerate().map(move |one| (*it, one)));
+        for (repetition, (number, scenario)) in all {
             let (clusters, settings) = (self.clusters.clone(), Arc::clone(self.settings));
             let (halt, permits) = (self.halt.clone(), Arc::clone(&permits));
             running.spawn(async move {
@@ -158,21 +174,22 @@ impl Many<'_> {
                 let needed = if scenario.hooks().next().is_some() { at_once } else { 1 };
                 let _permit = permits.acquire_many_owned(needed).await;
                 if halt.is_cancelled() {
-                    return (number, not_run(scenario, "the run was ended before"));
+                    return (number, not_run(scenario, repetition, "the run was ended before"));
                 }
-                (number, jobcheck_conform::run(scenario, &clusters, &settings, &halt).await)
+                (number, jobcheck_conform::run(scenario, repetition, &clusters, &settings, &halt).await)
             });
         }
+        let (of, word) = (running.len(), if self.args.repeat > 1 { "runs" } else { "scenarios" });
         let mut done: Vec<(usize, Ran)> = Vec::new();
         while let Some(ran) = running.join_next().await {
             done.extend(ran.ok());
-            self.progress.show(&format!("{} of {} scenarios", done.len(), chosen.len()));
+            self.progress.show(&format!("{} of {of} {word}", done.len()));
             let has_failed = done.iter().any(|(_, ran)| ran.outcome == Outcome::Fail);
             if self.args.fail_fast && has_failed {
                 self.halt.cancel();
             }
         }
-        done.sort_by_key(|(number, _)| *number);
+        done.sort_by_key(|(number, ran)| (*number, ran.repetition));
         done.into_iter().map(|(_, ran)| ran).collect()
     }
 }
@@ -180,7 +197,7 @@ impl Many<'_> {
 /// All scenarios, as a report has them.
 pub fn listed(profile: Profile) -> Vec<Listed> {
     let listed = |scenario: &Scenario| {
-        let reported = not_run(scenario, "");
+        let reported = not_run(scenario, None, "");
         Listed {
             id: reported.id,
             stage: Some(reported.stage),

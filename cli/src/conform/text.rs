@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anstyle::Style;
 use jobcheck_conform::{Cluster, Scenario as Listed, Settings, missing};
+use jobcheck_report::runs::Folded;
 use jobcheck_report::types::Outcome;
 use jobcheck_report::{ConformanceReport, Scenario};
 use jobcheck_traces::parse_micros;
@@ -38,14 +39,20 @@ pub fn list_library(scenarios: &[(String, String)]) -> String {
 }
 
 /// The scenarios that would be run, and the clusters.
-pub fn dry_run(scenarios: &[&'static Listed], clusters: &[Arc<Cluster>], settings: &Settings) -> String {
+pub fn dry_run(
+    scenarios: &[&'static Listed],
+    clusters: &[Arc<Cluster>],
+    settings: &Settings,
+    repeat: u32,
+) -> String {
     let mut out = Text::default();
     for cluster in clusters {
         let _ =
             writeln!(out, "{:<12}  Kubernetes {}, all permissions", cluster.name, clean(&cluster.kubernetes));
     }
     for scenario in scenarios {
-        let would = missing(scenario, settings).map_or("run".to_owned(), |why| format!("skip: {why}"));
+        let times = if repeat > 1 { format!("run {repeat} times") } else { "run".to_owned() };
+        let would = missing(scenario, settings).map_or(times, |why| format!("skip: {why}"));
         let _ = writeln!(out, "{:<36}  {would}", scenario.id);
     }
     out.finish()
@@ -54,20 +61,21 @@ pub fn dry_run(scenarios: &[&'static Listed], clusters: &[Arc<Cluster>], setting
 /// The report.
 pub fn render(report: &ConformanceReport, out: &Path, quiet: bool) -> String {
     let mut text = Text::default();
+    let scenarios = report.folded();
     if !quiet {
         let _ = writeln!(text, "{BOLD}{:<36}  {:<11} {:>7}  outcome{BOLD:#}", "scenario", "stage", "time");
-        report.scenarios.iter().for_each(|it| line(it, &mut text));
+        scenarios.iter().for_each(|it| line(it, &mut text));
     }
-    let is_open = |it: &&Scenario| it.outcome != Outcome::Pass;
-    report.scenarios.iter().filter(is_open).for_each(|it| evidence(it, &mut text));
-    summary(report, out, &mut text);
+    scenarios.iter().filter(|it| !it.has_passed()).for_each(|it| evidence(&it.scenario, &mut text));
+    summary(report, &scenarios, out, &mut text);
     text.finish()
 }
 
-fn line(it: &Scenario, out: &mut Text) {
+fn line(folded: &Folded<'_>, out: &mut Text) {
+    let it = &*folded.scenario;
     let (id, stage, paint) = (clean(&it.id), it.stage.to_string(), paint(it.outcome));
     let ids: Vec<&str> = it.evidence.iter().map(|it| &*it.requirement).collect();
-    let outcome = format!("{} {}", it.outcome, ids.join(", "));
+    let outcome = folded.tally().unwrap_or_else(|| format!("{} {}", it.outcome, ids.join(", ")));
     let (time, outcome) = (seconds(it), clean(outcome.trim_end()));
     let _ = writeln!(out, "{id:<36}  {stage:<11} {time:>7}  {paint}{outcome}{paint:#}");
 }
@@ -99,15 +107,20 @@ fn evidence(it: &Scenario, out: &mut Text) {
     }
 }
 
-fn summary(report: &ConformanceReport, folder: &Path, out: &mut Text) {
-    let all = count(report.scenarios.len(), "scenario");
-    let _ = write!(out, "\n{all} of {}: {}", clean(&report.run.profile.name), report.result);
+fn summary(report: &ConformanceReport, scenarios: &[Folded<'_>], folder: &Path, out: &mut Text) {
+    let all = count(scenarios.len(), "scenario");
+    let times = report.run.repeat.map(|number| format!(", {number} runs each")).unwrap_or_default();
+    let _ = write!(out, "\n{all} of {}{times}: {}", clean(&report.run.profile.name), report.result);
     for outcome in Outcome::ALL {
-        let number = report.scenarios.iter().filter(|it| it.outcome == outcome).count();
+        let number = scenarios.iter().filter(|it| it.scenario.outcome == outcome).count();
         let paint = paint(outcome);
         if number > 0 {
             let _ = write!(out, ", {paint}{number} {outcome}{paint:#}");
         }
+    }
+    let flaky = scenarios.iter().filter(|it| it.is_flaky()).count();
+    if flaky > 0 {
+        let _ = write!(out, ", {OPEN}{flaky} flaky{OPEN:#}");
     }
     let _ = writeln!(out, "; the report is in {}", of_path(folder));
 }

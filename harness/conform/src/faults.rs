@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jobcheck_faultproxy::{
     Cut, Decider, Decision, Delivery, FaultProxy, Handle, Handling, Refusal, RequestInfo, Verb, Watched,
 };
+use jobcheck_report::Run as Reported;
 use jobcheck_traces::{Fault, FaultKind, Resource};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
@@ -171,9 +172,9 @@ impl Faults {
         self.plan.0.is_used.load(Ordering::Relaxed)
     }
 
-    /// Begins the faults of a scenario.
-    pub(crate) fn begin(&self, namespace: &str, scenario: &str) {
-        let numbers = SplitMix64::seed_from_u64(seed_of(self.plan.0.seed, scenario));
+    /// Begins the faults of a run. Each repetition has a seed of its own, with which `--seed` runs it alone.
+    pub(crate) fn begin(&self, namespace: &str, scenario: &str, repetition: Option<u32>) {
+        let numbers = numbers(self.plan.0.seed, scenario, repetition);
         let run = Run { numbers, failed: 0, injected: Vec::new() };
         self.plan.runs().insert(namespace.to_owned(), run);
     }
@@ -182,6 +183,11 @@ impl Faults {
     pub(crate) fn end(&self, namespace: &str) -> Vec<Injected> {
         self.plan.runs().remove(namespace).map(|run| run.injected).unwrap_or_default()
     }
+}
+
+/// The numbers that decide about the writes of a run.
+fn numbers(seed: u64, scenario: &str, repetition: Option<u32>) -> SplitMix64 {
+    SplitMix64::seed_from_u64(seed_of(Reported::seed_of(seed, repetition), scenario))
 }
 
 /// The seed of a scenario, by FNV-1a.
@@ -280,15 +286,18 @@ async fn disturb(proxy: Handle, plan: Plan) {
 mod tests {
     use super::*;
 
-    fn numbers(seed: u64, scenario: &str) -> u64 {
-        SplitMix64::seed_from_u64(seed_of(seed, scenario)).next_u64()
+    fn first(seed: u64, scenario: &str) -> u64 {
+        numbers(seed, scenario, None).next_u64()
     }
 
     #[test]
     fn a_seed_and_a_scenario_decide_which_writes_fail() {
-        assert_eq!(numbers(1, "mirror/success"), numbers(1, "mirror/success"));
-        assert_ne!(numbers(1, "mirror/success"), numbers(2, "mirror/success"));
-        assert_ne!(numbers(1, "mirror/success"), numbers(1, "mirror/failure"));
+        assert_eq!(first(1, "mirror/success"), first(1, "mirror/success"));
+        assert_ne!(first(1, "mirror/success"), first(2, "mirror/success"));
+        assert_ne!(first(1, "mirror/success"), first(1, "mirror/failure"));
+        // The seed of a repetition runs it alone.
+        let of = |seed, repetition| numbers(seed, "mirror/success", repetition).next_u64();
+        assert_eq!([of(7, Some(1)), of(7, Some(3))], [of(7, None), of(9, None)]);
     }
 
     #[test]

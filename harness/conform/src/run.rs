@@ -36,8 +36,9 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// A scenario that was not run, for this reason.
 #[must_use]
-pub fn not_run(scenario: &Scenario, reason: impl Into<String>) -> Reported {
+pub fn not_run(scenario: &Scenario, repetition: Option<u32>, reason: impl Into<String>) -> Reported {
     let mut reported = Reported::not_run(scenario.id, scenario.stage, &format!("{scenario:?}"), reason);
+    reported.repetition = repetition;
     reported.requirements = scenario.requirements.iter().map(|req| req.id().to_owned()).collect();
     reported
 }
@@ -55,17 +56,19 @@ pub fn missing(scenario: &Scenario, settings: &Settings) -> Option<String> {
     }
 }
 
-/// Runs a scenario. The first cluster is the manager's, the others are the workers.
+/// Runs a scenario. The first cluster is the manager's, the others are the workers. `repetition`: the number of the run, if
+/// there are several.
 pub async fn run(
     scenario: &'static Scenario,
+    repetition: Option<u32>,
     clusters: &[Arc<Cluster>],
     settings: &Settings,
     stop: &CancellationToken,
 ) -> Reported {
     if let Some(reason) = missing(scenario, settings) {
-        return not_run(scenario, reason);
+        return not_run(scenario, repetition, reason);
     }
-    let mut reported = not_run(scenario, "");
+    let mut reported = not_run(scenario, repetition, "");
     reported.start_time = Some(now());
     if let Err(error) = attempt(scenario, &mut reported, clusters, settings, stop).await {
         reported.outcome = Outcome::Error;
@@ -94,7 +97,7 @@ async fn attempt(
         recordings.push(Arc::new(Recording::begin(cluster)?));
         make_namespace(cluster, &namespace, scenario).await?;
         if let Some(faults) = &cluster.faults {
-            faults.begin(&namespace, scenario.id);
+            faults.begin(&namespace, scenario.id, reported.repetition);
         }
     }
     let (sender, receiver) = watch::channel(board::empty(clusters.len()));
@@ -159,7 +162,7 @@ async fn judge(traces: &[TraceFile], settings: &Settings) -> Result<Judged, Erro
     judging.await.map_err(|error| error.to_string()).flatten().map_err(Error::Judge)
 }
 
-/// Writes the traces to `traces/SCENARIO/CLUSTER.jsonl`.
+/// Writes the traces to `traces/SCENARIO/CLUSTER.jsonl`, or to `traces/SCENARIO/NUMBER/CLUSTER.jsonl` if there are several runs.
 async fn write(
     scenario: &Scenario,
     reported: &mut Reported,
@@ -169,7 +172,8 @@ async fn write(
     settings: &Settings,
 ) -> Result<(), Error> {
     let folder = Folder::at(&settings.out);
-    let below = format!("{TRACES}/{}", scenario.id.replace('/', "-"));
+    let number = reported.repetition.map(|number| format!("/{number}")).unwrap_or_default();
+    let below = format!("{TRACES}/{}{number}", scenario.id.replace('/', "-"));
     let path = folder.path(&below);
     std::fs::create_dir_all(&path).map_err(Error::file(&path))?;
     for (cluster, recording) in clusters.iter().zip(recordings) {

@@ -5,6 +5,7 @@ mod faults;
 mod field;
 mod interrupt;
 mod mirror;
+mod repeat;
 
 use std::fs;
 use std::path::{Path, PathBuf};
