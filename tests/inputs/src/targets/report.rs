@@ -19,7 +19,8 @@ pub(super) fn target() -> Target {
 
 /// Reports with each outcome in each stage, whole and in two parts, as JSON and as YAML.
 fn seeds() -> Vec<Vec<u8>> {
-    let reports = [None, Some(0), Some(1)].map(report);
+    let repeated = [None, Some(0)].map(|shard| repeated(report(shard)));
+    let reports = [None, Some(0), Some(1)].map(report).into_iter().chain(repeated).collect::<Vec<_>>();
     let texts = reports.iter().flat_map(|it| [forms::json(it), forms::yaml(it)]);
     texts.filter_map(|text| text.ok().map(String::into_bytes)).collect()
 }
@@ -55,6 +56,23 @@ fn report(shard: Option<u32>) -> ConformanceReport {
         ..Run::default()
     };
     ConformanceReport::new(run, scenarios.collect())
+}
+
+/// The same with two runs of each scenario, the second of which was skipped.
+fn repeated(report: ConformanceReport) -> ConformanceReport {
+    let run = Run { repeat: Some(2), ..report.run };
+    let runs = report.scenarios.into_iter().flat_map(|first| {
+        let second = Scenario {
+            outcome: Outcome::Skip,
+            reason: "the run was ended before".to_owned(),
+            evidence: Vec::new(),
+            traces: Vec::new(),
+            repetition: Some(2),
+            ..first.clone()
+        };
+        [Scenario { repetition: Some(1), ..first }, second]
+    });
+    ConformanceReport::new(run, runs.collect())
 }
 
 fn run(bytes: &[u8]) -> Result<Signs, String> {
