@@ -1,15 +1,16 @@
 //! Finds the copies of each Job: by the UID that a copy stores, or by name and order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version};
 use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
 use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
-use jobcheck_spec::{Findings, Req, Uid};
+use jobcheck_spec::{Findings, Req};
 
 use crate::report::JudgedTrace;
 
+use super::claims::{Claims, has_name_of, most};
 use super::lives::{Life, Lives, Statuses, Stretches, is_ttl_controller};
 
 /// A Job of the manager with its copies.
@@ -138,75 +139,6 @@ const LATE: &str = "the traces do not show the creation of the Job or of a copy.
                     contract, so that they cannot be compared";
 const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
 
-/// The Jobs of workers that seem to be copies. Somebody else may copy the labels of a copy, so that the first one of each Job on
-/// a worker decides who creates copies there.
-#[derive(Default)]
-struct Claims<'a> {
-    /// By a stored UID.
-    by_uid: BTreeMap<(usize, Uid), &'a Life>,
-    /// By a stored UID, or by name.
-    by_any: BTreeMap<(usize, Uid), &'a Life>,
-    /// One has both the UID of a Job and its name.
-    has_both: bool,
-}
-
-impl<'a> Claims<'a> {
-    fn of(locals: &[&'a Life], workers: &'a [Lives]) -> Claims<'a> {
-        let mut claims = Claims::default();
-        for (at, worker) in workers.iter().enumerate() {
-            for other in &worker.jobs {
-                let stores = |local: &&&Life| other.stores.contains(&local.uid);
-                let stores_any = locals.iter().any(|local| stores(&local));
-                let is_claimed =
-                    |local: &&&Life| if stores_any { stores(local) } else { has_name_of(local, other) };
-                for local in locals.iter().filter(is_claimed) {
-                    if stores_any {
-                        claims.has_both |= has_name_of(local, other);
-                        add_first(&mut claims.by_uid, (at, local.uid), other);
-                    }
-                    add_first(&mut claims.by_any, (at, local.uid), other);
-                }
-            }
-        }
-        claims
-    }
-
-    /// The users who create copies with a UID on this worker.
-    fn creators_on(&self, worker: usize) -> Vec<&'a str> {
-        most(self.by_uid.iter().filter(|((at, _), _)| *at == worker).map(|(_, other)| *other))
-    }
-
-    /// Returns `true` if the manager stores UIDs in copies. A Job with another name may be of somebody else.
-    fn store_uids(&self) -> bool {
-        if self.has_both {
-            return true;
-        }
-        let creators = most(self.by_any.values().copied());
-        let is_managers = |other: &Life| other.creator.as_deref().is_none_or(|user| creators.contains(&user));
-        self.by_uid.iter().any(|(key, other)| {
-            let is_first = self.by_any.get(key).is_some_and(|first| first.uid == other.uid);
-            is_first && is_managers(other)
-        })
-    }
-}
-
-fn add_first<'a>(first: &mut BTreeMap<(usize, Uid), &'a Life>, key: (usize, Uid), other: &'a Life) {
-    let known = first.entry(key).or_insert(other);
-    if other.created < known.created {
-        *known = other;
-    }
-}
-
-/// The users who have created most of these Jobs.
-fn most<'a>(all: impl Iterator<Item = &'a Life>) -> Vec<&'a str> {
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-    for creator in all.filter_map(|other| other.creator.as_deref()) {
-        *numbers.entry(creator).or_default() += 1;
-    }
-    let most = numbers.values().max().copied().unwrap_or(0);
-    numbers.into_iter().filter(|(_, number)| *number == most).map(|(user, _)| user).collect()
-}
-
 /// Finds the Job that a Job of a worker is a copy of.
 struct Owners<'a> {
     locals: &'a [&'a Life],
@@ -316,10 +248,6 @@ impl<'a> Owners<'a> {
         let all = (0..self.locals.len()).filter(|at| may_be(self.locals[*at]));
         all.max_by_key(|at| self.locals[*at].created)
     }
-}
-
-fn has_name_of(local: &Life, other: &Life) -> bool {
-    local.namespace == other.namespace && local.name == other.name
 }
 
 impl Pair<'_> {
