@@ -1,5 +1,5 @@
-//! A manager beside workers: requests that may have been stored or that the environment refuses, absences, and Jobs of somebody else
-//! with the labels of a copy. None of them proves a violation of the manager.
+//! A manager beside workers. Some things prove nothing about it: requests that may have been stored, refusals by the environment,
+//! absences, and Jobs of somebody else.
 
 use jobcheck_judge::replay::Clusters;
 use jobcheck_judge::validate::Outcome;

@@ -108,7 +108,7 @@ fn repetitions_that_contradict_the_report_are_not_read() {
         &|it| it.scenarios[1].requirements.clear(),
         "the runs of the scenario executor/conflicts differ in",
     );
-    // A failure that is said to have been left out has its trace.
+    // A failure that is reported as left out has its trace.
     let skip = |it: &mut ConformanceReport| {
         it.scenarios[1].outcome = jobcheck_report::types::Outcome::Skip;
         it.scenarios[1].reason = "the run was ended before".to_owned();

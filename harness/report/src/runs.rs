@@ -24,7 +24,7 @@ const SEVERITY: [Outcome; 6] =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folded<'a> {
     /// The scenario as if it had one run, with the outcome of all. The times are those of the first run with that outcome.
-    /// Of several runs, `reason` begins with the [tally](Folded::tally), and each requirement has the evidence of one.
+    /// If there are several runs, `reason` begins with the [tally](Folded::tally), and each requirement has the evidence of one.
     pub scenario: Cow<'a, Scenario>,
     /// Its runs, in the order of the report.
     pub runs: Vec<&'a Scenario>,

@@ -1,4 +1,4 @@
-//! Who creates copies, and how the manager finds them again: by a UID that it stores in them, or by their names.
+//! The users who create copies, and the way in which a manager finds them: by a stored UID, or by their names.
 
 use std::collections::BTreeMap;
 

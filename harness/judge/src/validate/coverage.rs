@@ -44,7 +44,7 @@ pub struct Coverage {
     pub gap: Option<u64>,
     /// A write is missing, so etcd may hold a newer version than the trace has shown.
     pub stale: bool,
-    /// At some time a write was missing, or may have been stored without a success. What etcd held then is not certain.
+    /// At some time a write was missing, or may have been stored without a success. The state of etcd at that time is not certain.
     pub doubtful: bool,
     /// The number of a write of somebody else that had a server error, if nothing has shown since what it has stored.
     pub unsettled: Option<u64>,

@@ -48,6 +48,6 @@ pub(super) struct Next {
     pub(super) written: Written,
     /// The position from which on a view may contain it, if that is not its own.
     pub(super) early: Option<Position>,
-    /// The position of an entry that was placed as early as possible. What was received until a time may have come before it.
+    /// The position of an entry that was placed as early as possible. A request that was received until a time may have come before it.
     pub(super) loose: Option<(Position, i64)>,
 }

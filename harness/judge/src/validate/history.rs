@@ -122,8 +122,8 @@ impl History {
         std::mem::replace(&mut self.next.version, version)
     }
 
-    /// Notes that the next entry has no version, and is placed as early as it may be. What is received until this time may have
-    /// come before it.
+    /// Notes that the next entry has no version, and is placed as early as it may be. A request that is received until this
+    /// time may have come before it.
     pub fn places_early(&mut self, until: i64) {
         let begin = self.next.early.unwrap_or(self.end());
         self.next.loose = Some((begin, until));

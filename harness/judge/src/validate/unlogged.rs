@@ -28,7 +28,7 @@ use super::event::{Body, Event, PodEvent};
 
 /// Time after a creation of pods within which a controller writes the status, in microseconds.
 const SOON: i64 = 1_000_000;
-/// Maximum number of namespaces that are told apart.
+/// Maximum number of namespaces that have entries of their own.
 const NAMESPACES_KEPT: usize = 65_536;
 /// Maximum number of Jobs that are kept.
 const JOBS_KEPT: usize = 4_096;
