@@ -6,7 +6,7 @@ use jobcheck_judge::validate::Outcome;
 use serde_json::{Value, json};
 
 use crate::judge_clusters::{
-    BUILT_IN, COPY, LOCAL, MANAGER, NEXT, REMOTE, Trace, ended, healthy, judged, rules, running,
+    BUILT_IN, COPY, LOCAL, MANAGER, NEXT, REMOTE, Trace, broken, ended, healthy, judged, rules, running,
 };
 
 fn outcome(manager: &Trace, worker: &Trace) -> Outcome {
@@ -60,29 +60,49 @@ fn a_write_with_a_server_error_may_have_been_stored() {
 
 #[test]
 fn time_begins_anew_after_a_refusal_by_the_environment() {
-    for (code, message) in [
-        (429, "too many requests"),
-        (403, "admission webhook \"w\" denied the request: frozen"),
-        (403, "not allowed"),
+    let frozen = "admission webhook \"w\" denied the request: frozen";
+    for (user, code, message) in [
+        (MANAGER, 429, "too many requests"),
+        (MANAGER, 403, frozen),
+        (MANAGER, 403, "no"),
+        ("alice", 403, frozen),
     ] {
-        let [manager, worker] = silent();
-        let mut refusing = manager.clone();
-        refused(&mut refusing, 399, (MANAGER, "update", LOCAL), code, message);
-        refusing.works(405);
-        let is_excused = message != "not allowed";
-        assert_eq!(rules(&refusing, &worker).is_empty(), is_excused, "{code} {message}");
+        let [mut manager, worker] = healthy();
+        for at in (20..400).step_by(40) {
+            refused(&mut manager, at, (user, "update", LOCAL), code, message);
+            manager.works(at + 1);
+        }
+        let is_excused = user == MANAGER && message != "no";
+        assert_eq!(rules(&manager, &worker).is_empty(), is_excused, "{user} {code} {message}");
         // The refusals have ended long ago.
-        refusing.works_on(MANAGER, 440, 700);
-        assert_eq!(rules(&refusing, &worker), ["MR-21"], "{code} {message}");
+        manager.works_on(MANAGER, 440, 700);
+        assert_eq!(rules(&manager, &worker), ["MR-21"], "{user} {code} {message}");
     }
+    // The time was over before the refusal.
+    let [mut manager, worker] = silent();
+    refused(&mut manager, 399, (MANAGER, "update", LOCAL), 429, "too many requests");
+    manager.works(405);
+    assert_eq!(rules(&manager, &worker), ["MR-21"]);
+    // A late end stays late, whatever is refused afterwards.
+    let [mut manager, mut worker] = healthy();
+    worker.works_on(REMOTE, 20, 400);
+    manager.works_on(MANAGER, 20, 210).status(215, MANAGER, LOCAL, ended("Complete"));
+    let late = rules(&manager, &worker);
+    assert!(late.contains(&"MR-21".to_owned()), "{late:?}");
+    refused(&mut manager, 3600, (MANAGER, "update", LOCAL), 429, "too many requests");
+    assert_eq!(rules(&manager, &worker), late);
 }
 
 #[test]
 fn a_manager_that_was_away_gets_time_from_its_return_on() {
-    for (until, expected) in [(611, &[][..]), (800, &["MR-21"])] {
+    for (away_from, until, expected) in [(20, 611, &[][..]), (20, 800, &["MR-21"]), (400, 911, &["MR-21"])] {
         let [mut manager, worker] = healthy();
-        manager.works_on(MANAGER, 610, until);
-        assert_eq!(rules(&manager, &worker), expected, "{until}");
+        manager.works_on(MANAGER, 15, away_from).works_on(
+            MANAGER,
+            away_from + 600,
+            until.max(away_from + 601),
+        );
+        assert_eq!(rules(&manager, &worker), expected, "{away_from} {until}");
     }
     // A silence of some minutes may be that of an idle manager.
     let [mut manager, worker] = healthy();
@@ -115,6 +135,21 @@ fn a_job_of_somebody_else_with_the_labels_of_a_copy_is_no_copy() {
         let expected: &[&str] = if creator == REMOTE { &["MR-22"] } else { &[] };
         assert_eq!(rules(&manager, &worker), expected, "{creator}");
     }
+    // On another worker.
+    let [mut manager, mut worker, mut other] = [Trace::default(), Trace::default(), Trace::default()];
+    manager.create(0, "user", LOCAL).status(4, MANAGER, LOCAL, running(0, 0)).works_on(MANAGER, 20, 400);
+    labelled(&mut worker, (1, REMOTE, COPY), "train-x1");
+    worker.status(3, BUILT_IN, COPY, running(0, 0)).works_on(REMOTE, 20, 400);
+    for line in worker.lines.iter_mut().filter(|line| line["request"]["response"]["metadata"]["uid"] == COPY)
+    {
+        line["request"]["name"] = json!("train-x1");
+        line["request"]["response"]["metadata"]["name"] = json!("train-x1");
+    }
+    labelled(&mut other, (15, "admin", NEXT), "train-x1");
+    other.works_on(REMOTE, 20, 400);
+    let clusters =
+        Clusters { manager: manager.input("m"), workers: vec![worker.input("w1"), other.input("w2")] };
+    assert_eq!(broken(&judged(&clusters)), Default::default());
     // The manager finds copies by name. A user's Job with the UID of the local one does not change that.
     let [manager, mut worker] = silent();
     assert_eq!(rules(&manager, &worker), ["MR-21"]);
@@ -133,6 +168,13 @@ fn a_job_that_is_first_seen_in_mid_life_may_have_had_other_copies() {
     };
     let [mut manager, worker] = with_failure();
     assert_eq!(rules(&manager, &worker), ["MR-20"]);
+    // A copy that is left does not rest on the past.
+    let mut left = manager.clone();
+    left.delete(410, "user", LOCAL).works_on(MANAGER, 420, 700);
+    let mut longer = worker.clone();
+    longer.works_on(REMOTE, 420, 700);
+    left.lines.remove(0);
+    assert_eq!(rules(&left, &longer), ["MR-25"]);
     manager.lines.remove(0);
     assert_eq!(rules(&manager, &worker), [""; 0]);
     assert_eq!(outcome(&manager, &worker), Outcome::Inconclusive);

@@ -1,5 +1,6 @@
 //! The profiles of `jobcheck_conform`: mirror, aggregate, and field. Several scenarios run at a time.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use jobcheck_report::judge::MANAGER;
 use jobcheck_report::profile::Listed;
 use jobcheck_report::types::{Cluster as Reported, JudgingOptions, Outcome};
 use jobcheck_report::{ConformanceReport, Scenario as Ran};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::args::{ConformArgs, Role};
@@ -156,41 +157,76 @@ struct Many<'a> {
     progress: &'a Progress,
 }
 
+/// A run of a scenario: its number among the chosen ones, and its repetition.
+type One = (usize, &'static Scenario, Option<u32>);
+
+/// The runs that go on, and those that have ended.
+#[derive(Default)]
+struct Runs {
+    running: JoinSet<Ran>,
+    known: HashMap<task::Id, One>,
+    done: Vec<(usize, Ran)>,
+}
+
 impl Many<'_> {
     /// The results in the order of the scenarios, and the runs of each in their order. All scenarios are run before one is
     /// repeated, so that a run that is ended early has some of each.
     async fn run(&self, chosen: &[&'static Scenario]) -> Vec<Ran> {
         let at_once = u32::try_from(self.args.parallel).unwrap_or(1);
         let permits = Arc::new(Semaphore::new(usize::try_from(at_once).unwrap_or(1)));
-        let mut running = JoinSet::new();
         let repetitions = self.args.repetitions();
-        let all =
-            repetitions.iter().flat_map(|it| chosen.iter().copied().enumerate().map(move |one| (*it, one)));
-        for (repetition, (number, scenario)) in all {
-            let (clusters, settings) = (self.clusters.clone(), Arc::clone(self.settings));
-            let (halt, permits) = (self.halt.clone(), Arc::clone(&permits));
-            running.spawn(async move {
+        let (of, mut runs) = (repetitions.len() * chosen.len(), Runs::default());
+        for repetition in &repetitions {
+            for (number, scenario) in chosen.iter().copied().enumerate() {
                 // A hook acts on the manager of all scenarios.
                 let needed = if scenario.hooks().next().is_some() { at_once } else { 1 };
-                let _permit = permits.acquire_many_owned(needed).await;
-                if halt.is_cancelled() {
-                    return (number, not_run(scenario, repetition, "the run was ended before"));
-                }
-                (number, jobcheck_conform::run(scenario, repetition, &clusters, &settings, &halt).await)
-            });
-        }
-        let (of, word) = (running.len(), if self.args.repeat > 1 { "runs" } else { "scenarios" });
-        let mut done: Vec<(usize, Ran)> = Vec::new();
-        while let Some(ran) = running.join_next().await {
-            done.extend(ran.ok());
-            self.progress.show(&format!("{} of {of} {word}", done.len()));
-            let has_failed = done.iter().any(|(_, ran)| ran.outcome == Outcome::Fail);
-            if self.args.fail_fast && has_failed {
-                self.halt.cancel();
+                // One waits at a time, so that they begin in their order.
+                let permit = loop {
+                    let permit = Arc::clone(&permits).acquire_many_owned(needed);
+                    tokio::select! {
+                        biased;
+                        Some(ended) = runs.running.join_next_with_id() => self.ended(&mut runs, ended, of),
+                        permit = permit => break permit.ok(),
+                    }
+                };
+                self.begin(&mut runs, (number, scenario, *repetition), permit);
             }
         }
-        done.sort_by_key(|(number, ran)| (*number, ran.repetition));
-        done.into_iter().map(|(_, ran)| ran).collect()
+        while let Some(ended) = runs.running.join_next_with_id().await {
+            self.ended(&mut runs, ended, of);
+        }
+        runs.done.sort_by_key(|(number, ran)| (*number, ran.repetition));
+        runs.done.into_iter().map(|(_, ran)| ran).collect()
+    }
+
+    fn begin(&self, runs: &mut Runs, one: One, permit: Option<OwnedSemaphorePermit>) {
+        let (_, scenario, repetition) = one;
+        let (clusters, settings) = (self.clusters.clone(), Arc::clone(self.settings));
+        let halt = self.halt.clone();
+        let task = runs.running.spawn(async move {
+            let _permit = permit;
+            if halt.is_cancelled() {
+                return not_run(scenario, repetition, "the run was ended before");
+            }
+            jobcheck_conform::run(scenario, repetition, &clusters, &settings, &halt).await
+        });
+        runs.known.insert(task.id(), one);
+    }
+
+    /// Takes the result of a run. One that has panicked is an error.
+    fn ended(&self, runs: &mut Runs, ended: Result<(task::Id, Ran), task::JoinError>, of: usize) {
+        let id = ended.as_ref().map_or_else(task::JoinError::id, |(id, _)| *id);
+        let Some((number, scenario, repetition)) = runs.known.remove(&id) else { return };
+        let ran = ended.map(|(_, ran)| ran).unwrap_or_else(|error| {
+            let reason = format!("internal error: {error}");
+            Ran { outcome: Outcome::Error, ..not_run(scenario, repetition, reason) }
+        });
+        if self.args.fail_fast && ran.outcome == Outcome::Fail {
+            self.halt.cancel();
+        }
+        runs.done.push((number, ran));
+        let word = if self.args.repeat > 1 { "runs" } else { "scenarios" };
+        self.progress.show(&format!("{} of {of} {word}", runs.done.len()));
     }
 }
 

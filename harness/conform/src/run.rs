@@ -71,7 +71,10 @@ pub async fn run(
     let mut reported = not_run(scenario, repetition, "");
     reported.start_time = Some(now());
     if let Err(error) = attempt(scenario, &mut reported, clusters, settings, stop).await {
-        reported.outcome = Outcome::Error;
+        // A failure stands, although its namespace could not be removed.
+        if reported.outcome != Outcome::Fail {
+            reported.outcome = Outcome::Error;
+        }
         add_reason(&mut reported, &error.to_string());
     }
     reported.end_time = Some(now());

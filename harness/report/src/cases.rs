@@ -48,6 +48,8 @@ fn outcome(folded: &Folded<'_>) -> Outcome {
         detail: (!scenario.evidence.is_empty()).then(|| details(scenario)),
     };
     match scenario.outcome {
+        // A run that was left out may have failed.
+        types::Outcome::Pass if folded.lacks_runs() => Outcome::Skipped(headline),
         types::Outcome::Pass => Outcome::Passed,
         types::Outcome::Skip => Outcome::Skipped(clean(&scenario.reason)),
         types::Outcome::Disabled => Outcome::Skipped(format!("disabled: {}", clean(&scenario.reason))),

@@ -105,6 +105,11 @@ fn section(stage: Stage, run: &Run, scenarios: &[Folded<'_>]) -> Section {
         skipped_tests: ids(&[Outcome::Skip, Outcome::Disabled]),
         undecided_tests: ids(&[Outcome::Error, Outcome::Inconclusive]),
         flaky_tests: of_stage.iter().filter(|it| it.is_flaky()).map(|it| it.scenario.id.clone()).collect(),
+        incomplete_tests: of_stage
+            .iter()
+            .filter(|it| it.lacks_runs())
+            .map(|it| it.scenario.id.clone())
+            .collect(),
     }
 }
 

@@ -25,6 +25,7 @@ const SEVERITY: [Outcome; 6] =
 pub struct Folded<'a> {
     /// The scenario as if it had one run, with the outcome of all. The times are those of the first run with that outcome.
     /// If there are several runs, `reason` begins with the [tally](Folded::tally), and each requirement has the evidence of one.
+    /// The traces are those of the runs.
     pub scenario: Cow<'a, Scenario>,
     /// Its runs, in the order of the report.
     pub runs: Vec<&'a Scenario>,
@@ -58,8 +59,8 @@ impl<'a> Folded<'a> {
             let reason = [&*tally, &*deciding.reason];
             let reason = reason.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ");
             let evidence = folded.evidence();
-            let traces = folded.runs.iter().flat_map(|it| it.traces.iter().cloned()).collect();
-            let whole = Scenario { repetition: None, reason, evidence, traces, ..deciding.clone() };
+            let whole =
+                Scenario { repetition: None, reason, evidence, traces: Vec::new(), ..deciding.clone() };
             folded.scenario = Cow::Owned(whole);
         }
         Some(folded)
@@ -111,7 +112,7 @@ impl<'a> Folded<'a> {
     /// The broken requirements in brackets. One that not all of the failed runs break has their number.
     fn broken(&self, failed: usize) -> String {
         let mut numbers: Vec<(&str, usize)> = Vec::new();
-        for run in &self.runs {
+        for run in self.runs.iter().filter(|it| it.outcome == Outcome::Fail) {
             let mut own: Vec<&str> = run.evidence.iter().map(|it| &*it.requirement).collect();
             own.sort_unstable();
             own.dedup();

@@ -73,7 +73,7 @@ impl Run {
     /// The largest number of runs of a scenario.
     pub const MOST_REPEATS: u32 = 1_000;
     /// The largest number of runs of all scenarios together, so that the report is no larger than a reader allows.
-    pub const MOST_RUNS: usize = 5_000;
+    pub const MOST_RUNS: usize = 2_000;
 
     /// The seed, and whether faults were drawn by it. With faults, each repetition has a [seed of its own](Run::seed_of).
     #[must_use]
@@ -274,6 +274,9 @@ pub struct Section {
     /// The ids of scenarios whose runs have several outcomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaky_tests: Vec<String>,
+    /// The ids of scenarios of which some runs were skipped, and others were not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incomplete_tests: Vec<String>,
 }
 
 /// Numbers of scenarios.

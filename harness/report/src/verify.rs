@@ -120,7 +120,8 @@ pub fn verify(
     let differences = folder.differences(report);
     let (mut scenarios, mut shown, mut seen) = (Vec::new(), Vec::new(), Vec::new());
     for scenario in &report.scenarios {
-        let changed = differences.iter().find(|it| it.scenario == scenario.name());
+        let name = scenario.name();
+        let changed = differences.iter().find(|it| it.scenario == name);
         let judged = match is_judged(scenario) && changed.is_none() {
             true => Some(judged(folder, &scenario.traces, &report.run.judging)?),
             false => None,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jobcheck_spec::catalogue::{CATALOGUE, Req};
 use jobcheck_spec::guards::copies::{Copy as CopyOf, Grants, Local as LocalOf, Micros, judge_copies};
 use jobcheck_spec::guards::mirror::Past;
+use jobcheck_spec::guards::work::Work;
 use jobcheck_spec::job::JobStatus;
 use jobcheck_spec::requirement::Findings;
 
@@ -167,7 +168,7 @@ pub fn judge_two_clusters(world: &World, scope: &Scope, at_quiescence: bool, fin
             seen_until: if at_quiescence { LATE } else { 0 },
             is_suspended: *suspended,
             versions: Vec::new(),
-            work: Vec::new(),
+            work: Work::default(),
         }
     });
     let copies = copies.collect();
@@ -182,9 +183,11 @@ pub fn judge_two_clusters(world: &World, scope: &Scope, at_quiescence: bool, fin
         suspend_changed: history.suspend_changed.then_some(0),
         has_ttl: scope.ttl,
         versions: Vec::new(),
-        work: if at_quiescence { vec![(LATE, LATE)] } else { Vec::new() },
+        work: Work {
+            stretches: at_quiescence.then_some((0, LATE)).into_iter().collect(),
+            refusals: Vec::new(),
+        },
         refused,
-        hindered: None,
         copies,
         foreign_times: times_of(history.foreign),
         own_times: times_of(history.own),

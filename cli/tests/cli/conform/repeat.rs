@@ -110,7 +110,7 @@ fn runs_that_no_report_could_hold_are_rejected_before_a_cluster_is_reached() {
         assert!(run.code == 2 && run.err.contains(why), "{run:?}");
     };
     let mirror = ["--cluster", "worker=one", "--managed-by", "a.b/c"];
-    let why = "22 scenarios with --repeat 1000 are 22000 runs, and a report has at most 5000";
+    let why = "22 scenarios with --repeat 1000 are 22000 runs, and a report has at most 2000";
     refused("mirror", "1000", &mirror, why);
     let why = "--repeat is for the profiles mirror, aggregate and field";
     refused("executor", "2", &["--managed-by", "a.b/c"], why);

@@ -3,45 +3,62 @@
 use std::collections::BTreeMap;
 
 use jobcheck_spec::Uid;
+use jobcheck_spec::guards::copies::Micros;
 
 use super::lives::{Life, Lives};
 
-/// The Jobs of workers that seem to be copies. Somebody else may copy the labels of a copy, so that the first one of each Job on
-/// a worker decides who creates copies there.
+/// The Jobs of workers that seem to be copies. Somebody else may copy the labels of a copy, so that the first one of each Job
+/// decides who creates copies.
 #[derive(Default)]
 pub(super) struct Claims<'a> {
-    /// By a stored UID.
-    by_uid: BTreeMap<(usize, Uid), &'a Life>,
-    /// By a stored UID, or by name.
-    by_any: BTreeMap<(usize, Uid), &'a Life>,
-    /// One has both the UID of a Job and its name.
+    /// The first one with the UID of each Job.
+    by_uid: BTreeMap<Uid, &'a Life>,
+    /// The same on each worker.
+    by_uid_on: BTreeMap<(usize, Uid), &'a Life>,
+    /// The first one with its UID or name.
+    by_any: BTreeMap<Uid, &'a Life>,
+    /// One has both.
     has_both: bool,
 }
 
 impl<'a> Claims<'a> {
-    pub(super) fn of(locals: &[&'a Life], workers: &'a [Lives]) -> Claims<'a> {
+    /// `skew`: the time by which clocks may differ.
+    pub(super) fn of(locals: &[&'a Life], workers: &'a [Lives], skew: Micros) -> Claims<'a> {
         let mut claims = Claims::default();
         for (at, worker) in workers.iter().enumerate() {
             for other in &worker.jobs {
-                let stores = |local: &&&Life| other.stores.contains(&local.uid);
-                let stores_any = locals.iter().any(|local| stores(&local));
-                let is_claimed =
-                    |local: &&&Life| if stores_any { stores(local) } else { has_name_of(local, other) };
-                for local in locals.iter().filter(is_claimed) {
-                    if stores_any {
+                let stores = |local: &Life| other.stores.contains(&local.uid);
+                let stores_any = locals.iter().any(|local| stores(local));
+                // A user may create Jobs of its own on the worker.
+                let is_named = |local: &Life| {
+                    has_name_of(local, other)
+                        && local.created <= other.created.saturating_add(skew)
+                        && (other.creator.is_none() || other.creator != local.creator)
+                };
+                for local in locals {
+                    if stores(local) {
                         claims.has_both |= has_name_of(local, other);
-                        add_first(&mut claims.by_uid, (at, local.uid), other);
+                        add_first(&mut claims.by_uid, local.uid, other);
+                        add_first(&mut claims.by_uid_on, (at, local.uid), other);
                     }
-                    add_first(&mut claims.by_any, (at, local.uid), other);
+                    if stores(local) || !stores_any && is_named(local) {
+                        add_first(&mut claims.by_any, local.uid, other);
+                    }
                 }
             }
         }
         claims
     }
 
-    /// The users who create copies with a UID on this worker.
-    pub(super) fn creators_on(&self, worker: usize) -> Vec<&'a str> {
-        most(self.by_uid.iter().filter(|((at, _), _)| *at == worker).map(|(_, other)| *other))
+    /// The users who create copies with a UID on this worker. A manager that sums up may have an account for each.
+    pub(super) fn creators_on(&self, worker: usize, is_aggregate: bool) -> Vec<&'a str> {
+        let on_it = self.by_uid_on.iter().filter(|((at, _), _)| *at == worker).map(|(_, other)| *other);
+        let first: Vec<&Life> =
+            if is_aggregate { on_it.collect() } else { self.by_uid.values().copied().collect() };
+        let mut users: Vec<&str> = first.into_iter().filter_map(|other| other.creator.as_deref()).collect();
+        users.sort_unstable();
+        users.dedup();
+        users
     }
 
     /// Returns `true` if the manager stores UIDs in copies. A Job with another name may be of somebody else.
@@ -51,15 +68,15 @@ impl<'a> Claims<'a> {
         }
         let creators = most(self.by_any.values().copied());
         let is_managers = |other: &Life| other.creator.as_deref().is_none_or(|user| creators.contains(&user));
-        self.by_uid.iter().any(|(key, other)| {
-            let is_first = self.by_any.get(key).is_some_and(|first| first.uid == other.uid);
+        self.by_uid.iter().any(|(uid, other)| {
+            let is_first = self.by_any.get(uid).is_some_and(|first| first.uid == other.uid);
             is_first && is_managers(other)
         })
     }
 }
 
-fn add_first<'a>(first: &mut BTreeMap<(usize, Uid), &'a Life>, key: (usize, Uid), other: &'a Life) {
-    let known = first.entry(key).or_insert(other);
+fn add_first<'a, K: Ord>(first: &mut BTreeMap<K, &'a Life>, local: K, other: &'a Life) {
+    let known = first.entry(local).or_insert(other);
     if other.created < known.created {
         *known = other;
     }

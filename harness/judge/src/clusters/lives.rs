@@ -32,6 +32,8 @@ pub(super) struct Lives {
     pub(super) worked: FxHashMap<String, Stretches>,
     /// The namespaces and names of Jobs with writes whose content the trace does not show.
     hidden: FxHashSet<(Text, Text)>,
+    /// The users with an accepted write of a status.
+    pub(super) accepted: FxHashSet<String>,
     /// A watch shows Jobs, or a request writes the status of one. An audit policy may leave those requests out.
     shows_statuses: bool,
     /// Creations of pods show that a Job controller works here.
@@ -113,8 +115,8 @@ pub(super) struct Life {
     pub(super) refused: Vec<Micros>,
     /// The last accepted status write.
     pub(super) accepted: Option<Micros>,
-    /// The last request for it that the environment refused, such as an overloaded server or a webhook.
-    pub(super) hindered: Option<Micros>,
+    /// The requests for it that the environment refused, such as an overloaded server or a webhook, with their senders.
+    pub(super) hindered: Vec<(String, Micros)>,
     /// A watch shows the Job, or a request writes its status. An audit policy may leave such requests out.
     shows_status: bool,
     /// The record of its last version.
@@ -259,6 +261,9 @@ impl Lives {
         self.shows_statuses |= shows_status;
         if let Some(request) = request.filter(|request| request.subresource == Subresource::Status) {
             life.accepted = life.accepted.max(Some(at));
+            if !self.accepted.contains(request.actor.user) {
+                self.accepted.insert(request.actor.user.to_owned());
+            }
             add(&mut life.writers, request.actor.user);
         }
     }
@@ -268,7 +273,7 @@ impl Lives {
         let Some(position) = event.uid.or(named).and_then(|uid| self.positions.get(&uid)) else { return };
         let life = &mut self.jobs[*position];
         if is_of_environment(request.code, event.message.as_deref().unwrap_or_default()) {
-            life.hindered = life.hindered.max(Some(at));
+            life.hindered.push((request.actor.user.to_owned(), at));
         }
         if request.subresource == Subresource::Status {
             add(&mut life.writers, request.actor.user);
@@ -305,7 +310,7 @@ impl Lives {
                 writers: Vec::new(),
                 refused: Vec::new(),
                 accepted: None,
-                hindered: None,
+                hindered: Vec::new(),
                 shows_status: false,
                 place: record.place,
             });

@@ -152,11 +152,10 @@ pub(crate) fn compare(
                 judge_counters(&pair.sum(judging.fails_when), grants, &mut findings);
             }
         }
-        let is_broken = !findings.broken.is_empty();
-        if let Some(reason) = pair.unproven(judged, &findings).filter(|_| is_broken) {
+        if let Some(reason) = pair.excuse(judged, &mut findings) {
             compared.unknown.insert(pair.local.uid, reason);
-            continue;
         }
+        let is_broken = !findings.broken.is_empty();
         let statuses = pair.statuses();
         if statuses == Statuses::LeftOut || statuses == Statuses::None && is_broken {
             // The rest of the contract does not rest on them.

@@ -5,8 +5,11 @@ use std::sync::LazyLock;
 
 use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version};
 use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
+use jobcheck_spec::guards::work::Work;
 use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
 use jobcheck_spec::{Findings, Req};
+
+use rustc_hash::FxHashSet;
 
 use crate::report::JudgedTrace;
 
@@ -19,6 +22,8 @@ pub(super) struct Pair<'a> {
     pub(super) local: &'a Life,
     /// The requests of its manager.
     work: Vec<(Micros, Micros)>,
+    /// The users who have written a status on the cluster of the manager.
+    accepted: &'a FxHashSet<String>,
     /// The copies with their workers, in the order of their creation.
     pub(super) copies: Vec<(Worker<'a>, &'a Life)>,
     /// Jobs of workers with this name that are copies of no Job.
@@ -60,6 +65,7 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
     let new = |local: &&'a Life| Pair {
         local,
         work: worked(local),
+        accepted: &manager.accepted,
         copies: Vec::new(),
         strangers: Vec::new(),
         foreign: Vec::new(),
@@ -162,7 +168,7 @@ impl<'a> Owners<'a> {
         (since, until): (Micros, Micros),
         known: Known,
     ) -> Owners<'a> {
-        let claims = Claims::of(locals, workers);
+        let claims = Claims::of(locals, workers, known.skew);
         let stores_uids = claims.store_uids();
         let mut owners = Owners {
             locals,
@@ -173,7 +179,8 @@ impl<'a> Owners<'a> {
             until,
         };
         if stores_uids {
-            owners.creators = (0..workers.len()).map(|at| claims.creators_on(at)).collect();
+            owners.creators =
+                (0..workers.len()).map(|at| claims.creators_on(at, known.is_aggregate)).collect();
             return owners;
         }
         owners.creators = owners.all_creators(workers, known);
@@ -264,15 +271,8 @@ impl Pair<'_> {
             suspend_changed: local.last_change(|job| job.spec.is_suspended()),
             has_ttl: job.is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some()),
             versions: versions(local),
-            work: self.work.clone(),
+            work: self.work(),
             refused: local.refused.clone(),
-            hindered: self
-                .copies
-                .iter()
-                .map(|(_, copy)| copy.hindered)
-                .chain([local.hindered])
-                .max()
-                .flatten(),
             copies: self.copies.iter().map(|(worker, copy)| facts(*worker, copy)).collect(),
             foreign_times: self.foreign.iter().flat_map(|copy| copy.times()).collect(),
             own_times: self.copies.iter().flat_map(|(_, copy)| copy.times()).collect(),
@@ -285,27 +285,39 @@ impl Pair<'_> {
         self.copies.iter().map(|((_, worker), copy)| worker.statuses(copy)).max().unwrap_or(Statuses::Shown)
     }
 
-    /// The reason why what contradicts the contract does not show that the manager breaks it.
-    pub(super) fn unproven(&self, judged: &[JudgedTrace], findings: &Findings) -> Option<&'static str> {
-        let rests_on_the_past = findings.broken.iter().any(|it| ON_THE_PAST.contains(&it.req));
-        let mut lives = self.copies.iter().map(|(_, copy)| *copy).chain([self.local]);
-        let is_late = rests_on_the_past && lives.any(|life| life.creator.is_none());
+    /// Removes findings that do not show that the manager breaks the contract. Returns the reason.
+    pub(super) fn excuse(&self, judged: &[JudgedTrace], findings: &mut Findings) -> Option<&'static str> {
         let is_doubtful = |cluster: usize, life: &Life| {
             judged.get(cluster).is_some_and(|trace| trace.summary.doubtful.contains(&life.uid))
         };
         let mut copies = self.copies.iter();
-        match () {
-            () if self.is_ambiguous => Some(AMBIGUOUS),
-            () if is_late => Some(LATE),
-            () if is_doubtful(0, self.local) => Some(MISSING),
-            () if copies.any(|((worker, _), copy)| is_doubtful(worker + 1, copy)) => Some(MISSING),
-            () => None,
-        }
+        let is_missing =
+            is_doubtful(0, self.local) || copies.any(|((worker, _), copy)| is_doubtful(worker + 1, copy));
+        let mut lives = self.copies.iter().map(|(_, copy)| *copy).chain([self.local]);
+        let is_late = lives.any(|life| life.creator.is_none());
+        let before = findings.broken.len();
+        let (reason, is_excused): (_, fn(Req) -> bool) = match () {
+            () if self.is_ambiguous => (AMBIGUOUS, |_| true),
+            // The end of a copy, and the creation of a later one, are shown.
+            () if is_missing => (MISSING, |req| req != Req::MR22),
+            () if is_late => (LATE, |req| ON_THE_PAST.contains(&req)),
+            () => return None,
+        };
+        findings.broken.retain(|it| !is_excused(it.req));
+        (findings.broken.len() < before).then_some(reason)
     }
 
-    /// The last request of its manager.
-    fn worked(&self) -> Option<Micros> {
-        self.work.iter().map(|(_, last)| *last).max()
+    /// The work of its manager. The refusals are those of its own requests.
+    fn work(&self) -> Work {
+        let here = self.local.hindered.iter().filter(|(user, _)| {
+            self.local.writers.contains(user) && (self.accepted.is_empty() || self.accepted.contains(user))
+        });
+        let there = self.copies.iter().flat_map(|(_, copy)| {
+            copy.hindered.iter().filter(|(user, _)| copy.creator.as_ref() == Some(user))
+        });
+        let mut refusals: Vec<Micros> = here.chain(there).map(|(_, at)| *at).collect();
+        refusals.sort_unstable();
+        Work { stretches: self.work.clone(), refusals }
     }
 
     /// Returns `true` if the traces show a copy of this Job, or of another one with this name.
@@ -320,7 +332,7 @@ impl Pair<'_> {
             statuses: statuses(local),
             gone: local.gone.as_ref().map(|(at, _)| *at),
             completions: local.last().and_then(|job| job.spec.completions),
-            worked: self.worked(),
+            work: self.work(),
             refused: &local.refused,
             members: self.copies.iter().map(|(worker, copy)| member(*worker, copy)).collect(),
             fails_when,
@@ -348,7 +360,10 @@ fn facts<'a>((worker, lives): Worker<'_>, copy: &'a Life) -> Copy<'a> {
         seen_until: lives.span.map_or(copy.created, |(_, last)| last),
         is_suspended: copy.last().is_some_and(|job| job.spec.is_suspended()),
         versions: versions(copy),
-        work: Stretches::union(copy.creator.iter().filter_map(|user| lives.worked.get(user))),
+        work: Work {
+            stretches: Stretches::union(copy.creator.iter().filter_map(|user| lives.worked.get(user))),
+            refusals: Vec::new(),
+        },
     }
 }
 

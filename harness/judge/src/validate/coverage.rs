@@ -13,6 +13,18 @@ use super::history::Position;
 /// Number of versions of the Job that are kept.
 const VERSIONS_KEPT: usize = 64;
 
+/// The states of a Job that a trace shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Whole {
+    /// All of them, as far as it is known.
+    #[default]
+    Shown,
+    /// A write had a server error, and nothing has shown since if it was stored.
+    Open,
+    /// A write is missing.
+    Lacks,
+}
+
 /// The versions and events that the trace has shown of a Job and its pods, and the gaps ([`super::gaps`]).
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
@@ -44,8 +56,8 @@ pub struct Coverage {
     pub gap: Option<u64>,
     /// A write is missing, so etcd may hold a newer version than the trace has shown.
     pub stale: bool,
-    /// At some time a write was missing, or may have been stored without a success. The state of etcd at that time is not certain.
-    pub doubtful: bool,
+    /// Whether the trace shows each state of the Job.
+    pub whole: Whole,
     /// The number of a write of somebody else that had a server error, if nothing has shown since what it has stored.
     pub unsettled: Option<u64>,
 }
@@ -94,9 +106,24 @@ impl Coverage {
         self.is_unknown();
     }
 
+    /// Notes that a write had a server error.
+    pub fn may_be_stored(&mut self) {
+        if self.whole == Whole::Shown {
+            self.whole = Whole::Open;
+        }
+    }
+
+    /// Notes the stored Job. A write that is missing before it is found next.
+    pub fn shows_job(&mut self) {
+        if self.whole == Whole::Open {
+            self.whole = Whole::Shown;
+        }
+        self.unsettled = None;
+    }
+
     /// Notes that the stored Job is not known.
     pub fn is_unknown(&mut self) {
-        (self.stale, self.doubtful) = (true, true);
+        (self.stale, self.whole) = (true, Whole::Lacks);
     }
 
     /// Returns `true` if no version of the Job was seen since the event with this number.

@@ -1,5 +1,7 @@
 //! An entry of the history of a Job's pods.
 
+use std::collections::VecDeque;
+
 use jobcheck_spec::Uid;
 use jobcheck_spec::pod::Pod;
 use serde::{Deserialize, Serialize};
@@ -40,7 +42,7 @@ pub(super) struct Dropped {
 }
 
 /// The next entry.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Next {
     /// Its `resourceVersion`.
     pub(super) version: Option<u64>,
@@ -48,6 +50,26 @@ pub(super) struct Next {
     pub(super) written: Written,
     /// The position from which on a view may contain it, if that is not its own.
     pub(super) early: Option<Position>,
-    /// The position of an entry that was placed as early as possible. A request that was received until a time may have come before it.
-    pub(super) loose: Option<(Position, i64)>,
+    /// The positions of entries that were placed as early as possible. A request that was received until a time may have come before.
+    pub(super) loose: VecDeque<(Position, i64)>,
+}
+
+impl Next {
+    /// Notes that the next entries have no version, and are placed as early as they may be. A request that is received until this
+    /// time may have come before them. The pieces of one deletion keep their order.
+    pub(super) fn places_early(&mut self, end: Position, until: i64) {
+        match self.loose.back() {
+            Some((_, known)) if *known == until => self.early = None,
+            _ => self.loose.push_back((end, until)),
+        }
+    }
+
+    /// Sets when the request of the next entries was received.
+    pub(super) fn receives(&mut self, received: Option<i64>) {
+        let Some(received) = received else { return self.early = None };
+        while self.loose.front().is_some_and(|(_, until)| *until < received) {
+            self.loose.pop_front();
+        }
+        self.early = self.loose.front().map(|(position, _)| *position);
+    }
 }

@@ -11,6 +11,7 @@ use jobcheck_traces::{Form, Verb};
 use serde::{Deserialize, Serialize};
 
 use super::actor::Role;
+use super::coverage::Whole;
 use super::disorder;
 use super::event::{Event, JobEvent, PodEvent};
 use super::history::Position;
@@ -89,6 +90,21 @@ impl Track {
         self.results.violations.len() < before
     }
 
+    /// At the end: withdraws conflicts whose winner the trace does not show.
+    pub(super) fn settle_conflicts(&mut self) {
+        if self.withdraw_conflicts() {
+            self.coverage.whole = Whole::Lacks;
+            self.doubt(
+                "a status write lost against a write of the Job that the trace does not show".to_owned(),
+            );
+        }
+    }
+
+    /// Returns `true` if a write of the Job is missing at the end, or may have been stored with a server error.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.coverage.whole != Whole::Shown || !self.coverage.undeleted.is_empty()
+    }
+
     /// At the end: withdraws violations that a write with a server error explains, if nothing has shown what it has stored.
     pub fn settle_at_the_end(&mut self) {
         if self.withdraw_conflicts() {
@@ -148,7 +164,7 @@ impl Track {
     /// Finds a missing write of the Job: an accepted write was made on another state than the known one.
     pub fn find_missing_write(&mut self, event: &Event, it: &JobEvent) {
         if it.after.is_some() {
-            self.coverage.unsettled = None;
+            self.coverage.shows_job();
         }
         let (Some(after), Some(before)) = (&it.after, self.shown()) else { return };
         let missing = match (it.base, self.coverage.version) {
@@ -226,8 +242,6 @@ impl Track {
             if self.results.violations.iter().any(explains) {
                 self.results.violations.retain(|it| it.order <= found.since);
             }
-            // The deletion of the Job may be missing, too.
-            self.coverage.doubtful = true;
             self.doubt("a write of a pod is missing: it was deleted without a DELETE".to_owned());
         }
     }

@@ -122,17 +122,14 @@ impl History {
         std::mem::replace(&mut self.next.version, version)
     }
 
-    /// Notes that the next entry has no version, and is placed as early as it may be. A request that is received until this
-    /// time may have come before it.
+    /// Notes that the next entries have their earliest places ([`Next::places_early`]).
     pub fn places_early(&mut self, until: i64) {
-        let begin = self.next.early.unwrap_or(self.end());
-        self.next.loose = Some((begin, until));
+        self.next.places_early(self.end(), until);
     }
 
     /// Sets when the request of the next entries was received.
     pub fn receives(&mut self, received: Option<i64>) {
-        let loose = self.next.loose.filter(|(_, until)| received.is_some_and(|received| received <= *until));
-        self.next.early = loose.map(|(position, _)| position);
+        self.next.receives(received);
     }
 
     /// Sets the time of the next entries; returns the previous one.

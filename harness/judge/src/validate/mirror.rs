@@ -126,6 +126,7 @@ impl Mirror {
 
     /// Notes that the Job is gone.
     pub fn job_gone(&mut self, job: Option<&Arc<Job>>) {
+        self.unsettled = None;
         self.last = job.map(|job| all_times(&job.status)).unwrap_or_default();
     }
 

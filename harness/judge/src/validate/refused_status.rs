@@ -32,7 +32,9 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     mirror::main_write_refused(track, event, by, it.message.as_deref());
     mirror::hindered(track, event, by, it.message.as_deref().unwrap_or_default());
     track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
-    track.coverage.doubtful |= event.has_server_error() && !event.delivery.injected;
+    if event.has_server_error() && !event.delivery.injected {
+        track.coverage.may_be_stored();
+    }
     if by == By::Other {
         track.may_have_changed(event);
     }

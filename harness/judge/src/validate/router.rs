@@ -422,6 +422,11 @@ impl Judge {
 
     fn close(&mut self, mut track: Track) {
         self.disorder.judge(&mut track);
+        self.end.unlogged.ends(track.id.uid);
+        track.settle_conflicts();
+        if track.is_doubtful() {
+            self.totals.doubtful.insert(track.id.uid);
+        }
         if !self.settings.reported.wanted.has(&track.id.namespace, &track.id.name) {
             return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
@@ -429,9 +434,6 @@ impl Judge {
             self.end.unlogged.shows_deletion(&track.id.namespace);
         }
         track.find_never_shown();
-        if track.coverage.doubtful {
-            self.totals.doubtful.insert(track.id.uid);
-        }
         let owed = owed(&track, &self.settings);
         let is_overdue = |it: &Owed| {
             if track.is_mirrored() && it.is_mirrored() {

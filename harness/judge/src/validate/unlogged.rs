@@ -7,10 +7,10 @@
 //! | --- | --- | --- |
 //! | writes of `jobs/status` | a finalizer is removed, which follows a status write (FT-03); or a controller creates a pod, and the log goes on | all |
 //! | PATCH and PUT of pods | a Job has counted pods that it had listed, or has had a completed index at a status write before, or a status write after its deletion: finalizers are removed | executors |
-//! | writes of `pods/status`, but those of the scheduler | the status of a Job that was created in the log has ready or succeeded pods, or failed ones that were not deleted | executors |
+//! | writes of `pods/status`, but those of the control plane | the status of a Job that was created in the log has ready or succeeded pods, or failed ones that were not deleted | executors |
 //! | creations of pods | a pod of a Job that was created in the log is shown, and not its creation | executors |
-//! | DELETE, evictions | a pod is being deleted that was not before; or running pods lose their finalizers, and a Job that was created in the log has terminating pods | executors, the TTL controller |
-//! | empty objects | the first status of a Job lacks `uncountedTerminatedPods` (FT-30) | all |
+//! | DELETE of pods, evictions | a pod is being deleted that was not before; or running pods lose their finalizers, and a Job that was created in the log has terminating pods | executors; the TTL controller, if there is no DELETE of a Job either |
+//! | empty objects | a status lacks `uncountedTerminatedPods` (FT-30) | all |
 //!
 //! Each namespace is looked at by itself, because a policy may name namespaces, and may be corrected between two of them.
 //!
@@ -35,7 +35,7 @@ const JOBS_KEPT: usize = 4_096;
 /// Maximum number of deleted pods that are kept.
 const PODS_KEPT: usize = 65_536;
 /// Number of kinds.
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 /// The positions of the kinds.
 const STATUS: usize = 0;
 const POD_WRITE: usize = 1;
@@ -43,8 +43,9 @@ const DELETION: usize = 2;
 const EMPTY: usize = 3;
 const CREATION: usize = 4;
 const POD_STATUS: usize = 5;
-/// The user name of the scheduler, which writes conditions of pods.
-const SCHEDULER: &str = "system:kube-scheduler";
+const JOB_DELETION: usize = 6;
+/// The user names of the scheduler and of controllers begin so. They write conditions of pods.
+const CONTROL_PLANE: &str = "system:kube-";
 
 /// A kind of requests, or of parts of them, that a log lacks.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +90,7 @@ const TABLE: [Lacking; KINDS] = [
     },
     Lacking {
         reason: "the log has no DELETE, although pods must have been deleted. Its audit policy leaves them out",
-        concerns: |violation| is_of_executor(violation) || violation.party == Binds::Ttl,
+        concerns: is_of_executor,
     },
     Lacking {
         reason: "the log has no empty object, and each pod has some. The store of the log leaves them out",
@@ -102,6 +103,10 @@ const TABLE: [Lacking; KINDS] = [
     Lacking {
         reason: "the log has no write of pods/status, although pods became ready or ended. Its audit policy leaves kubelets out",
         concerns: is_of_executor,
+    },
+    Lacking {
+        reason: "the log has no DELETE, although pods must have been deleted. Its audit policy leaves them out",
+        concerns: |violation| violation.party == Binds::Ttl,
     },
 ];
 
@@ -130,36 +135,43 @@ impl Kinds {
         shown[STATUS] |= is_of(Resource::Jobs, Subresource::Status);
         shown[POD_WRITE] |= is_of_pod && matches!(request.verb, Verb::Patch | Verb::Update);
         shown[CREATION] |= is_of_pod && request.verb == Verb::Create;
-        shown[POD_STATUS] |= is_of(Resource::Pods, Subresource::Status) && request.actor.user != SCHEDULER;
+        let is_of_node = !request.actor.user.starts_with(CONTROL_PLANE);
+        shown[POD_STATUS] |= is_of(Resource::Pods, Subresource::Status) && is_of_node;
+        let deletes = matches!(request.verb, Verb::Delete | Verb::DeleteCollection);
         let evicts = request.subresource == Subresource::Other("eviction");
-        shown[DELETION] |= evicts || matches!(request.verb, Verb::Delete | Verb::DeleteCollection);
-        let mut bodies = request.request.iter().chain(&request.response);
-        shown[EMPTY] = shown[EMPTY] || bodies.any(|body| body.text().contains("{}"));
+        shown[DELETION] |= evicts || is_of_pod && deletes;
+        shown[JOB_DELETION] |= is_of(Resource::Jobs, Subresource::None) && deletes;
     }
 }
 
 /// The kinds that a log has shown, by namespace: the rules of an audit policy may name namespaces.
 #[derive(Clone, Debug, Default)]
-pub struct Logged(FxHashMap<Text, Kinds>);
+pub struct Logged {
+    spaces: FxHashMap<Text, Kinds>,
+    /// A store leaves out empty objects everywhere or nowhere.
+    has_empty: bool,
+}
 
 impl Logged {
     /// Notes a request, accepted or not.
     pub fn note(&mut self, request: &Request<'_>) {
-        let Logged(spaces) = self;
-        if !spaces.contains_key(request.namespace) && spaces.len() < NAMESPACES_KEPT {
-            spaces.insert(request.namespace.into(), Kinds::default());
+        let mut bodies = request.request.iter().chain(&request.response);
+        self.has_empty = self.has_empty || bodies.any(|body| body.text().contains("{}"));
+        if let Some(kinds) = self.spaces.get_mut(request.namespace) {
+            return kinds.note(request);
         }
         // All others share one entry.
-        let others = if spaces.contains_key(request.namespace) { request.namespace } else { "" };
-        spaces.entry(others.into()).or_default().note(request);
+        let is_full = self.spaces.len() >= NAMESPACES_KEPT;
+        let name = if is_full { "" } else { request.namespace };
+        self.spaces.entry(name.into()).or_default().note(request);
     }
 
-    /// The kinds of a namespace. A store leaves out empty objects everywhere or nowhere.
+    /// The kinds of a namespace.
     #[must_use]
     pub fn of(&self, namespace: &str) -> Kinds {
-        let Logged(spaces) = self;
-        let Kinds(mut shown) = spaces.get(namespace).or_else(|| spaces.get("")).copied().unwrap_or_default();
-        shown[EMPTY] = spaces.values().any(|Kinds(other)| other[EMPTY]);
+        let known = self.spaces.get(namespace).or_else(|| self.spaces.get(""));
+        let Kinds(mut shown) = known.copied().unwrap_or_default();
+        shown[EMPTY] = self.has_empty;
         Kinds(shown)
     }
 }
@@ -195,6 +207,8 @@ pub struct Unlogged {
     effects: FxHashMap<Text, Effects>,
     /// The Jobs whose creation the log has shown.
     created: FxHashSet<Uid>,
+    /// The Jobs whose pods the log has shown.
+    have_pods: FxHashSet<Uid>,
     /// Something that the status of each Job contains.
     contained: FxHashMap<Uid, Contained>,
     /// Pods that are being deleted, or were. They fail without a kubelet.
@@ -244,6 +258,9 @@ impl Unlogged {
     fn shows_pod(&mut self, event: &Event, it: &PodEvent, role: Role) {
         let owner = it.after.as_ref().and_then(|pod| pod.metadata.controller.as_ref());
         let is_of_created = owner.is_some_and(|owner| self.created.contains(&owner.uid));
+        if let Some(owner) = owner.filter(|_| self.have_pods.len() < JOBS_KEPT) {
+            self.have_pods.insert(owner.uid);
+        }
         let after = it.after.as_ref().map(|after| &after.pod);
         if let Some(pod) = after.filter(|pod| pod.deleting || event.verb == Some(Verb::Delete)) {
             self.is_deleted(pod.uid);
@@ -273,10 +290,17 @@ impl Unlogged {
         let status = &job.status;
         let has_terminating = status.terminating.is_some_and(|pods| pods > 0);
         let has_run = has_run(status, &self.deleted);
+        // The status of a mirror is about pods elsewhere.
+        let is_executed = job.is_managed_by_built_in() || self.have_pods.contains(&job.uid);
         let effects = self.effects(&job.namespace);
-        effects.of[POD_WRITE] |= counts || event.is_status && job.deleting;
-        effects.of[DELETION] |= has_terminating && effects.releases_running && is_created;
         effects.of[EMPTY] |= event.is_status && status.uncounted.is_none();
+        if !is_executed {
+            return;
+        }
+        effects.of[POD_WRITE] |= counts || event.is_status && job.deleting;
+        let deletes = has_terminating && effects.releases_running && is_created;
+        effects.of[DELETION] |= deletes;
+        effects.of[JOB_DELETION] |= deletes;
         effects.of[POD_STATUS] |= is_created && has_run;
     }
 
@@ -304,7 +328,15 @@ impl Unlogged {
 
     /// Notes that a pod of this namespace is being deleted, and that no request of its Job shows it.
     pub fn shows_deletion(&mut self, namespace: &Text) {
-        self.effects(namespace).of[DELETION] = true;
+        let Effects { of, .. } = self.effects(namespace);
+        (of[DELETION], of[JOB_DELETION]) = (true, true);
+    }
+
+    /// Forgets a Job that has ended.
+    pub fn ends(&mut self, job: Uid) {
+        self.created.remove(&job);
+        self.have_pods.remove(&job);
+        self.contained.remove(&job);
     }
 
     /// The kinds that the log lacks of a namespace, if it ends at this time, in microseconds.
@@ -326,5 +358,5 @@ fn has_run(status: &JobStatus, deleted: &FxHashSet<Uid>) -> bool {
     status.ready.is_some_and(|pods| pods > 0)
         || status.succeeded > 0
         || !status.uncounted_succeeded().is_empty()
-        || status.uncounted_failed().iter().any(|pod| !deleted.contains(pod))
+        || deleted.len() < PODS_KEPT && status.uncounted_failed().iter().any(|pod| !deleted.contains(pod))
 }

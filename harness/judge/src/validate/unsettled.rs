@@ -54,7 +54,8 @@ impl Track {
         pending: &mut Vec<Owed>,
         settings: &Settings,
     ) -> Vec<Owed> {
-        let Some(stored) = self.manager.mirror.unsettled.clone().filter(|_| !overdue.is_empty()) else {
+        let is_open = !overdue.is_empty() && self.stored.is_some();
+        let Some(stored) = self.manager.mirror.unsettled.clone().filter(|_| is_open) else {
             return overdue;
         };
         let shown = self.stored.replace(stored);

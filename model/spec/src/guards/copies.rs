@@ -16,6 +16,7 @@
 //! was gone by the end of the traces.
 
 use super::copies_before::{judge_earlier_equality, judge_late_end, judge_late_removal};
+use super::work::Work;
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, JobStatus};
 use crate::requirement::Findings;
@@ -32,9 +33,6 @@ pub struct Grants {
     /// The difference between the clocks of two clusters.
     pub skew: Micros,
 }
-
-/// The shortest silence of a manager that is taken for an absence, in microseconds. An idle manager is silent, too.
-const ABSENCE: Micros = 300_000_000;
 
 /// A version of a Job, and the time from which on it was stored.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +68,8 @@ pub struct Copy<'a> {
     pub is_suspended: bool,
     /// Its versions, in order. Without them, only the end of the trace is compared.
     pub versions: Vec<Version<'a>>,
-    /// The stretches of time in which the creator of the copies worked on its worker.
-    pub work: Vec<(Micros, Micros)>,
+    /// The work of the creator of the copies on its worker.
+    pub work: Work,
 }
 
 /// A Job whose manager writes status alone.
@@ -93,12 +91,10 @@ pub struct Local<'a> {
     pub has_ttl: bool,
     /// Its versions, in order. Without them, only the end of the trace is compared.
     pub versions: Vec<Version<'a>>,
-    /// The stretches of time in which its manager worked on its cluster.
-    pub work: Vec<(Micros, Micros)>,
+    /// The work of its manager on its cluster.
+    pub work: Work,
     /// Status writes that validation refused, without an accepted one after them.
     pub refused: Vec<Micros>,
-    /// The last request for it or for a copy that the environment refused. The time to react begins anew.
-    pub hindered: Option<Micros>,
     /// The copies, in the order of their creation.
     pub copies: Vec<Copy<'a>>,
     /// `startTime` and `completionTime` of copies of other Jobs with this name.
@@ -119,16 +115,7 @@ impl Copy<'_> {
 impl Local<'_> {
     /// Returns `true` if the manager has worked for long after this time.
     fn has_had_time(&self, since: Micros, grants: Grants) -> bool {
-        let since = self.hindered.into_iter().chain(self.returned()).fold(since, Micros::max);
-        let worked = self.work.iter().map(|(_, last)| *last).max();
-        worked.is_some_and(|worked| worked >= since.saturating_add(grants.patience))
-    }
-
-    /// The end of the last long absence of the manager.
-    fn returned(&self) -> Option<Micros> {
-        let absences = self.work.windows(2).rev();
-        let mut long = absences.filter(|pair| pair[1].0.saturating_sub(pair[0].1) >= ABSENCE);
-        long.next().map(|pair| pair[1].0)
+        self.work.had_time(since, grants.patience)
     }
 
     /// Status writes that were refused after this time, if there are several.

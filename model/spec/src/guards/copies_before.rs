@@ -9,17 +9,12 @@ use crate::catalogue::Req;
 use crate::requirement::Findings;
 use crate::time::Time;
 
-/// The time in a span during which a manager worked, by the stretches of its work.
-fn worked(work: &[(Micros, Micros)], since: Micros, until: Micros) -> Micros {
-    work.iter().map(|(first, last)| (until.min(*last) - since.max(*first)).max(0)).sum()
-}
-
-/// Returns `true` if the manager had time to react here and on the worker.
+/// Returns `true` if the manager had time to react here and on the worker, since its last refusal by the environment.
 fn had_time(local: &Local<'_>, copy: &Copy<'_>, (since, until): (Micros, Micros), grants: Grants) -> bool {
-    let since = local.hindered.map_or(since, |hindered| since.max(hindered.min(until)));
+    let since = local.work.refused_by(until).map_or(since, |refusal| since.max(refusal));
     let (since, until) = (since.saturating_add(grants.skew), until.saturating_sub(grants.skew));
     let both = [&local.work, &copy.work];
-    both.iter().all(|work| worked(work, since, until) >= grants.patience)
+    both.iter().all(|work| work.worked(since, until) >= grants.patience)
 }
 
 /// The version that is stored at a time.
@@ -81,16 +76,4 @@ fn during(found: &str, since: Micros, until: Micros) -> String {
     let seconds = (until - since) / 1_000_000;
     let since = Time(since.div_euclid(1_000_000));
     format!("{found} for {seconds} s from {since} on, while the manager was active on both clusters")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_time_between_requests_is_work() {
-        let work = [(0, 100), (500, 560), (700, 700)];
-        assert_eq!(worked(&work, 50, 530), 80);
-        assert_eq!(worked(&work, 200, 400), 0);
-    }
 }

@@ -54,3 +54,4 @@ pub mod suspend;
 pub mod times;
 pub mod ttl;
 pub mod without_interim;
+pub mod work;

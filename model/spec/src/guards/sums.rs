@@ -13,6 +13,7 @@
 //! write moves the earliest view that remains ([`Views`]).
 
 use super::copies::{Grants, Micros};
+use super::work::Work;
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, JobStatus};
 use crate::requirement::Findings;
@@ -58,8 +59,8 @@ pub struct Sum<'a> {
     pub gone: Option<Micros>,
     /// The pods that it needs; `None` if `completions` is unset.
     pub completions: Option<i32>,
-    /// The last request of its manager, for any Job.
-    pub worked: Option<Micros>,
+    /// The work of its manager on its cluster.
+    pub work: Work,
     /// Status writes that validation refused, without an accepted one after them.
     pub refused: &'a [Micros],
     /// All members that ever existed, in the order of their creation.
@@ -303,7 +304,7 @@ fn judge_list(sum: &Sum<'_>, grants: Grants, findings: &mut Findings) {
 fn judge_quiescence(sum: &Sum<'_>, grants: Grants, findings: &mut Findings) {
     let here = sum.statuses.last().map_or(Micros::MIN, |it| it.at);
     let since = sum.members.iter().map(Member::changed).max().unwrap_or(here).max(here);
-    let has_had_time = sum.worked.is_some_and(|worked| worked >= since.saturating_add(grants.patience));
+    let has_had_time = sum.work.had_time(since, grants.patience);
     let reach = since.saturating_add(grants.patience).saturating_sub(grants.skew);
     let is_seen = sum.members.iter().all(|member| member.gone.is_some() || member.seen_until >= reach);
     let (Some(last), None, true) = (sum.statuses.last(), sum.gone, has_had_time && is_seen) else { return };
@@ -398,7 +399,7 @@ mod tests {
             statuses: stored(here),
             gone: None,
             completions: Some(3),
-            worked: Some(worked),
+            work: Work { stretches: vec![(0, worked)], refusals: Vec::new() },
             refused: &[],
             members: members.iter().map(|(gone, all)| member(*gone, all)).collect(),
             fails_when,
