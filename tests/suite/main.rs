@@ -46,6 +46,7 @@ mod judge_policies;
 mod judge_reduced_forms;
 mod judge_rendered_paths;
 mod judge_right_logs;
+mod judge_stored_errors;
 mod judge_strangers;
 mod judge_threads;
 mod judge_truncated_events;
