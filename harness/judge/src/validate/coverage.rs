@@ -56,7 +56,7 @@ pub struct Coverage {
     pub gap: Option<u64>,
     /// A write is missing, so etcd may hold a newer version than the trace has shown.
     pub stale: bool,
-    /// Whether the trace shows each state of the Job.
+    /// The states of the Job that the trace shows.
     pub whole: Whole,
     /// The number of a write of somebody else that had a server error, if nothing has shown since what it has stored.
     pub unsettled: Option<u64>,

@@ -16,8 +16,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// Returns `true` if the manager could have reacted to something that has stood since this time: it was there for as long,
-    /// without a refusal, or for as long in several parts.
+    /// Returns `true` if the manager could have reacted to something that has stood since this time. It was there for as long,
+    /// without a refusal, or in several parts.
     #[must_use]
     pub fn had_time(&self, since: Micros, patience: Micros) -> bool {
         let (mut total, mut longest) = (0, 0);
