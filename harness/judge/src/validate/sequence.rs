@@ -391,12 +391,8 @@ impl Lane {
                 && it.when.is_some_and(|it| it.received >= when.done)
         };
         let later = self.by_time.iter().map(|keyed| &keyed.event).filter(|it| follows(it));
-        // One of them may repeat an old version, such as the DELETE of a pod that is being deleted.
-        let is_senders =
-            |it: &&Event| it.actor == removal.actor && it.when.is_some_and(|it| it.done <= when.done);
-        let known = self.versions_of(is_senders).max().unwrap_or(0);
-        let next = later.filter_map(|it| self.claims.own(it)).filter(|own| *own > known).min();
-        let before = versions.max().unwrap_or(0).min(next.unwrap_or(u64::MAX).saturating_sub(1));
+        let next = later.filter_map(|it| self.claims.own(it)).min().unwrap_or(u64::MAX);
+        let before = versions.max().unwrap_or(0).min(next.saturating_sub(1));
         Some(before.max(self.passed.version).max(removal.answered.unwrap_or(0)))
     }
 
