@@ -3,7 +3,7 @@
 //! A writer lists every scenario of its profile, run or not, unless the user has chosen some. So a scenario that is missing
 //! was removed, or the report is of another version of jobcheck, which may have had another list.
 
-use crate::types::{ConformanceReport, Outcome, Scenario, Stage};
+use crate::types::{ConformanceReport, Scenario, Stage};
 use crate::verify::{Objection, State};
 
 /// A scenario of a profile.
@@ -117,9 +117,7 @@ impl Listed {
     fn allows_stage(&self, scenario: &Scenario) -> bool {
         match self.stage {
             Some(stage) => stage == scenario.stage,
-            None if matches!(scenario.outcome, Outcome::Skip | Outcome::Disabled) => {
-                scenario.stage != Stage::Provisional
-            }
+            None if scenario.outcome.was_left_out() => scenario.stage != Stage::Provisional,
             None => scenario.stage == Stage::Core,
         }
     }
@@ -134,6 +132,7 @@ pub(crate) fn is_own(report: &ConformanceReport) -> bool {
 pub(crate) mod tests {
     use super::*;
     use crate::result::tests::{repeated, scenario};
+    use crate::types::Outcome;
     use crate::types::Run;
 
     /// The list of a profile that has the scenarios of this report.

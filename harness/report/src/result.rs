@@ -94,22 +94,18 @@ fn stage_result(stage: Stage, run: &Run, scenarios: &[Folded<'_>]) -> Option<Ver
 
 fn section(stage: Stage, run: &Run, scenarios: &[Folded<'_>]) -> Section {
     let of_stage: Vec<&Folded<'_>> = scenarios.iter().filter(|it| it.scenario.stage == stage).collect();
-    let ids = |wanted: &[Outcome]| {
-        let wanted = of_stage.iter().filter(|it| wanted.contains(&it.scenario.outcome));
-        wanted.map(|it| it.scenario.id.clone()).collect()
+    let ids = |is_wanted: &dyn Fn(&Folded<'_>) -> bool| -> Vec<String> {
+        of_stage.iter().filter(|it| is_wanted(it)).map(|it| it.scenario.id.clone()).collect()
     };
+    let with = |wanted: &[Outcome]| ids(&|it| wanted.contains(&it.scenario.outcome));
     Section {
         result: stage_result(stage, run, scenarios),
         statistics: statistics(of_stage.iter().map(|it| it.scenario.outcome)),
-        failed_tests: ids(&[Outcome::Fail]),
-        skipped_tests: ids(&[Outcome::Skip, Outcome::Disabled]),
-        undecided_tests: ids(&[Outcome::Error, Outcome::Inconclusive]),
-        flaky_tests: of_stage.iter().filter(|it| it.is_flaky()).map(|it| it.scenario.id.clone()).collect(),
-        incomplete_tests: of_stage
-            .iter()
-            .filter(|it| it.lacks_runs())
-            .map(|it| it.scenario.id.clone())
-            .collect(),
+        failed_tests: with(&[Outcome::Fail]),
+        skipped_tests: ids(&|it| it.scenario.outcome.was_left_out()),
+        undecided_tests: with(&[Outcome::Error, Outcome::Inconclusive]),
+        flaky_tests: ids(&|it| it.is_flaky()),
+        incomplete_tests: ids(&|it| it.lacks_runs()),
     }
 }
 

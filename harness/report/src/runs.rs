@@ -77,8 +77,7 @@ impl<'a> Folded<'a> {
     /// Returns whether some runs were left out, and others were not.
     #[must_use]
     pub fn lacks_runs(&self) -> bool {
-        let is_left_out = |outcome| matches!(outcome, Outcome::Skip | Outcome::Disabled);
-        !is_left_out(self.scenario.outcome) && self.runs.iter().any(|it| is_left_out(it.outcome))
+        !self.scenario.outcome.was_left_out() && self.runs.iter().any(|it| it.outcome.was_left_out())
     }
 
     /// Returns whether every run passed.

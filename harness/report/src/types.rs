@@ -246,6 +246,12 @@ impl Outcome {
         Outcome::Inconclusive,
     ];
 
+    /// Returns whether the scenario was left out.
+    #[must_use]
+    pub fn was_left_out(self) -> bool {
+        matches!(self, Outcome::Skip | Outcome::Disabled)
+    }
+
     /// Returns whether the scenario ran to an end.
     #[must_use]
     pub fn was_run(self) -> bool {

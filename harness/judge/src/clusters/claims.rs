@@ -29,19 +29,13 @@ impl<'a> Claims<'a> {
             for other in &worker.jobs {
                 let stores = |local: &Life| other.stores.contains(&local.uid);
                 let stores_any = locals.iter().any(|local| stores(local));
-                // A user may create Jobs of its own on the worker.
-                let is_named = |local: &Life| {
-                    has_name_of(local, other)
-                        && local.created <= other.created.saturating_add(skew)
-                        && (other.creator.is_none() || other.creator != local.creator)
-                };
                 for local in locals {
                     if stores(local) {
                         claims.has_both |= has_name_of(local, other);
                         add_first(&mut claims.by_uid, local.uid, other);
                         add_first(&mut claims.by_uid_on, (at, local.uid), other);
                     }
-                    if stores(local) || !stores_any && is_named(local) {
+                    if stores(local) || !stores_any && may_be_copy(local, other, skew) {
                         add_first(&mut claims.by_any, local.uid, other);
                     }
                 }
@@ -90,6 +84,14 @@ pub(super) fn most<'a>(all: impl Iterator<Item = &'a Life>) -> Vec<&'a str> {
     }
     let most = numbers.values().max().copied().unwrap_or(0);
     numbers.into_iter().filter(|(_, number)| *number == most).map(|(user, _)| user).collect()
+}
+
+/// Returns `true` if a Job of a worker may be a copy by its name. `behind`: the time by which its clock may be behind.
+pub(super) fn may_be_copy(local: &Life, other: &Life, behind: Micros) -> bool {
+    has_name_of(local, other)
+        && local.created <= other.created.saturating_add(behind)
+        // A user may create Jobs of its own on the worker.
+        && (other.creator.is_none() || other.creator != local.creator)
 }
 
 /// Returns `true` if two Jobs have one namespace and name.

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use crate::report::JudgedTrace;
 
-use super::claims::{Claims, has_name_of, most};
+use super::claims::{Claims, has_name_of, may_be_copy, most};
 use super::lives::{Life, Lives, Statuses, Stretches, is_ttl_controller};
 
 /// A Job of the manager with its copies.
@@ -245,13 +245,7 @@ impl<'a> Owners<'a> {
     }
 
     fn by_name_within(&self, behind: Micros, other: &Life) -> Option<usize> {
-        let may_be = |local: &Life| {
-            has_name_of(local, other)
-                && local.created <= other.created.saturating_add(behind)
-                && other.created <= self.until
-                // A user may create Jobs of its own on the worker.
-                && (other.creator.is_none() || other.creator != local.creator)
-        };
+        let may_be = |local: &Life| may_be_copy(local, other, behind) && other.created <= self.until;
         let all = (0..self.locals.len()).filter(|at| may_be(self.locals[*at]));
         all.max_by_key(|at| self.locals[*at].created)
     }

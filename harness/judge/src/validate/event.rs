@@ -238,6 +238,12 @@ impl Event {
         self.code >= 500
     }
 
+    /// Returns `true` for a server error after which the write may have been stored. An injected one was not sent on.
+    #[must_use]
+    pub fn may_be_stored(&self) -> bool {
+        self.has_server_error() && !self.delivery.injected
+    }
+
     /// The newest version of an object in a collection that is deleted. It was listed before.
     #[must_use]
     pub fn listed(&self) -> Option<u64> {

@@ -77,7 +77,7 @@ impl Track {
 
     /// Notes that a write of somebody else had a server error. It may have been stored.
     pub fn may_have_changed(&mut self, event: &Event) {
-        if event.has_server_error() && !event.delivery.injected {
+        if event.may_be_stored() {
             self.coverage.unsettled.get_or_insert(event.order);
         }
     }
@@ -107,11 +107,6 @@ impl Track {
 
     /// At the end: withdraws violations that a write with a server error explains, if nothing has shown what it has stored.
     pub fn settle_at_the_end(&mut self) {
-        if self.withdraw_conflicts() {
-            self.doubt(
-                "a status write lost against a write of the Job that the trace does not show".to_owned(),
-            );
-        }
         let Some(order) = self.coverage.unsettled else { return };
         let before = self.results.violations.len();
         self.results.violations.retain(|it| it.order <= order);

@@ -32,7 +32,7 @@ pub fn refused(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     mirror::main_write_refused(track, event, by, it.message.as_deref());
     mirror::hindered(track, event, by, it.message.as_deref().unwrap_or_default());
     track.trouble.deletion_refused |= by == By::Ttl && event.verb == Some(jobcheck_traces::Verb::Delete);
-    if event.has_server_error() && !event.delivery.injected {
+    if event.may_be_stored() {
         track.coverage.may_be_stored();
     }
     if by == By::Other {

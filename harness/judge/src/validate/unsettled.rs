@@ -15,8 +15,7 @@ use super::verdict::Owed;
 
 /// Notes a status write that a server error answered. Its content may have been stored all the same.
 pub fn note(track: &mut Track, event: &Event, it: &JobEvent) {
-    let is_open = event.has_server_error() && !event.delivery.injected;
-    let Some(stored) = track.shown().filter(|_| is_open) else { return };
+    let Some(stored) = track.shown().filter(|_| event.may_be_stored()) else { return };
     let patched = it.patch.as_ref().map(|patch| patch.applied(&stored).status);
     let status = it.attempted.as_ref().map(|job| job.status.clone()).or(patched);
     let may_be_stored = it.base.is_none() || it.base == track.coverage.version;

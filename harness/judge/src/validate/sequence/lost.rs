@@ -19,8 +19,7 @@ impl Lane {
     /// Adds the pod that a creation with a server error has stored, if a later record shows it. Returns the version in this record,
     /// which the creation precedes.
     pub(super) fn find_stored(&mut self, creation: &mut Event) -> Option<u64> {
-        let is_open =
-            creation.verb == Some(Verb::Create) && creation.has_server_error() && !creation.delivery.injected;
+        let is_open = creation.verb == Some(Verb::Create) && creation.may_be_stored();
         let Body::Pod(asked) = &creation.body else { return None };
         let (stored, version) = is_open.then(|| self.first_fitting(creation, asked)).flatten()?;
         self.claims.meet(stored.uid);
