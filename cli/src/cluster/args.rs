@@ -52,7 +52,7 @@ pub struct UpArgs {
     /// With --embedded: demand a token, over TLS. The kubeconfig has both.
     #[arg(long, requires = "embedded")]
     pub token: bool,
-    /// Version of Kubernetes: 1.36 or 1.35.
+    /// Version of Kubernetes: 1.36, 1.35, or 1.37.
     #[arg(long, value_name = "VERSION", default_value = "1.36")]
     pub kubernetes: Version,
     /// Start kube-controller-manager, too.
@@ -184,7 +184,7 @@ Exit codes:
   5  internal error: please report it";
 
 const UP_HELP: &str = "\
-Without --embedded, the cluster is etcd and kube-apiserver 1.36.3, or 1.35.4.
+Without --embedded, the cluster is etcd and kube-apiserver 1.36.3, 1.35.4, or 1.37.2.
 They are built once from their published Go modules, which needs Go 1.26 or
 newer and takes minutes. There is no kubelet and no scheduler: set the status of
 a pod to make it run.

@@ -82,7 +82,7 @@ pub struct FuzzArgs {
     /// Give the shipped controllers this known defect, such as B18, and look for it.
     #[arg(long, value_name = "DEFECT", value_parser = defect)]
     pub mutant: Option<&'static Mutant>,
-    /// Use this version of Kubernetes, 1.36 or 1.35, and judge by its rules; by default 1.36.
+    /// Use this version of Kubernetes, 1.36, 1.35, or 1.37, and judge by its rules; by default 1.36.
     #[arg(long, value_name = "VERSION", conflicts_with = "generated")]
     pub kubernetes: Option<Version>,
     /// Form of the report. Schemas: fuzz and generated.schema.json in docs/reference/schemas.

@@ -13,6 +13,7 @@ use jobcheck_cluster::{Cluster, Controllers, Log, Programs, Version, log_file};
 use jobcheck_judge::report::Exit;
 use jobcheck_live::{AccessError, Error, Manager, Outcome, Plan, TestCluster, unsupported};
 use jobcheck_scenario::Scenario;
+use jobcheck_spec::apiserver::RuleSet;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -99,8 +100,9 @@ impl Prepared {
             () = stop.cancelled() => return Err(Error::Interrupted),
             cluster = provision(request, progress) => cluster?,
         };
-        let plan = plan(request, &cluster)?;
-        let site = TestCluster::open(cluster.access, cluster.audit_log, cluster.own.is_some()).await?;
+        let (access, audit_log) = (cluster.access.clone(), cluster.audit_log.clone());
+        let site = TestCluster::open(access, audit_log, cluster.own.is_some()).await?;
+        let plan = plan(request, &cluster, site.rules())?;
         if let Some(version) = site.of_unknown_version() {
             output::note(format!(
                 "the cluster is Kubernetes {version}, which is not supported; the rules of 1.36 apply"
@@ -123,7 +125,7 @@ impl Prepared {
     }
 }
 
-fn plan(request: &Request<'_>, cluster: &Provisioned) -> Result<Plan, Error> {
+fn plan(request: &Request<'_>, cluster: &Provisioned, rules: RuleSet) -> Result<Plan, Error> {
     let has_no_controllers = cluster.has_no_controllers;
     let given = request.connection.managed_by.clone();
     let (manager, managed_by) = match request.target {
@@ -145,7 +147,7 @@ fn plan(request: &Request<'_>, cluster: &Provisioned) -> Result<Plan, Error> {
     };
     let LimitArgs { patience, allow_known, .. } = *request.limits;
     let has_audit_log = cluster.audit_log.is_some();
-    Ok(Plan { manager, managed_by, at_once: request.at_once, patience, has_audit_log, allow_known })
+    Ok(Plan { manager, managed_by, rules, at_once: request.at_once, patience, has_audit_log, allow_known })
 }
 
 /// Waits until a component of the control plane that was started for the runs ends by itself. Returns the error with the

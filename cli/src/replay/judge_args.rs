@@ -35,7 +35,7 @@ pub struct JudgeArgs {
     /// Judge by this requirement only, such as FT-02. Can be repeated.
     #[arg(long, value_name = "REQUIREMENT", value_parser = requirement)]
     pub requirement: Vec<Req>,
-    /// Apply the rules of this version of Kubernetes, 1.34 to 1.37.
+    /// Apply the rules of this version of Kubernetes, 1.34 to 1.38.
     ///
     /// By default the version in the header of a native trace, else 1.36.
     #[arg(long, value_name = "VERSION", value_parser = rules)]

@@ -78,7 +78,7 @@ pub struct RunArgs {
     /// Form of the report. Schema: docs/reference/schemas/run.schema.json.
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub output: Format,
-    /// Use this version of Kubernetes, 1.36 or 1.35, and judge by its rules; by default 1.36.
+    /// Use this version of Kubernetes, 1.36, 1.35, or 1.37, and judge by its rules; by default 1.36.
     ///
     /// It applies to sim, and to clusters that the run starts. An existing cluster keeps its own version.
     #[arg(long, value_name = "VERSION")]

@@ -17,7 +17,7 @@ pub struct StatusArgs {
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
     /// Ask these versions of Kubernetes: one, or a range such as 1.34..1.36. By default all whose rules are known.
-    #[arg(long, value_name = "VERSIONS", value_parser = versions, default_value = "1.34..1.37")]
+    #[arg(long, value_name = "VERSIONS", value_parser = versions, default_value = "1.34..1.38")]
     pub kubernetes: Versions,
     /// Form of the report. Schema: status.schema.json in docs/reference/schemas.
     #[arg(short, long, value_name = "FORM", value_parser = Format::without_junit(), default_value = "text")]
@@ -33,7 +33,7 @@ const HIGHEST: u32 = 99;
 
 fn versions(text: &str) -> Result<Versions, String> {
     let problem =
-        || format!("expected a version such as 1.36, or a range such as 1.34..1.37, found {text:?}");
+        || format!("expected a version such as 1.36, or a range such as 1.34..1.38, found {text:?}");
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     let (first, last) = minor(first).zip(minor(last)).ok_or_else(problem)?;
     if first > last {

@@ -86,7 +86,7 @@ fn text(report: &TransitionReport) -> String {
         };
         let release = version.kubernetes.strip_prefix("1.").and_then(|minor| minor.parse().ok());
         let release = release.and_then(RuleSet::of).map_or_else(
-            || "no rules for this version; known are 1.34 to 1.37".to_owned(),
+            || "no rules for this version; known are 1.34 to 1.38".to_owned(),
             |rules| format!("by the rules of {}", rules.release()),
         );
         line(&mut out, format_args!("{word:<10}  {:<5} {release}", version.kubernetes));

@@ -225,7 +225,10 @@ fn an_unknown_version_is_wrong_usage_and_the_known_ones_are_listed() {
     let clusters = Clusters::new();
     for embedded in [&["--embedded"][..], &[]] {
         let run = clusters.run(&[&["up", "--kubernetes", "1.34"], embedded].concat());
-        assert!(run.code == 2 && run.err.contains("expected 1.36 (1.36.3) or 1.35 (1.35.4)"), "{run:?}");
+        assert!(
+            run.code == 2 && run.err.contains("expected one of 1.36 (1.36.3), 1.35 (1.35.4), 1.37 (1.37.2)"),
+            "{run:?}"
+        );
     }
 }
 

@@ -75,7 +75,7 @@ fn wrong_usage_exits_with_2() {
     assert_eq!(jobcheck(["replay"]).code, 2);
     for (flags, part) in [
         (["--requirement", "FT-99"], "there is no requirement \"FT-99\"; the nearest are FT-32"),
-        (["--kubernetes", "1.33"], "expected 1.34, 1.35, 1.36 or 1.37"),
+        (["--kubernetes", "1.33"], "expected 1.34, 1.35, 1.36, 1.37 or 1.38"),
         (["--kubernetes", "latest"], "expected 1.34"),
         (["--assume", "retries=3"], "expected one of pod-failure-backoff"),
         (["--assume", "pod-failure-backoff=10"], "expected a duration such as 100ms"),

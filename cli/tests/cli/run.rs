@@ -226,7 +226,10 @@ fn a_missing_argument_of_a_target_is_reported_before_anything_is_run() {
         (&["--cluster", "x"], "give --target"),
         (&["--kubernetes", "1.35"], "the target model is 1.36"),
         (&["--target", "live", "--cluster", "x", "--kubernetes", "1.35"], "clusters that the run starts"),
-        (&["--target", "builtin", "--kubernetes", "1.34"], "expected 1.36 (1.36.3) or 1.35 (1.35.4)"),
+        (
+            &["--target", "builtin", "--kubernetes", "1.34"],
+            "expected one of 1.36 (1.36.3), 1.35 (1.35.4), 1.37 (1.37.2)",
+        ),
         (&["--target", "live", "--cluster", "x", "--kubeconfig", "y"], "cannot be used with"),
     ] {
         let run = run(args, HEAD);

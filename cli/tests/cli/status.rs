@@ -37,7 +37,10 @@ fn a_legal_status_is_accepted_by_every_known_version() {
     let run = asked(complete(true), &[]);
     assert_eq!(run.code, 0, "{run:?}");
     let first: Vec<&str> = run.out.lines().filter_map(|line| line.get(..16)).take(4).collect();
-    assert_eq!(first, ["accepts     1.34", "accepts     1.35", "accepts     1.36", "accepts     1.37"]);
+    assert_eq!(
+        first,
+        ["accepts     1.34", "accepts     1.35", "accepts     1.36", "accepts     1.37", "accepts     1.38"]
+    );
     assert!(run.out.contains("advice") && run.out.contains("SS-34"), "{}", run.out);
     assert!(run.out.contains("built-in    write 1: SuccessCriteriaMet=True"), "{}", run.out);
     assert!(run.out.contains("write 2: Complete=True"), "{}", run.out);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::request::Parts;
 use http::{Request, Response, StatusCode, Uri};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -148,13 +148,15 @@ impl Shared {
     }
 }
 
-/// Requests JSON, in which events are lines, in place of protobuf.
+/// Requests JSON, in which events are lines, in place of protobuf. From 1.37 on, API servers compress watches for clients that
+/// accept it.
 fn speak_json(parts: &mut Parts) {
     let spoken = text(&parts.headers, ACCEPT).replace(PROTOBUF, JSON);
     let spoken = if spoken.is_empty() { JSON.to_owned() } else { spoken };
     if let Ok(spoken) = HeaderValue::from_str(&spoken) {
         parts.headers.insert(ACCEPT, spoken);
     }
+    parts.headers.remove(ACCEPT_ENCODING);
 }
 
 fn forwarded(response: Response<Body>) -> ProxyResponse {
@@ -189,4 +191,20 @@ fn json_response(code: u16, body: Bytes) -> ProxyResponse {
     *answer.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn a_watch_is_requested_in_plain_json() {
+        let request = Request::get("/").header(ACCEPT, PROTOBUF).header(ACCEPT_ENCODING, "gzip");
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        speak_json(&mut parts);
+        assert_eq!(text(&parts.headers, ACCEPT), JSON);
+        assert!(!parts.headers.contains_key(ACCEPT_ENCODING));
+    }
 }

@@ -19,25 +19,22 @@ pub(crate) struct Start {
     pub command: Vec<OsString>,
     /// The feature gates.
     pub gates: Gates,
-    /// True if the program accepts gates that are off only when it emulates a version in which they were not locked.
-    pub emulates: bool,
+    /// The version that the program emulates if gates are off, because they are locked in its own.
+    pub emulates: Option<&'static str>,
     /// The folder of this process's runs, which is the mark of the controller process.
     pub folder: PathBuf,
     /// The file for its output.
     pub log: PathBuf,
 }
 
-/// The last version in which 1.36 can have JobManagedBy and JobPodReplacementPolicy off.
-const EMULATED: &str = "--emulated-version=1.33";
-
 impl Start {
     fn gate_flags(&self) -> Vec<String> {
         let off: Vec<String> = self.gates.off().iter().map(|gate| format!("{gate}=false")).collect();
         let flag = format!("--feature-gates={}", off.join(","));
-        match (self.emulates, off.is_empty()) {
-            (true, true) => Vec::new(),
-            (true, false) => vec![EMULATED.to_owned(), flag],
-            (false, _) => vec![flag],
+        match self.emulates {
+            Some(_) if off.is_empty() => Vec::new(),
+            Some(version) => vec![format!("--emulated-version={version}"), flag],
+            None => vec![flag],
         }
     }
 }

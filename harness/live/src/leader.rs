@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use crate::controller::{Controller, Start};
 use crate::error::Error;
 use crate::test_cluster::TestCluster;
+use crate::unsupported::unlocking;
 use crate::{Manager, Plan};
 
 /// The controllers of kube-controller-manager that a run starts.
@@ -94,7 +95,8 @@ impl ControllerSetup<'_> {
             }
             Manager::BuiltIn { program: None } | Manager::External => return Ok(None),
         };
-        let emulates = matches!(self.plan.manager, Manager::BuiltIn { .. });
+        let is_built_in = matches!(self.plan.manager, Manager::BuiltIn { .. });
+        let emulates = is_built_in.then(|| unlocking(self.plan.rules));
         let controller = Controller::start(Start { command, gates, emulates, folder, log })?;
         Ok(Some(Leader { number, controller, proxy }))
     }

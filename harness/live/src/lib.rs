@@ -15,6 +15,7 @@
 //! let plan = Plan {
 //!     manager: Manager::External,
 //!     managed_by: Some("example.com/controller".to_owned()),
+//!     rules: cluster.rules(),
 //!     at_once: 0,
 //!     patience: None,
 //!     has_audit_log: false,
@@ -74,6 +75,7 @@ use jobcheck_judge::replay::{Judging, judge};
 use jobcheck_judge::report::{Exit, ReplayReport};
 use jobcheck_scenario::runtime::{Finding, QuiescentState};
 use jobcheck_scenario::{Scenario, TargetName};
+use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_traces::Input;
 use tokio_util::sync::CancellationToken;
 
@@ -111,6 +113,8 @@ pub struct Plan {
     pub manager: Manager,
     /// `spec.managedBy` of every Job whose scenario sets none.
     pub managed_by: Option<String>,
+    /// The rules of the API server.
+    pub rules: RuleSet,
     /// A bit mask of the first 64 steps. A step whose bit is set happens as soon as it is possible. Other steps
     /// without a condition happen at quiescence.
     pub at_once: u64,

@@ -102,8 +102,9 @@ impl TestCluster {
         self.version.1.is_none().then_some(&self.version.0)
     }
 
-    /// The rules of the API server.
-    pub(crate) fn rules(&self) -> RuleSet {
+    /// The rules of the API server. For an unknown version, these are those of the default version.
+    #[must_use]
+    pub fn rules(&self) -> RuleSet {
         self.version.1.unwrap_or_default()
     }
 

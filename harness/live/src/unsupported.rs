@@ -1,6 +1,7 @@
 //! The scenarios that a real API server cannot run.
 
 use jobcheck_scenario::{Outcome, Scenario, Step};
+use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::gates::Gates;
 
 use crate::{Manager, Plan};
@@ -93,13 +94,23 @@ fn step_reason(step: &Step, plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// Returns true if the controllers cannot be started with these gates. kube-controller-manager unlocks two of them when it
-/// emulates an older version.
+/// The version that kube-controller-manager emulates to unlock gates: the oldest one that it can emulate. Until 1.36 it unlocks
+/// JobManagedBy and JobPodReplacementPolicy. 1.37 has JobManagedBy alone.
+pub(crate) fn unlocking(rules: RuleSet) -> &'static str {
+    if has_replacement_gate(rules) { "1.33" } else { "1.34" }
+}
+
+fn has_replacement_gate(rules: RuleSet) -> bool {
+    rules.minor < 37
+}
+
+/// Returns true if the controllers cannot be started with these gates.
 fn is_locked(gates: Gates, plan: &Plan) -> bool {
     match plan.manager {
         Manager::Shipped { .. } => false,
         Manager::BuiltIn { program: Some(_) } => {
-            !(gates.job_backoff_limit_per_index && gates.job_success_policy)
+            let has_policy = gates.job_pod_replacement_policy || has_replacement_gate(plan.rules);
+            !(gates.job_backoff_limit_per_index && gates.job_success_policy && has_policy)
         }
         Manager::BuiltIn { program: None } | Manager::External => gates != Gates::ON,
     }
@@ -186,7 +197,8 @@ mod tests {
     }
 
     fn plan(manager: Manager, managed_by: Option<String>, has_audit_log: bool) -> Plan {
-        Plan { manager, managed_by, at_once: 0, patience: None, has_audit_log, allow_known: false }
+        let rules = RuleSet::default();
+        Plan { manager, managed_by, rules, at_once: 0, patience: None, has_audit_log, allow_known: false }
     }
 
     fn ours() -> Manager {
@@ -217,6 +229,21 @@ mod tests {
         assert!(
             !needs_proxy(&scenario(&steps("crash: {}"))) && needs_process(&scenario(&steps("crash: {}")))
         );
+    }
+
+    #[test]
+    fn the_gates_that_are_off_are_those_that_the_version_can_unlock() {
+        let own = Manager::BuiltIn { program: Some(vec!["controlplane".into()]) };
+        let is_locked_in = |rules, gate: &str| {
+            let gates = Gates::ON.with(gate, false).unwrap();
+            is_locked(gates, &Plan { rules, ..plan(own.clone(), None, true) })
+        };
+        let [before, since] = [RuleSet::V1_36, RuleSet::V1_37];
+        assert!(!is_locked_in(before, "JobManagedBy") && !is_locked_in(since, "JobManagedBy"));
+        assert!(!is_locked_in(before, "JobPodReplacementPolicy"));
+        assert!(is_locked_in(since, "JobPodReplacementPolicy"));
+        assert!(is_locked_in(before, "JobSuccessPolicy") && is_locked_in(since, "JobSuccessPolicy"));
+        assert_eq!([before, since].map(unlocking), ["1.33", "1.34"]);
     }
 
     #[test]

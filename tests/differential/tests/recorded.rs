@@ -1,6 +1,7 @@
 //! The decisions of the embedded API server against recorded decisions of Kubernetes.
 //!
-//! `verdicts-1.36.txt` is from Kubernetes 1.36.3, and `verdicts-1.35.txt` from 1.35.4. Each line is for one request:
+//! `verdicts-1.36.txt` is from Kubernetes 1.36.3, and `verdicts-1.35.txt` from 1.35.4. The verdicts of 1.37.2 and of
+//! 1.38.0-beta.0 are those of 1.36.3, line by line. Each line is for one request:
 //! `refused`, or a digest of the stored object. `against_oracle MINOR ORACLE 1000 1 verdicts-1.MINOR.txt` writes these
 //! files. They change only with the generator or the version.
 
@@ -9,10 +10,13 @@ use jobcheck_differential::random::Random;
 use jobcheck_spec::apiserver::RuleSet;
 
 /// The rules of each version, and its recorded verdicts.
-const VERDICTS: [(RuleSet, &str); 2] = [
-    (RuleSet::V1_36, include_str!("verdicts-1.36.txt")),
+const VERDICTS: [(RuleSet, &str); 4] = [
+    (RuleSet::V1_36, SINCE_1_36),
     (RuleSet::V1_35, include_str!("verdicts-1.35.txt")),
+    (RuleSet::V1_37, SINCE_1_36),
+    (RuleSet::V1_38, SINCE_1_36),
 ];
+const SINCE_1_36: &str = include_str!("verdicts-1.36.txt");
 /// The kinds of requests, in the order of the verdicts.
 const KINDS: [Kind; 3] = [Kind::Status, Kind::Spec, Kind::Create];
 const COUNT: usize = 1_000;
@@ -63,7 +67,7 @@ fn creations_are_decided_as_kubernetes_decides_them() {
 
 #[test]
 fn the_rules_of_another_version_or_without_a_gate_decide_some_requests_differently() {
-    let [usual, before] = VERDICTS.map(|(_, all)| verdicts(all, Kind::Spec));
+    let [usual, before, ..] = VERDICTS.map(|(_, all)| verdicts(all, Kind::Spec));
     assert!(!differing(RuleSet::V1_36, Kind::Spec, &before).is_empty());
     assert!(!differing(RuleSet::V1_35, Kind::Spec, &usual).is_empty());
     // The gate for resources is not tried alone on 1.35, because it decides only about one in 3,000 requests

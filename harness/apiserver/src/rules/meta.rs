@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use jobcheck_spec::apiserver::RuleSet;
 use serde_json::{Value, json};
 
 use crate::error::{FieldError, Problem};
@@ -20,7 +21,7 @@ const MOST_SECOND_CONTROLLERS: usize = 10;
 const IMMUTABLE: &str = "field is immutable";
 
 /// The errors in the metadata of a new object.
-pub(super) fn validate(resource: Resource, object: &Value) -> Vec<FieldError> {
+pub(super) fn validate(rules: RuleSet, resource: Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let (name, base) = (meta(object, "name"), meta(object, "generateName"));
     if name.is_empty() {
@@ -35,12 +36,12 @@ pub(super) fn validate(resource: Resource, object: &Value) -> Vec<FieldError> {
     {
         errors.push(FieldError::invalid("metadata.generateName", json!(base), problem));
     }
-    validate_common(object, &mut errors);
+    validate_common(rules, object, &mut errors);
     errors
 }
 
 /// The errors in the metadata of an update.
-pub(super) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
+pub(super) fn validate_update(rules: RuleSet, old: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if is_deleting(old) {
         let had: HashSet<&str> = finalizers(old).into_iter().collect();
@@ -64,7 +65,7 @@ pub(super) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
             errors.push(FieldError::invalid(format!("metadata.{key}"), is.clone(), IMMUTABLE));
         }
     }
-    validate_common(new, &mut errors);
+    validate_common(rules, new, &mut errors);
     errors
 }
 
@@ -81,10 +82,10 @@ fn name_problem(resource: Resource, name: &str) -> Option<String> {
     }
 }
 
-fn validate_common(object: &Value, errors: &mut Vec<FieldError>) {
+fn validate_common(rules: RuleSet, object: &Value, errors: &mut Vec<FieldError>) {
     labels(&object["metadata"]["labels"], "metadata.labels", errors);
     annotations(&object["metadata"]["annotations"], "metadata.annotations", errors);
-    owners(&object["metadata"]["ownerReferences"], errors);
+    owners(rules, &object["metadata"]["ownerReferences"], errors);
     for (place, name) in finalizers(object).into_iter().enumerate() {
         let known = name.contains('/') || STANDARD_FINALIZERS.contains(&name);
         let problem = qualified_name_problem(name).or_else(|| {
@@ -128,22 +129,25 @@ fn annotations(annotations: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn owners(owners: &Value, errors: &mut Vec<FieldError>) {
-    const PATH: &str = "metadata.ownerReferences";
+const OWNERS: &str = "metadata.ownerReferences";
+
+/// The error for an owner without one of its fields.
+fn without_field(rules: RuleSet, place: usize, key: &str) -> FieldError {
+    const EMPTY: &str = "must not be empty";
+    if rules.minor >= 37 {
+        return FieldError::required(format!("{OWNERS}[{place}].{key}"), EMPTY);
+    }
+    let why = if key == "apiVersion" { "version must not be empty" } else { EMPTY };
+    FieldError::invalid(format!("{OWNERS}.{key}"), json!(""), why)
+}
+
+fn owners(rules: RuleSet, owners: &Value, errors: &mut Vec<FieldError>) {
     let mut controller: Option<String> = None;
     let mut others = 0;
-    for owner in owners.as_array().into_iter().flatten() {
+    for (place, owner) in owners.as_array().into_iter().flatten().enumerate() {
         let member = |key: &str| owner[key].as_str().unwrap_or_default();
-        for (key, why) in [
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
-            if member(key).is_empty() {
-                errors.push(FieldError::invalid(format!("{PATH}.{key}"), json!(""), why));
-            }
-        }
+        let missing = ["apiVersion", "kind", "name", "uid"].into_iter().filter(|key| member(key).is_empty());
+        errors.extend(missing.map(|key| without_field(rules, place, key)));
         if owner["controller"].as_bool() != Some(true) {
             continue;
         }
@@ -157,7 +161,7 @@ fn owners(owners: &Value, errors: &mut Vec<FieldError>) {
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
                      {name}"
                 );
-                errors.push(FieldError::invalid(PATH, owners.clone(), why));
+                errors.push(FieldError::invalid(OWNERS, owners.clone(), why));
             }
         }
     }
@@ -179,7 +183,7 @@ mod tests {
                 {"apiVersion": "v1", "kind": "K", "name": "a", "uid": "1", "controller": true},
                 {"apiVersion": "v1", "kind": "K", "name": "b", "controller": true}],
         }});
-        let errors = validate(Resource::Pods, &bad);
+        let errors = validate(RuleSet::V1_36, Resource::Pods, &bad);
         let expected = [
             "metadata.name",
             "metadata.generateName",
@@ -191,20 +195,29 @@ mod tests {
             "metadata.finalizers[0]",
         ];
         assert_eq!(fields(&errors), expected);
+        let since = validate(RuleSet::V1_37, Resource::Pods, &bad);
+        assert!(fields(&since).contains(&"metadata.ownerReferences[1].uid"), "{since:?}");
         let good =
             json!({"metadata": {"name": "a", "generateName": "a-", "finalizers": ["orphan", "x.io/y"]}});
-        assert!(validate(Resource::Pods, &good).is_empty());
-        assert!(validate(Resource::Events, &json!({"metadata": {"name": "A:b.1"}})).is_empty());
-        assert!(!validate(Resource::Namespaces, &json!({"metadata": {"name": "a.b"}})).is_empty());
+        assert!(validate(RuleSet::V1_36, Resource::Pods, &good).is_empty());
+        assert!(
+            validate(RuleSet::V1_36, Resource::Events, &json!({"metadata": {"name": "A:b.1"}})).is_empty()
+        );
+        assert!(
+            !validate(RuleSet::V1_36, Resource::Namespaces, &json!({"metadata": {"name": "a.b"}})).is_empty()
+        );
     }
 
     #[test]
     fn what_is_fixed_stays_and_no_finalizer_joins_a_deletion() {
         let old = json!({"metadata": {"name": "a", "uid": "1", "deletionTimestamp": "t", "finalizers": ["x.io/y"]}});
         let mut new = old.clone();
-        assert!(validate_update(&old, &new).is_empty());
+        assert!(validate_update(RuleSet::V1_36, &old, &new).is_empty());
         new["metadata"]["uid"] = json!("2");
         new["metadata"]["finalizers"] = json!(["x.io/y", "x.io/z"]);
-        assert_eq!(fields(&validate_update(&old, &new)), ["metadata.finalizers", "metadata.uid"]);
+        assert_eq!(
+            fields(&validate_update(RuleSet::V1_36, &old, &new)),
+            ["metadata.finalizers", "metadata.uid"]
+        );
     }
 }

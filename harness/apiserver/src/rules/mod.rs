@@ -105,7 +105,7 @@ pub(crate) fn validate_create(
     resource: Resource,
     object: &Value,
 ) -> Result<Vec<FieldError>, ApiError> {
-    let mut errors = meta::validate(resource, object);
+    let mut errors = meta::validate(context.rules, resource, object);
     match resource {
         Resource::Jobs => job::validate_create(context, object, &mut errors)?,
         Resource::Pods => pod::validate_spec(&object["spec"], "spec", &mut errors),
@@ -159,7 +159,7 @@ pub(crate) fn validate_update(
     old: &Value,
     new: &Value,
 ) -> Result<Vec<FieldError>, ApiError> {
-    let mut errors = meta::validate_update(old, new);
+    let mut errors = meta::validate_update(context.rules, old, new);
     match (resource, subresource) {
         (Resource::Jobs, None) => job::validate_update(context, old, new, &mut errors)?,
         (Resource::Jobs, Some(_)) => job::validate_status_update(context, old, new, &mut errors)?,

@@ -183,19 +183,24 @@ fn fits(constants: &Constants) -> Result<(), String> {
     ))
 }
 
-/// Reads a version of Kubernetes, such as `1.36` or `v1.36.3`.
+/// Reads a version of Kubernetes, such as `1.36`, `v1.36.3`, or `v1.36.3-gke.1`.
 ///
 /// # Errors
 ///
 /// A message with the supported versions.
 pub fn rules(version: &str) -> Result<RuleSet, String> {
     let text = version.strip_prefix('v').unwrap_or(version);
-    let mut numbers = text.split('.').map(str::parse::<u32>);
+    // Pre-releases and builds of vendors are those of their patch release.
+    let release = text.split_once(['-', '+']).map_or(text, |(release, _)| release);
+    // Some vendors report `1.36+`.
+    let is_release =
+        release == text || text.strip_suffix('+') == Some(release) || release.matches('.').count() == 2;
+    let mut numbers = release.split('.').map(str::parse::<u32>);
     let minor = match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
-        (Some(Ok(1)), Some(Ok(minor)), None | Some(Ok(_)), None) => Some(minor),
+        (Some(Ok(1)), Some(Ok(minor)), None | Some(Ok(_)), None) if is_release => Some(minor),
         _ => None,
     };
-    minor.and_then(RuleSet::of).ok_or_else(|| "expected 1.34, 1.35, 1.36 or 1.37".to_owned())
+    minor.and_then(RuleSet::of).ok_or_else(|| "expected 1.34, 1.35, 1.36, 1.37 or 1.38".to_owned())
 }
 
 /// The assumptions for a trace. The caller's take precedence over the header's, and those over the defaults.
@@ -239,7 +244,12 @@ mod tests {
         for (text, minor) in [("1.36", 36), ("v1.34", 34), ("1.35.4", 35), ("1.37", 37)] {
             assert_eq!(rules(text).map(|rules| rules.minor), Ok(minor));
         }
-        for text in ["1.33", "1.38", "2.36", "36", "1.36.x", "", "latest", "1.36.1.1"] {
+        for (text, minor) in
+            [("1.38.0-beta.0", 38), ("v1.36.3-gke.1234", 36), ("v1.35.4+k3s1", 35), ("1.36+", 36)]
+        {
+            assert_eq!(rules(text).map(|rules| rules.minor), Ok(minor));
+        }
+        for text in ["1.33", "1.39", "2.36", "36", "1.36.x", "", "latest", "1.36.1.1", "1.36-beta"] {
             assert!(rules(text).is_err(), "{text}");
         }
     }

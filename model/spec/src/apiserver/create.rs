@@ -5,7 +5,9 @@
 
 use super::outcome::Outcome;
 use super::rules::RuleSet;
-use super::spec::{CONTROLLER_UID_LABEL, Subject, VALID, is_manual, label, template_has_no_ttl};
+use super::spec::{
+    CONTROLLER_UID_LABEL, Subject, VALID, generated_labels, is_manual, label, template_has_no_ttl,
+};
 use crate::catalogue::Req;
 use crate::job::{FailureAction, Job, JobStatus};
 use crate::requirement::{Broken, Findings};
@@ -17,7 +19,7 @@ pub fn validate_create(rules: &RuleSet, job: &Job, findings: &mut Findings) {
     for (req, rule) in PREPARED {
         rule(&created).report(*req, findings);
     }
-    let subject = Subject { job, prefixed_labels: true };
+    let subject = Subject { job, generated: Some(generated_labels(true)) };
     for (req, rule) in VALID {
         rule(&subject).report(*req, findings);
     }
@@ -30,7 +32,7 @@ pub fn validate_create(rules: &RuleSet, job: &Job, findings: &mut Findings) {
 /// `job` has its defaults and generated labels, as [`created`](super::created) returns it.
 #[must_use]
 pub fn would_refuse_create(job: &Job) -> Option<Broken> {
-    let subject = Subject { job, prefixed_labels: true };
+    let subject = Subject { job, generated: Some(generated_labels(true)) };
     VALID.iter().find_map(|(req, rule)| rule(&subject).refusal(*req))
 }
 

@@ -36,6 +36,9 @@ pub struct RuleSet {
     /// A status write that turns `Suspended` from True to False may change `startTime`, even if `spec.suspend` is false
     /// already (SS-09, kubernetes#134769).
     pub resuming_changes_start_time: bool,
+    /// An update is checked for what the server has generated at the creation: labels, the selector, and a name that fits into a
+    /// label (PC-15, SP-05).
+    pub updates_are_checked_like_creations: bool,
     /// The specification has fields that [`crate::job::JobSpec`] does not have, such as `scheduling`.
     ///
     /// A new generation may then come with an equal `JobSpec` (SP-11).
@@ -55,11 +58,22 @@ impl RuleSet {
         mutable_before_suspended_condition: true,
         suspended_with_zero_completions: true,
         resuming_changes_start_time: true,
+        updates_are_checked_like_creations: true,
         spec_has_unseen_fields: false,
     };
 
-    /// The rules of Kubernetes 1.37, whose new fields are not in the model.
-    pub const V1_37: RuleSet = RuleSet { minor: 37, spec_has_unseen_fields: true, ..RuleSet::V1_36 };
+    /// The rules of Kubernetes 1.37.2. An update is checked for what it changes. The field `scheduling`, whose gate is alpha, is not
+    /// in the model.
+    pub const V1_37: RuleSet = RuleSet {
+        minor: 37,
+        updates_are_checked_like_creations: false,
+        spec_has_unseen_fields: true,
+        ..RuleSet::V1_36
+    };
+
+    /// The rules of Kubernetes 1.38.0-beta.0. They decide about Jobs as those of 1.37 do, but for annotations of a scheduler that are
+    /// not in the model.
+    pub const V1_38: RuleSet = RuleSet { minor: 38, ..RuleSet::V1_37 };
 
     /// The rules of Kubernetes 1.35.4. The gates for suspended Jobs are alpha and off; if they are on, a template
     /// cannot change before the condition `Suspended`.
@@ -80,7 +94,8 @@ impl RuleSet {
         match self.minor {
             34 => "1.34.2",
             35 => "1.35.4",
-            37 => "1.37.0",
+            37 => "1.37.2",
+            38 => "1.38.0-beta.0",
             _ => "1.36.3",
         }
     }
@@ -109,7 +124,7 @@ impl RuleSet {
         }
     }
 
-    /// The rules of Kubernetes 1.34 to 1.37 with default gates, by the minor version; `None` for other versions.
+    /// The rules of Kubernetes 1.34 to 1.38 with default gates, by the minor version; `None` for other versions.
     #[must_use]
     pub const fn of(minor: u32) -> Option<RuleSet> {
         match minor {
@@ -117,6 +132,7 @@ impl RuleSet {
             35 => Some(RuleSet::V1_35),
             36 => Some(RuleSet::V1_36),
             37 => Some(RuleSet::V1_37),
+            38 => Some(RuleSet::V1_38),
             _ => None,
         }
     }
@@ -133,9 +149,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_minor_versions_have_rules() {
+    fn five_minor_versions_have_rules() {
         let known: Vec<u32> = (30..40).filter(|minor| RuleSet::of(*minor).is_some()).collect();
-        assert_eq!(known, [34, 35, 36, 37]);
+        assert_eq!(known, [34, 35, 36, 37, 38]);
         assert!(known.iter().all(|minor| RuleSet::of(*minor).map(|rules| rules.minor) == Some(*minor)));
     }
 

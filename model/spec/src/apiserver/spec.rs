@@ -32,8 +32,9 @@ const MAX_FAILED_INDEXES_OF_MANY: i32 = 10_000;
 /// A Job whose specification is judged.
 pub(super) struct Subject<'a> {
     pub(super) job: &'a Job,
-    /// True if the template must have the prefixed labels. Jobs from older versions may lack them (PC-15).
-    pub(super) prefixed_labels: bool,
+    /// The labels that the server has generated, and for which it checks the write, as well as for the generated selector and for
+    /// a name that fits into them (PC-15, SP-05). `None` if it does not check them again.
+    pub(super) generated: Option<&'static [&'static str]>,
 }
 
 /// A rule, and the requirement that it decides.
@@ -44,7 +45,7 @@ pub(super) const VALID: &[Rule] = &[
     (Req::SP02, |subject| numbers_are_not_negative(&subject.job.spec)),
     (Req::SP03, |subject| completion_mode_is_valid(subject.job)),
     (Req::SP04, |subject| restart_policy_is_valid(&subject.job.spec)),
-    (Req::SP05, |subject| name_is_valid(subject.job)),
+    (Req::SP05, name_is_valid),
     (Req::SP06, |subject| pod_failure_policy_is_valid(&subject.job.spec)),
     (Req::SP07, |subject| success_policy_is_valid(&subject.job.spec)),
     (Req::SP15, |subject| replacement_policy_is_known(&subject.job.spec)),
@@ -114,9 +115,12 @@ fn restart_policy_is_valid(spec: &JobSpec) -> Outcome {
 }
 
 /// SP-05: the name is a DNS subdomain, and short enough for a label value if the selector is generated.
-fn name_is_valid(job: &Job) -> Outcome {
-    let name = &*job.name;
-    let fits = is_manual(&job.spec) || name.len() <= LABEL_LENGTH;
+fn name_is_valid(subject: &Subject<'_>) -> Outcome {
+    if subject.generated.is_none() {
+        return Outcome::NotApplicable;
+    }
+    let name = &*subject.job.name;
+    let fits = is_manual(&subject.job.spec) || name.len() <= LABEL_LENGTH;
     Outcome::of(is_dns_subdomain(name) && fits, "metadata.name", || {
         ("a DNS subdomain, of at most 63 characters if the selector is generated", name.to_owned())
     })
@@ -208,10 +212,7 @@ fn selector_selects_the_template(subject: &Subject<'_>) -> Outcome {
     let (wanted, labels) = (&job.spec.selector.match_labels, &job.spec.template.labels);
     let selects =
         Outcome::of(has_all(labels, wanted), SELECTOR, || ("labels of the template", labels_shown(wanted)));
-    if is_manual(&job.spec) {
-        return selects;
-    }
-    let required = generated_labels(subject.prefixed_labels);
+    let Some(required) = subject.generated.filter(|_| !is_manual(&job.spec)) else { return selects };
     let labelled = required.iter().map(|key| {
         let label = label(labels, key);
         Outcome::of(

@@ -5,7 +5,9 @@
 
 use super::outcome::Outcome;
 use super::rules::RuleSet;
-use super::spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, Subject, VALID, label, template_has_no_ttl};
+use super::spec::{
+    CONTROLLER_UID_LABEL, JOB_NAME_LABEL, Subject, VALID, generated_labels, label, template_has_no_ttl,
+};
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, Job, JobSpec};
 use crate::requirement::{Broken, Findings, Operand};
@@ -53,7 +55,10 @@ impl<'a> Update<'a> {
     fn subject(&self) -> Subject<'a> {
         let labels = &self.old.spec.template.labels;
         let had = |key: &str| label(labels, key).is_some();
-        Subject { job: self.new, prefixed_labels: had(JOB_NAME_LABEL) && had(CONTROLLER_UID_LABEL) }
+        // Jobs from older versions may lack the prefixed labels.
+        let prefixed = had(JOB_NAME_LABEL) && had(CONTROLLER_UID_LABEL);
+        let is_checked = self.rules.updates_are_checked_like_creations;
+        Subject { job: self.new, generated: is_checked.then(|| generated_labels(prefixed)) }
     }
 }
 

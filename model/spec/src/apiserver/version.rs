@@ -13,11 +13,13 @@ pub enum Version {
     /// 1.36.3.
     #[default]
     V1_36,
+    /// 1.37.2.
+    V1_37,
 }
 
 impl Version {
     /// All versions, the default first.
-    pub const ALL: [Version; 2] = [Version::V1_36, Version::V1_35];
+    pub const ALL: [Version; 3] = [Version::V1_36, Version::V1_35, Version::V1_37];
 
     /// The rules of its API server.
     #[must_use]
@@ -25,6 +27,7 @@ impl Version {
         match self {
             Version::V1_35 => RuleSet::V1_35,
             Version::V1_36 => RuleSet::V1_36,
+            Version::V1_37 => RuleSet::V1_37,
         }
     }
 
@@ -56,7 +59,7 @@ impl FromStr for Version {
         let is_asked = |version: &Version| asked == version.release() || asked == version.minor();
         Version::ALL.into_iter().find(is_asked).ok_or_else(|| {
             let known = Version::ALL.map(|version| format!("{} ({version})", version.minor()));
-            format!("expected {}", known.join(" or "))
+            format!("expected one of {}", known.join(", "))
         })
     }
 }
@@ -80,9 +83,9 @@ mod tests {
 
     #[test]
     fn an_error_lists_the_supported_versions() {
-        for text in ["1.34", "1.37", "1.35.0", "1.3", "1.", "", "latest", "vv1.36"] {
+        for text in ["1.34", "1.38", "1.35.0", "1.3", "1.", "", "latest", "vv1.36"] {
             let error = text.parse::<Version>().unwrap_err();
-            assert_eq!(error, "expected 1.36 (1.36.3) or 1.35 (1.35.4)", "{text}");
+            assert_eq!(error, "expected one of 1.36 (1.36.3), 1.35 (1.35.4), 1.37 (1.37.2)", "{text}");
         }
     }
 }

@@ -265,6 +265,26 @@ fn pc15_old_job_need_not_get_the_prefixed_labels() {
     assert_eq!(broken(&suspended(), |spec| spec.template.labels.clear()), [Req::PC15, Req::SP10]);
 }
 
+/// From 1.37 on, an update is checked for what it changes. The selector still selects the template.
+#[test]
+fn pc15_generated_labels_are_checked_again_until_1_36() {
+    let under = |rules: RuleSet, old: &Job, change: fn(&mut JobSpec)| broken_under(&rules, old, change);
+    let without_name =
+        |spec: &mut JobSpec| spec.template.labels.retain(|(key, _)| !key.ends_with("job-name"));
+    let (is_refused, is_accepted) = (vec![Req::PC15, Req::SP10], vec![]);
+    assert_eq!(under(RuleSet::V1_36, &suspended(), without_name), is_refused);
+    assert_eq!(under(RuleSet::V1_37, &suspended(), without_name), is_accepted);
+    for rules in [RuleSet::V1_36, RuleSet::V1_37] {
+        assert_eq!(under(rules, &suspended(), |spec| spec.template.labels.clear()), is_refused);
+    }
+    let mut manual = suspended();
+    manual.name = "n".repeat(64).into();
+    edit(&mut manual, |spec| spec.manual_selector = Some(true));
+    let generated = |spec: &mut JobSpec| spec.manual_selector = Some(false);
+    assert_eq!(under(RuleSet::V1_36, &manual, generated), [Req::SP05, Req::PC15, Req::SP10]);
+    assert_eq!(under(RuleSet::V1_37, &manual, generated), is_accepted);
+}
+
 #[test]
 fn ug04_replacement_policy_is_dropped_where_it_was_not() {
     let rules = RuleSet { pod_replacement_policy: false, ..RULES };

@@ -1,0 +1,1 @@
+../../controlplane/go-1.37.mod
