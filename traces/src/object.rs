@@ -100,6 +100,9 @@ pub(crate) struct Metadata<'a> {
     pub name: Option<Text<'a>>,
     pub uid: Option<Text<'a>>,
     pub resource_version: Option<Text<'a>>,
+    /// True if the object is being deleted and has no finalizer left. Known only if there is no version, because reading stops
+    /// otherwise.
+    pub is_removed: bool,
 }
 
 impl<'a> Outline<'a> {
@@ -196,12 +199,22 @@ impl<'a> Visitor<'a> for FillMetadata<'_, 'a> {
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
         let mut found = Metadata::default();
+        let (mut is_deleted, mut is_held) = (false, false);
         while let Some(Text(key)) = map.next_key()? {
             let (field, name) = match &*key {
                 "namespace" => (&mut found.namespace, "namespace"),
                 "name" => (&mut found.name, "name"),
                 "uid" => (&mut found.uid, "uid"),
                 "resourceVersion" => (&mut found.resource_version, "resourceVersion"),
+                "deletionTimestamp" => {
+                    is_deleted = map.next_value::<Option<IgnoredAny>>()?.is_some();
+                    continue;
+                }
+                "finalizers" => {
+                    is_held =
+                        map.next_value::<Option<Vec<IgnoredAny>>>()?.is_some_and(|them| !them.is_empty());
+                    continue;
+                }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                     continue;
@@ -211,11 +224,12 @@ impl<'a> Visitor<'a> for FillMetadata<'_, 'a> {
                 return Err(serde::de::Error::duplicate_field(name));
             }
             *field = map.next_value()?;
-            let Metadata { namespace, name, uid, resource_version } = &found;
+            let Metadata { namespace, name, uid, resource_version, .. } = &found;
             if self.stops && [namespace, name, uid, resource_version].into_iter().all(Option::is_some) {
                 break;
             }
         }
+        found.is_removed = is_deleted && !is_held;
         *self.metadata = Some(found);
         Ok(())
     }

@@ -211,9 +211,10 @@ impl<'a> ResponseOutline<'a> {
             (Answer::Whole, None) if is_stored => {
                 return Err(Problem::missing("metadata of the response").into());
             }
-            // A DELETE that finds the object gone returns it without a version.
+            // A DELETE that finds the object gone returns it without a version. From Kubernetes 1.38 on, so does a write that removes
+            // the last finalizer.
             (Answer::Whole, Some(metadata))
-                if verb == Verb::Delete && metadata.resource_version.is_none() =>
+                if metadata.resource_version.is_none() && (verb == Verb::Delete || metadata.is_removed) =>
             {
                 None
             }

@@ -79,7 +79,7 @@ const KINDS: [(&str, bool); 9] = [
 ];
 
 /// The explanations of the validation of Jobs. `{n}` stands for a name or a number.
-const DETAILS: [&str; 38] = [
+const DETAILS: [&str; 41] = [
     "field is immutable",
     "field is immutable for unsuspended job once set",
     "must be greater than or equal to 0",
@@ -107,6 +107,10 @@ const DETAILS: [&str; 38] = [
     "requires indexed completion mode",
     "when completion mode is Indexed",
     "when maxFailedIndexes is specified",
+    // These three are of 1.38.
+    "must be set when {n} is set",
+    "must be set to a non-empty value when {n} or {n} is set",
+    "must not be set together with the {n} annotation",
     "can only be modified in tandem with spec.parallelism",
     "`selector` not auto-generated",
     "may not be more than {n} bytes",

@@ -222,6 +222,20 @@ fn fields_that_an_audit_event_needs_are_named() {
     }
 }
 
+/// Kubernetes 1.38 answers without a version if the object was gone when its last finalizer was removed.
+#[test]
+fn an_object_that_is_gone_needs_no_version() {
+    let answered = |metadata: &str| {
+        summary_of(audited("a", 1, 200, 7).replace(r#""resourceVersion":"7""#, metadata)).join("; ")
+    };
+    let deleted = r#""deletionTimestamp":"2026-11-21T00:00:00Z""#;
+    assert!(!answered(deleted).contains("expected"), "{}", answered(deleted));
+    assert!(!answered(&format!(r#"{deleted},"finalizers":[]"#)).contains("expected"));
+    for kept in [format!(r#"{deleted},"finalizers":["a/b"]"#), r#""deletionTimestamp":null"#.to_owned()] {
+        assert!(answered(&kept).contains("metadata.resourceVersion, found none"), "{}", answered(&kept));
+    }
+}
+
 #[test]
 fn a_field_of_another_type_is_reported_with_its_line() {
     let result = edited(r#""verb":"update""#, r#""verb":12345678"#);

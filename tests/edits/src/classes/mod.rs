@@ -1,5 +1,6 @@
 //! The classes of edits, by what they change.
 
+mod answers;
 mod births;
 mod conditions;
 mod counters;
@@ -34,5 +35,6 @@ pub fn all() -> Vec<Class> {
     evidence::classes(&mut all);
     environment::classes(&mut all);
     logs::classes(&mut all);
+    answers::classes(&mut all);
     all
 }

@@ -24,7 +24,10 @@ pub fn classes(all: &mut Vec<Class>) {
             if code == 429 || code >= 500 { "429 and 5xx retried" } else { "allowed write refused once" };
         all.push(Class::new(group, name, move |base, at| {
             let retried = repeated(base, at, 1, 0, (code, reason, message))?;
-            retried.done(Oracle::Legal("the environment refuses, and the controller tries again"))
+            retried.done(match follows_a_deletion(base, at) {
+                false => Oracle::Legal("the environment refuses, and the controller tries again"),
+                true => Oracle::Undecidable("the next sync sees the pods that this one has deleted"),
+            })
         }));
     }
     // The same write again and again.
@@ -78,6 +81,14 @@ pub fn classes(all: &mut Vec<Class>) {
             move |base, at| surplus_creation(base, at, code, message),
         ));
     }
+}
+
+/// The controller has deleted a pod since its last status write, and this is the next one. If it is refused, another sync makes
+/// the same write again only if that does not depend on the deletion.
+fn follows_a_deletion(base: &Recording, at: usize) -> bool {
+    let own = |line: &usize| base.events[*line].actor == Actor::Controller && base.events[*line].code < 300;
+    let mut since = (0..at).rev().filter(own).take_while(|line| !base.is_status_write(*line));
+    base.is_status_write(at) && since.any(|line| base.events[line].verb == "delete")
 }
 
 /// Inserts refused copies of a write of the controller before it. Gaps shift the rest of the trace.
