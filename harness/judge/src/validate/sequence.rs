@@ -13,12 +13,13 @@
 //! concatenated.
 
 mod lost;
+mod places;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use jobcheck_spec::job::Text;
-use jobcheck_traces::{Form, Verb};
+use jobcheck_traces::Form;
 use rustc_hash::FxHashMap;
 
 use super::claims::Claims;
@@ -35,8 +36,6 @@ pub const WINDOW_EVENTS: usize = 16_384;
 const HELD_EVENTS: usize = 2_048;
 /// The reason for the gap between two lists of a watch.
 pub(super) const INTERRUPTED: &str = "the watch was interrupted, and the changes in between are not shown";
-/// The response to a write that lost against another one.
-const CONFLICT: u16 = 409;
 
 /// Orders events, and holds back those that an unread line may precede.
 #[derive(Debug)]
@@ -340,7 +339,8 @@ impl Lane {
         };
         // A watch event has no time, and may be far ahead of a log beside it.
         if event.when.is_some() {
-            self.highest = self.highest.max(event.version.unwrap_or(0));
+            // A response shows that its version had been stored. That of a removal has no place of its own.
+            self.highest = self.highest.max(event.version.max(event.answered).unwrap_or(0));
         }
         self.by_version.push(Keyed { key, event });
     }
@@ -355,120 +355,6 @@ impl Lane {
         let unsettled = self.by_time.iter().map(|keyed| (&keyed.event, self.claims.own(&keyed.event)));
         let settled = self.by_version.iter().map(|keyed| (&keyed.event, keyed.event.version));
         unsettled.chain(settled).filter(move |(event, _)| wanted(event)).filter_map(|(_, version)| version)
-    }
-
-    /// The next version of the object of a request without effect. The request was handled before it, even if its
-    /// response came later.
-    fn superseded(&self, idle: &Event) -> Option<u64> {
-        let version = idle.answered.filter(|_| !idle.body.is_gone())?;
-        let of_it = self.held().filter(|it| it.is_of_the_object_of(idle));
-        of_it.filter_map(|it| it.version).filter(|later| *later > version).min()
-    }
-
-    /// The place of a removal without a version of its own. Everything precedes it that was answered before its request was
-    /// received, and the versions of the object, such as the one that its response repeats. So do the answered requests of
-    /// its sender. Watchers may act on the removal before its sender gets the response. A view may still lack it, so that
-    /// the earliest place admits every later one.
-    fn may_have_gone(&self, removal: &Event) -> Option<u64> {
-        let is_pod = matches!(removal.body, Body::Pod(_));
-        let is_one = is_pod || matches!(removal.body, Body::Job(_));
-        let when = removal.when.filter(|_| is_one && removal.body.is_gone())?;
-        let precedes = |it: &&Event| {
-            it.when.is_some_and(|other| {
-                let is_its_sender = is_pod && it.actor.is_some() && it.actor == removal.actor;
-                match it.is_of_the_object_of(removal) {
-                    true => other.received <= when.done,
-                    false if is_its_sender => other.done <= when.done,
-                    false => other.done <= when.received,
-                }
-            })
-        };
-        let versions = self.versions_of(precedes);
-        // Later requests of the sender come behind it, whatever other clocks say. Some logs have whole seconds.
-        let follows = |it: &Event| {
-            it.actor.is_some()
-                && it.actor == removal.actor
-                && it.when.is_some_and(|it| it.received >= when.done)
-        };
-        let later = self.by_time.iter().map(|keyed| &keyed.event).filter(|it| follows(it));
-        let next = later.filter_map(|it| self.claims.own(it)).min().unwrap_or(u64::MAX);
-        let before = versions.max().unwrap_or(0).min(next.saturating_sub(1));
-        Some(before.max(self.passed.version).max(removal.answered.unwrap_or(0)))
-    }
-
-    /// The earliest place of an eviction. Its response is a `Status` without a version, and its API server may have a clock of
-    /// its own. The states of the pod show whether it is being deleted. A view may still lack the eviction, so that the
-    /// earliest place admits every later one.
-    fn may_have_evicted(&self, eviction: &Event) -> Option<u64> {
-        let is_it = matches!(eviction.body, Body::Evicted) && eviction.is_accepted();
-        let certain = eviction.when.filter(|_| is_it)?.received.saturating_sub(CLOCKS_DIFFER);
-        let is_deleted = |it: &Event| match &it.body {
-            Body::Pod(pod) if it.name == eviction.name && it.version.is_some() => {
-                pod.after.as_ref().map(|after| after.pod.deleting)
-            }
-            _ => None,
-        };
-        let precedes = |it: &&Event| {
-            is_deleted(it).map_or_else(|| it.when.is_some_and(|it| it.done <= certain), |deleted| !deleted)
-        };
-        let before = self.versions_of(precedes).max().unwrap_or(0);
-        let shown = self.held().filter(|it| is_deleted(it) == Some(true)).filter_map(|it| it.version).min();
-        Some(before.min(shown.unwrap_or(u64::MAX).saturating_sub(1)).max(self.passed.version))
-    }
-
-    /// The version that a refused write lost against: the latest one that a concurrent request gave to the object. Its
-    /// response may come later.
-    fn may_have_won(&self, lost: &Event) -> u64 {
-        let Some(when) = lost.when.filter(|_| lost.code == CONFLICT && !lost.delivery.injected) else {
-            return 0;
-        };
-        if let Some(shown) = self.shown_winner(lost, when.done) {
-            return shown;
-        }
-        let later = self.by_time.iter().map(|keyed| &keyed.event);
-        let others = later.filter(|it| it.name == lost.name && it.verb != Some(Verb::Create));
-        let of_the_same_time = others.filter(|it| it.when.is_some_and(|it| it.received <= when.done));
-        of_the_same_time.filter_map(|it| it.version).max().unwrap_or(0)
-    }
-
-    /// The next version of a Job behind the one on which a refused write was made, if a watch shows it. The watcher may have received
-    /// it after the refusal. A watch stream has no times.
-    fn shown_winner(&self, lost: &Event, done: i64) -> Option<u64> {
-        let Body::Job(it) = &lost.body else { return None };
-        let base = it.base?;
-        let is_near = |at: i64| at <= done.saturating_add(WINDOW_MICROS);
-        let shown = self.held().filter(|it| it.when.is_none() && it.arrival.shown_at.is_none_or(is_near));
-        let later = shown.filter(|it| it.is_of_the_object_of(lost));
-        later.filter_map(|it| it.version).filter(|version| *version > base).min()
-    }
-
-    /// Returns `true` if a request that lost may have lost against a write that came behind it by the clocks. A native trace
-    /// has one clock.
-    fn may_have_lost(&self, lost: &Event) -> bool {
-        let is_lost = lost.code == CONFLICT && lost.form == Form::Audit;
-        let Some(when) = lost.when.filter(|_| is_lost) else { return false };
-        let near = when.done + 1..=when.done.saturating_add(CLOCKS_DIFFER);
-        let is_near = |it: &Event| it.when.is_some_and(|it| near.contains(&it.received));
-        self.held().any(|it| {
-            it.actor != lost.actor && it.version.is_some() && it.is_of_the_object_of(lost) && is_near(it)
-        })
-    }
-
-    /// The latest write of somebody else that the sender of a request may have seen, if the request never reached etcd.
-    /// A watch can show a write before its response, so a write that was received earlier may be known.
-    fn may_have_been_seen(&self, refused: &Event) -> u64 {
-        let Some(when) = refused.when.filter(|_| refused.may_be_sent_again()) else { return 0 };
-        let held = self.by_time.iter().map(|keyed| &keyed.event);
-        let others = held.filter(|it| it.actor != refused.actor);
-        let earlier = others.filter(|it| it.when.is_some_and(|it| it.received <= when.received));
-        earlier.filter_map(|it| it.version).max().unwrap_or(0)
-    }
-
-    /// The latest version that the watches of a controller had shown before its own request.
-    fn had_been_shown(&self, request: &Event) -> u64 {
-        let Some(when) = request.when.filter(|_| request.delivery.observer.is_some()) else { return 0 };
-        let earlier = self.held().filter(|it| it.arrival.shown_at.is_some_and(|at| at <= when.received));
-        earlier.filter_map(|it| it.version).max().unwrap_or(0)
     }
 
     /// Emits the requests that were answered up to a time, and the first events beyond a number. A request that is not arranged

@@ -1,10 +1,14 @@
 //! The order of events, on a few requests.
 
+use jobcheck_traces::Verb;
+
 use super::super::contents::no_pod;
 use super::super::fixtures::{job_write, pod_request, request};
 use super::*;
 use crate::validate::event::{JobEvent, PodEvent};
 use crate::validate::observed::Observer;
+
+const CONFLICT: u16 = 409;
 
 /// The events that `push` emits, and those that the final `flush` emits.
 fn emitted(events: Vec<Event>) -> (Vec<Event>, Vec<Event>) {
@@ -77,6 +81,52 @@ fn a_refusal_that_never_reached_etcd_follows_what_its_sender_may_have_seen() {
     assert_eq!(names(&ordered(vec![refused(5), user(scaled())])), ["refused", "job"]);
     // A process knows only those of its own writes that were answered.
     assert_eq!(names(&ordered(vec![refused(20), scaled()])), ["refused", "job"]);
+}
+
+/// A webhook refuses a request whose sender knows of an edit of the Job. A refusal that the Job itself may have decided about stays
+/// before the edit.
+#[test]
+fn a_refusal_follows_what_its_sender_may_have_seen_of_other_objects() {
+    let refused = |event: Event| Event { code: 403, version: None, answered: None, actor: None, ..event };
+    let scaled = || job_write("job", (10, 30), 9);
+    let of_pod = refused(pod_request(Verb::Patch, "pod", (20, 20)));
+    assert_eq!(names(&ordered(vec![of_pod, scaled()])), ["job", "pod"]);
+    let of_job = refused(job_write("job", (20, 20), 0));
+    let codes: Vec<u16> = ordered(vec![of_job, scaled()]).iter().map(|event| event.code).collect();
+    assert_eq!(codes, [403, 200]);
+}
+
+/// The creation of another Job hangs in a webhook, and is stored long after the refusal.
+#[test]
+fn a_slow_write_displaces_no_refusal() {
+    let refused = || Event { code: 403, ..pod_request(Verb::Create, "refused", (20, 25)) };
+    let slow = || Event { actor: None, ..job_write("slow", (10, 90), 9) };
+    let next = |version, received| job_write("next", (received, received + 5), version);
+    let of = |event| ordered(vec![refused(), event, slow()]);
+    assert_eq!(names(&of(next(8, 30))), ["refused", "next", "slow"]);
+    // What was received before the response of the refusal says nothing.
+    assert_eq!(names(&of(next(8, 22))), ["next", "slow", "refused"]);
+    assert_eq!(names(&of(next(10, 30))), ["slow", "refused", "next"]);
+}
+
+/// From 1.38 on, the response to a removal carries its own version.
+#[test]
+fn a_refusal_follows_a_removal_that_was_answered_before() {
+    let gone = || Body::Pod(Box::new(PodEvent { gone: true, ..no_pod() }));
+    let removal = Event { answered: Some(9), body: gone(), ..pod_request(Verb::Patch, "removal", (10, 20)) };
+    let refused = Event { code: 403, version: None, answered: None, ..job_write("refused", (30, 40), 0) };
+    let events = vec![job_write("first", (0, 5), 7), removal, refused];
+    assert_eq!(names(&ordered(events)), ["first", "removal", "refused"]);
+}
+
+/// The controller reacts to the deletion of the Job while its response is on its way.
+#[test]
+fn a_removal_follows_what_its_sender_may_have_seen() {
+    let gone = || Body::Pod(Box::new(PodEvent { gone: true, ..no_pod() }));
+    let removal = || Event { body: gone(), ..pod_request(Verb::Patch, "removal", (20, 36)) };
+    let deletion = |received| Event { actor: None, ..job_write("deletion", (received, 30), 9) };
+    assert_eq!(names(&ordered(vec![deletion(0), removal()])), ["deletion", "removal"]);
+    assert_eq!(names(&ordered(vec![deletion(21), removal()])), ["removal", "deletion"]);
 }
 
 /// The watches of a controller had shown the end of the Job before the controller sent its request for a pod.
