@@ -45,6 +45,7 @@ fn a_suspension_that_keeps_the_start_time_conforms_only_before_1_36() {
         (RuleSet::V1_35, CONFORMS),
         (RuleSet::V1_36, plain(Req::SU02)),
         (RuleSet::V1_37, plain(Req::SU02)),
+        (RuleSet::V1_38, plain(Req::SU02)),
     ] {
         assert_eq!(verdict(&judged(&kept, Some(rules))), expected, "{rules:?}");
         // 1.36 and the shipped controllers clear it, which conforms in every version.
@@ -114,6 +115,26 @@ fn a_status_without_active_pods_is_known_by_its_exact_pattern_and_by_nothing_nea
     let mut ready = of_1_35("ready-backoff");
     hiding(&mut ready)["request"]["status"]["ready"] = json!(2);
     assert_eq!(verdict(&judged(&ready, None)), plain(Req::SS37));
+}
+
+/// H3 and J-07 ended within the releases of 1.37 and 1.38, so 1.38 is the first minor version that never had them.
+#[test]
+fn a_deviation_that_is_mended_is_a_plain_violation_from_the_next_minor_version_on() {
+    for (recording, known, plain) in
+        [("s03-lost-failjob.audit.jsonl", Req::H3, Req::PC03), ("j07-heir.audit.jsonl", Req::J07, Req::BO06)]
+    {
+        let lines = lines(&format!("known/{recording}"));
+        let found = |rules| {
+            let report = judged(&lines, Some(rules));
+            assert_eq!(report.verdict, Outcome::Violates);
+            let all = report.jobs.iter().flat_map(|job| &job.violations);
+            let ids = all.filter_map(|it| Some((it.requirement?.0, it.known.map(|id| id.0))));
+            ids.collect::<Vec<_>>()
+        };
+        let (before, since) = (found(RuleSet::V1_37), found(RuleSet::V1_38));
+        assert!(before.contains(&(known, Some(known))), "{before:?}");
+        assert!(since.contains(&(plain, None)) && !since.iter().any(|(req, _)| *req == known), "{since:?}");
+    }
 }
 
 /// PC-14: a sync that creates two pods per second began before the template changed. The Job was suspended and resumed

@@ -39,6 +39,7 @@ fn deviations_that_the_model_found_occur_on_the_built_in_controller() {
         ("j08-replaced-retried.native.jsonl", Req::J08, 1),
         ("j10-held-namespace.audit.jsonl", Req::H2, 1),
         ("tc09-false-failed.native.jsonl", Req::TC09, 1),
+        ("ft22-refused-once.native.jsonl", Req::FT22, 1),
     ] {
         assert_eq!(found(recording), vec![(id, true); times], "{recording}");
     }

@@ -30,6 +30,9 @@ pub struct Deviation {
     /// The requirement that a warning of the judge names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warns: Option<Id>,
+    /// The minor version of Kubernetes, such as `1.37`, from which on the target no longer deviates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
     /// The claims that hold at the end on this target, in place of `expect`. If the field is absent, the run still
     /// waits for `expect`, until its patience ends or an obligation is overdue. The wait makes the deviation show.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,11 +70,33 @@ impl Deviation {
 
     /// Returns the reason why the deviation is invalid, or `None` if it is valid.
     pub(super) fn objection(&self) -> Option<&'static str> {
+        if self.before.as_deref().is_some_and(|version| minor(version).is_none()) {
+            return Some("`before` is a minor version of Kubernetes in quotes, such as \"1.37\"");
+        }
+        if self.before.is_some() && self.instead.is_some() {
+            return Some(
+                "`before` and `instead` cannot be used together: what holds does not depend on the version",
+            );
+        }
         match (self.shown().count(), &self.instead) {
             (0, None) => Some("write one of `known`, `breaks` and `warns`, or what holds `instead`"),
             (0 | 1, _) => None,
             _ => Some("write only one of `known`, `breaks` and `warns`; write a deviation for each"),
         }
+    }
+}
+
+/// The number of a minor version.
+fn minor(version: &str) -> Option<u32> {
+    version.strip_prefix("1.")?.parse().ok()
+}
+
+impl Deviation {
+    /// Returns `true` if the target may deviate in the version by whose rules the report judges.
+    fn is_of(&self, report: &ReplayReport) -> bool {
+        let judged = report.traces.first().and_then(|trace| minor(&trace.kubernetes));
+        let before = self.before.as_deref().and_then(minor);
+        !judged.zip(before).is_some_and(|(judged, before)| judged >= before)
     }
 }
 
@@ -129,11 +154,12 @@ impl Scenario {
         if deviates { instead } else { self.expect.iter().map(|it: &Spanned<Claims>| &it.value).collect() }
     }
 
-    /// Compares the deviations that are expected of a target with a report. Returns `None` if none are expected.
+    /// Compares the deviations that are expected of a target with a report. Returns `None` if none are expected of its version.
     #[must_use]
     pub fn expected_deviations(&self, target: TargetName, report: &ReplayReport) -> Option<Expected> {
-        self.deviations_on(target).next()?;
-        let all: Vec<Shown> = self.deviations_on(target).flat_map(Deviation::shown).collect();
+        let expected = || self.deviations_on(target).filter(|it| it.is_of(report));
+        expected().next()?;
+        let all: Vec<Shown> = expected().flat_map(Deviation::shown).collect();
         let is_expected = |(id, labelled): (Option<Req>, bool)| {
             let told = id.map(|id| if labelled { Shown::Known(id) } else { Shown::Breaks(id) });
             told.is_some_and(|told| all.contains(&told))
@@ -152,9 +178,15 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
+    use jobcheck_judge::replay::{Judging, judge};
+    use jobcheck_spec::apiserver::RuleSet;
+    use jobcheck_traces::Input;
+
     use crate::read;
 
     use super::*;
+
+    const TRACE: &str = r#"{"type":"ADDED","object":{"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"1"},"spec":{}}}"#;
 
     #[test]
     fn a_target_that_is_to_deviate_has_expectations_of_its_own() {
@@ -172,5 +204,29 @@ mod tests {
         assert_eq!(shown(TargetName::BuiltIn), [Shown::Known(Req::J01)]);
         assert_eq!(shown(TargetName::Live)[0].to_string(), "breaks FT-02");
         assert!(shown(TargetName::Model).is_empty());
+    }
+
+    #[test]
+    fn a_deviation_can_end_with_a_minor_version() {
+        let with = |deviation: &str| {
+            read(&format!(
+                "apiVersion: jobcheck.dev/v1\nkind: Scenario\nname: x\nabout: y\n\
+                 jobs: [{{name: job, spec: {{completions: 1}}}}]\nexpect: [{{active: 0}}]\n\
+                 deviations:\n- {{on: builtin, known: J-07, {deviation}}}\n"
+            ))
+        };
+        let scenario = with("before: '1.37'").unwrap();
+        let expected = |rules| {
+            let judging = Judging { kubernetes: Some(rules), ..Judging::default() };
+            let report = judge(&[vec![Input::Bytes("x".into(), TRACE.into())]], &judging, &mut |_, _| {});
+            scenario.expected_deviations(TargetName::BuiltIn, &report)
+        };
+        assert_eq!(expected(RuleSet::V1_36), Some(Expected::Missing(vec![Shown::Known(Req::J07)])));
+        assert_eq!(expected(RuleSet::V1_37), None);
+        for (wrong, why) in
+            [("before: latest", "in quotes"), ("before: '1.37', instead: [{active: 1}]", "together")]
+        {
+            assert!(with(wrong).unwrap_err().to_string().contains(why), "{wrong}");
+        }
     }
 }

@@ -71,7 +71,7 @@ deviations! {
     H2, "1.35.4, 1.36.3", "findings/README.md#deviations-that-were-read-in-the-source-first":
         "It counts a creation in active that was refused because the namespace is being deleted."
         => "None is needed: the namespace is being deleted.";
-    H3, "1.35.4, 1.36.3", "findings/S-03.md":
+    H3, "1.35.4, 1.36.3; fixed in 1.38.0-beta.0", "findings/S-03.md":
         "It removes a pod from ready although its DELETE was refused and the pod stays in active."
         => "Remove the reason why the DELETE is refused. The next status write is right.";
     H4, "1.36.3", "findings/README.md#deviations-that-were-read-in-the-source-first":
@@ -95,7 +95,7 @@ deviations! {
     J06, "1.35.4, 1.36.3", "findings/J-06.md":
         "It leaves the finalizer on a pod that appears after its Job has finished."
         => "Remove the finalizer of the pod yourself.";
-    J07, "until 1.37; fixed in 1.38", "findings/J-07.md":
+    J07, "1.36.3; fixed in 1.37.2", "findings/J-07.md":
         "It gives a recreated Job no pods, because the Job inherits the expectations of the previous Job."
         => "Give each Job a new name, or restart kube-controller-manager.";
     J08, "1.36.3", "findings/J-08.md":
@@ -110,7 +110,7 @@ deviations! {
     BO02, "1.34, 1.35 (recorded on 1.35.4; fixed in 1.36.3)", "results/kubernetes-1.35.md#bo-02-and-the-refused-status":
         "It reports active 0 while a failed pod waits for its replacement, although other pods run."
         => "Upgrade to 1.36.3. Before, the status is right again after the delay.";
-    FT22, "1.35.4, 1.36.3, 1.37.0 by their source (kubernetes#141329, fixed in September 2026); not reproduced", "findings/FT-22.md":
+    FT22, "1.36.3; 1.35.4 and 1.37.0 by their source (kubernetes#141329); fixed in 1.36.5 and 1.37.1", "findings/FT-22.md":
         "It does not repeat a clean-up of finalizers by selector that has failed, so that the pods keep their finalizer."
         => "Annotate the Job, or remove the finalizer of the pods yourself.";
     TC09, "1.36.3", "findings/README.md#deviations-that-the-model-found":

@@ -10,16 +10,14 @@ use jobcheck_spec::{Broken, Findings, Operand, Req};
 use super::event::Event;
 use super::explain::Question;
 use super::frontier::{Explained, Versions};
+use super::known;
 use super::owed_work::delay_end;
 use super::settings::Settings;
 use super::track::Track;
 
-/// The first minor version with the fix.
-const MENDED: u32 = 36;
-
 /// Returns `true` if the controller of this version may have the defect.
 pub(super) fn is_possible(settings: &Settings) -> bool {
-    settings.rules.minor < MENDED
+    known::is_possible(&settings.rules, Req::BO02)
 }
 
 impl Track {

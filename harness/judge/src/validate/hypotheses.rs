@@ -40,7 +40,7 @@ use super::primary::primary;
 use super::process::Process;
 use super::track::Track;
 use super::verdict::ViewRefusal;
-use super::{deadline_overflow, hidden_active, hidden_kubelets, lost_requests, uncertain};
+use super::{deadline_overflow, hidden_active, hidden_kubelets, known, lost_requests, uncertain};
 
 /// An assumption about what the trace does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,8 +241,10 @@ impl Assumption {
             }
             // Among the closest views, the first in which refused requests of the sync explain every error.
             Assumption::CountsRefused => {
+                let may_be = |known: &Req| known::is_possible(&question.settings.rules, *known);
                 let label = |view: &ViewRefusal| {
-                    Some(labelled(primary(&view.broken)?, track.process.refused.misreport(&view.broken)?))
+                    let known = track.process.refused.misreport(&view.broken).filter(may_be)?;
+                    Some(labelled(primary(&view.broken)?, known))
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
@@ -338,7 +340,9 @@ impl Assumption {
         match self {
             Assumption::UnshownRefusal => Some(Pattern {
                 known: Req::H3,
-                form: |question| !question.settings.has_actors,
+                form: |question| {
+                    !question.settings.has_actors && known::is_possible(&question.settings.rules, Req::H3)
+                },
                 sole: sole_ready_deficit,
                 fits: deletes_all,
             }),

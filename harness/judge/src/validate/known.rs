@@ -46,6 +46,17 @@ use super::pod_records::Fact;
 use super::setbacks::Refused;
 use super::track::Track;
 
+/// Returns `true` if the built-in controller of this minor version may show the deviation. An audit log does not name the
+/// patch release, so a deviation that a patch release has ended stays until the next minor version.
+pub(super) fn is_possible(rules: &RuleSet, deviation: Req) -> bool {
+    let mended = match deviation {
+        Req::BO02 => 36,
+        Req::FT22 | Req::H3 | Req::J07 => 38,
+        _ => return true,
+    };
+    rules.minor < mended
+}
+
 /// Notes pods that are recorded as failed and have succeeded (S-01).
 pub fn note_flips(track: &mut Track, listed: &JobStatus) {
     let pods = &track.history.stored;

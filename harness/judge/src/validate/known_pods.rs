@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::failure_policy::{FailureEvidence, evaluate};
 use jobcheck_spec::job::{FailureAction, Job};
 use jobcheck_spec::pod::{Pod, PolicyMatch};
@@ -9,6 +10,7 @@ use jobcheck_spec::{Broken, Req};
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
+use super::known;
 use super::pod_records::Fact;
 use super::relists::{Unseen, hides_the_end};
 use super::track::Track;
@@ -56,13 +58,14 @@ pub fn of_deletion(track: &mut Track, event: &Event, pod: &Pod) {
 /// | J-07 | the Job has no pods, and expects one more creation than it will observe |
 /// | J-08 | no event has shown the manager that the Job of its pods is gone, or its successor waits for the delay of that Job |
 /// | J-09 | the manager waits for a pod that it created, and creates no other |
-pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
+pub fn of_debt(track: &Track, broken: Broken, rules: &RuleSet, now: Option<i64>) -> Broken {
     let held = || track.history.stored.iter().filter(|pod| pod.finalizer);
     let unnoticed = held().all(|pod| track.pods.has(pod.uid, Fact::Late) && !pod.deleting);
     let not_repeated = |pod: &Pod| {
         track.pods.has(pod.uid, Fact::CleanUpRefused) && !track.pods.has(pod.uid, Fact::CleanUpRepeated)
     };
     let known = |req: Req| Broken { req, known: Some(req), ..broken.clone() };
+    let may = |deviation| known::is_possible(rules, deviation);
     let is_wedged = |job: &Arc<Job>| !job.status.is_finished() && !job.deleting;
     if let Some(wedged) = track.trouble.wedged().filter(|_| track.stored.as_ref().is_some_and(is_wedged)) {
         return Broken { known: Some(wedged), ..broken };
@@ -70,10 +73,12 @@ pub fn of_debt(track: &Track, broken: Broken, now: Option<i64>) -> Broken {
     match broken.req {
         _ if !track.is_built_in() => broken,
         Req::FT23 if unnoticed => known(Req::J06),
-        Req::BO06 if track.occasions.inherits => known(Req::J07),
+        Req::BO06 if may(Req::J07) && track.occasions.inherits => known(Req::J07),
         Req::BO06 if track.occasions.unseen.inherits_delay(now) => known(Req::J08),
         Req::FT20 if hides_the_end(track) => known(Req::J08),
-        Req::FT20 | Req::FT23 if held().next().is_some() && held().all(not_repeated) => known(Req::FT22),
+        Req::FT20 | Req::FT23 if may(Req::FT22) && held().next().is_some() && held().all(not_repeated) => {
+            known(Req::FT22)
+        }
         Req::PC04 | Req::RP04 | Req::BO11
             if track.occasions.unseen.awaits_creation(track.times.last_event()) =>
         {
