@@ -179,6 +179,7 @@ pub fn judge_two_clusters(world: &World, scope: &Scope, at_quiescence: bool, fin
         changed: 0,
         ended: history.ended.then_some(LATE / 2),
         gone: world.local.is_none().then_some(LATE / 2),
+        removed: world.local.is_none().then_some(LATE / 2),
         is_suspended: world.local.is_some_and(|local| local.suspended),
         suspend_changed: history.suspend_changed.then_some(0),
         has_ttl: scope.ttl,

@@ -24,9 +24,11 @@ use jobcheck_traces::{Input, Place};
 
 use crate::replay::{Judging, ShowProgress};
 use crate::report::JudgedTrace;
-use crate::validate::{Outcome, PATIENCE, Profile, Summary, Violation};
+use crate::validate::{JobVerdict, Outcome, PATIENCE, Profile, Summary, Violation};
+use rustc_hash::FxHashMap;
+
 use lives::{Lives, Statuses};
-use pairs::Known;
+use pairs::{Known, Pair};
 
 /// The reason why the statuses of a Job and of its copies are not compared.
 const NO_STATUSES: &str =
@@ -60,9 +62,20 @@ pub(crate) struct Compared {
     pub(crate) doubts: Vec<String>,
     /// The Jobs of which the traces do not show enough, with the reasons.
     unknown: BTreeMap<Uid, &'static str>,
+    /// The positions of violations on the cluster of the manager that are none beside the copy.
+    excused: BTreeMap<Uid, Vec<usize>>,
 }
 
 impl Compared {
+    /// Notes the violations on the cluster of the manager that are none beside the copy.
+    fn excuse(&mut self, pair: &Pair<'_>, job: &JobVerdict) {
+        let is_excused = |at: &usize| pair.is_as_in_the_copy(&job.violations[*at]);
+        let excused: Vec<usize> = (0..job.violations.len()).filter(is_excused).collect();
+        if !excused.is_empty() {
+            self.excused.insert(pair.local.uid, excused);
+        }
+    }
+
     /// Adds the findings to the verdicts on the cluster of the manager.
     pub(crate) fn add_to(self, summary: &mut Summary) {
         for job in &mut summary.jobs {
@@ -71,6 +84,13 @@ impl Compared {
                 job.doubts.push((*reason).to_owned());
                 if job.outcome == Outcome::Conforms {
                     job.outcome = Outcome::Inconclusive;
+                }
+            }
+            if let Some(excused) = self.excused.get(&uid) {
+                excused.iter().rev().for_each(|at| drop(job.violations.remove(*at)));
+                if job.violations.is_empty() {
+                    let is_certain = job.doubts.is_empty();
+                    job.outcome = if is_certain { Outcome::Conforms } else { Outcome::Inconclusive };
                 }
             }
             let Some((place, findings)) = self.jobs.get(&uid) else { continue };
@@ -136,10 +156,15 @@ pub(crate) fn compare(
     if pairs.iter().all(|pair| pair.copies.is_empty()) {
         compared.doubts.push("no Job of the workers is the copy of a Job of the manager".to_owned());
     }
+    let here = judged.first().into_iter().flat_map(|trace| &trace.summary.jobs);
+    let verdicts: FxHashMap<Uid, &JobVerdict> = here.map(|job| (Uid::parse(&job.uid), job)).collect();
     for pair in &pairs {
         if let Some(reason) = pair.unknown {
             compared.unknown.insert(pair.local.uid, reason);
             continue;
+        }
+        if let Some(job) = verdicts.get(&pair.local.uid) {
+            compared.excuse(pair, job);
         }
         let (facts, mut findings) = (pair.facts(), Findings::new());
         if is_aggregate {
@@ -152,7 +177,8 @@ pub(crate) fn compare(
                 judge_counters(&pair.sum(judging.fails_when), grants, &mut findings);
             }
         }
-        if let Some(reason) = pair.excuse(judged, &mut findings) {
+        let lacking = pair.lacks_copies().filter(|_| !is_aggregate);
+        if let Some(reason) = pair.excuse(judged, &mut findings).or(lacking) {
             compared.unknown.insert(pair.local.uid, reason);
         }
         let is_broken = !findings.broken.is_empty();

@@ -6,12 +6,13 @@ use std::sync::LazyLock;
 use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version};
 use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
 use jobcheck_spec::guards::work::Work;
-use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
-use jobcheck_spec::{Findings, Req};
+use jobcheck_spec::job::{BUILT_IN, ConditionKind, Job, JobStatus};
+use jobcheck_spec::{Findings, Req, Time};
 
 use rustc_hash::FxHashSet;
 
 use crate::report::JudgedTrace;
+use crate::validate::Violation;
 
 use super::claims::{Claims, has_name_of, may_be_copy, most};
 use super::lives::{Life, Lives, Statuses, Stretches, is_ttl_controller};
@@ -141,9 +142,20 @@ pub(super) const AMBIGUOUS: &str =
     "a copy may be of this Job or of another one with its name, since clocks differ. They cannot be compared";
 const MISSING: &str = "a write of the Job or of a copy may be missing, or may have been stored with a server error. It may be what \
                        contradicts the contract, so that they cannot be compared";
+const NO_COPY: &str = "the traces show no copy of the Job, so that its status cannot be compared";
+const HOLE: &str =
+    "a write is missing in the trace of a worker, so the removal of a copy may be missing, too";
 const LATE: &str = "the traces do not show the creation of the Job or of a copy. Earlier copies may explain what contradicts the \
                     contract, so that they cannot be compared";
 const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
+
+/// The conditions that say how far the end of a Job is.
+const DECISIONS: [ConditionKind; 4] = [
+    ConditionKind::SuccessCriteriaMet,
+    ConditionKind::FailureTarget,
+    ConditionKind::Complete,
+    ConditionKind::Failed,
+];
 
 /// Finds the Job that a Job of a worker is a copy of.
 struct Owners<'a> {
@@ -261,6 +273,7 @@ impl Pair<'_> {
             changed: changed(local),
             ended: local.first(is_finished),
             gone: local.gone.as_ref().map(|(at, _)| *at),
+            removed: local.removed,
             is_suspended: job.is_some_and(|job| job.spec.is_suspended()),
             suspend_changed: local.last_change(|job| job.spec.is_suspended()),
             has_ttl: job.is_some_and(|job| job.spec.ttl_seconds_after_finished.is_some()),
@@ -287,6 +300,11 @@ impl Pair<'_> {
         let mut copies = self.copies.iter();
         let is_missing =
             is_doubtful(0, self.local) || copies.any(|((worker, _), copy)| is_doubtful(worker + 1, copy));
+        // A lost part of a log concerns all Jobs.
+        let has_hole = self
+            .copies
+            .iter()
+            .any(|((worker, _), _)| judged.get(worker + 1).is_some_and(|trace| trace.summary.has_hole));
         let mut lives = self.copies.iter().map(|(_, copy)| *copy).chain([self.local]);
         let is_late = lives.any(|life| life.creator.is_none());
         let before = findings.broken.len();
@@ -294,11 +312,44 @@ impl Pair<'_> {
             () if self.is_ambiguous => (AMBIGUOUS, |_| true),
             // The end of a copy, and the creation of a later one, are shown.
             () if is_missing => (MISSING, |req| req != Req::MR22),
+            () if has_hole && findings.broken.iter().any(|it| it.req == Req::MR25) => {
+                (HOLE, |req| req == Req::MR25)
+            }
             () if is_late => (LATE, |req| ON_THE_PAST.contains(&req)),
             () => return None,
         };
         findings.broken.retain(|it| !is_excused(it.req));
         (findings.broken.len() < before).then_some(reason)
+    }
+
+    /// Returns `true` if a violation on the manager's cluster alone is none beside the copy: the status is that of the copy, and waits
+    /// with it, or its times are those of its own copies.
+    pub(super) fn is_as_in_the_copy(&self, violation: &Violation) -> bool {
+        let here = status(self.local);
+        let is_open = violation.write == Violation::END;
+        let copy = self.copies.last().map(|(_, copy)| *copy).filter(|copy| copy.gone.is_none());
+        let equals = || {
+            copy.is_some_and(|copy| {
+                DECISIONS.iter().all(|kind| here.is_true(kind) == status(copy).is_true(kind))
+            })
+        };
+        match violation.req() {
+            Req::MR04 => {
+                let [(_, copy)] = &self.copies[..] else { return false };
+                let own: Vec<Time> = copy.times();
+                self.local.times().iter().all(|time| own.contains(time))
+            }
+            Req::MR08 if is_open => equals(),
+            _ => false,
+        }
+    }
+
+    /// The reason why the status cannot be compared with copies: the traces show none.
+    pub(super) fn lacks_copies(&self) -> Option<&'static str> {
+        let here = status(self.local);
+        let has_pods = [here.active, here.succeeded, here.failed].iter().any(|count| *count > 0);
+        let claims = here.start_time.is_some() || here.is_finished() || has_pods;
+        (self.copies.is_empty() && claims).then_some(NO_COPY)
     }
 
     /// The work of its manager. The refusals are those of its own requests.

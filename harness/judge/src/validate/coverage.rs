@@ -54,6 +54,8 @@ pub struct Coverage {
     pub unseen_bases: BTreeMap<u64, u64>,
     /// The number of the last event before which a write is missing.
     pub gap: Option<u64>,
+    /// The trace itself shows that a write of the Job or of a pod is missing.
+    pub has_hole: bool,
     /// A write is missing, so etcd may hold a newer version than the trace has shown.
     pub stale: bool,
     /// The states of the Job that the trace shows.

@@ -4,7 +4,10 @@
 //! Violations since the last certain state may have no other reason and are withdrawn. Later writes are judged as far
 //! as they do not rest on the missing part. A watch skips nothing between its marks.
 
-use jobcheck_spec::job::Job;
+use std::collections::BTreeSet;
+
+use jobcheck_spec::apiserver::{FOREGROUND, ORPHAN};
+use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Broken, Req, Uid};
 use jobcheck_traces::{Form, Verb};
@@ -66,6 +69,7 @@ impl Track {
         });
         let lost = before - self.results.violations.len();
         self.coverage.gap = Some(event.order);
+        self.coverage.has_hole = true;
         let reason = match lost {
             0 => reason.to_owned(),
             1 => format!("{reason}, which may explain an earlier violation"),
@@ -100,9 +104,10 @@ impl Track {
         }
     }
 
-    /// Returns `true` if a write of the Job is missing at the end, or may have been stored with a server error.
+    /// Returns `true` if a write of the Job or of its pods is missing, or one of the Job may have been stored with a server error.
     pub(super) fn is_doubtful(&self) -> bool {
-        self.coverage.whole != Whole::Shown || !self.coverage.undeleted.is_empty()
+        let coverage = &self.coverage;
+        coverage.whole != Whole::Shown || coverage.has_hole || !coverage.undeleted.is_empty()
     }
 
     /// At the end: withdraws violations that a write with a server error explains, if nothing has shown what it has stored.
@@ -174,6 +179,27 @@ impl Track {
         let since = self.coverage.versions_seen.iter().rev().find(older).map_or(0, |(_, order)| *order);
         self.lacks(event, &reason, Since::Order(since));
         self.coverage.is_unknown();
+    }
+
+    /// Finds a missing write of the Job: a DELETE has left other finalizers than those that were known. It changes only those of
+    /// its own propagation policy.
+    pub fn find_missing_finalizers(&mut self, event: &Event, it: &JobEvent) -> bool {
+        let others = |job: &Job| {
+            let own = |finalizer: &&Text| !matches!(&***finalizer, ORPHAN | FOREGROUND);
+            job.finalizers.iter().filter(own).cloned().collect::<BTreeSet<Text>>()
+        };
+        let left = match &it.after {
+            Some(after) => others(after),
+            None if it.gone && !it.hidden => BTreeSet::new(),
+            None => return false,
+        };
+        if self.shown().is_none_or(|before| others(&before) == left) {
+            return false;
+        }
+        let since = self.coverage.versions_seen.back().map_or(0, |(_, order)| *order);
+        self.lacks(event, "a write of the Job is missing: its finalizers have changed", Since::Order(since));
+        self.coverage.is_unknown();
+        true
     }
 
     /// Finds a missing deletion of the Job: the garbage collector deletes or orphans its pods.

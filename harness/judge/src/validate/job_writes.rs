@@ -346,7 +346,8 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
         judge_own_deletion(&mut findings);
     }
     intrusion(track, by, "deletion of the Job", &mut findings);
-    if let (Some(deletion), Some(before)) = (&it.deletion, &track.shown()) {
+    let is_whole = !track.find_missing_finalizers(event, it);
+    if let (Some(deletion), Some(before), true) = (&it.deletion, &track.shown(), is_whole) {
         let asked = match deletion.propagation.as_deref() {
             Some("Orphan") => Some(Propagation::Orphan),
             Some("Background") => Some(Propagation::Background),

@@ -87,6 +87,7 @@ pub(super) struct Totals {
     pub(super) doubts: Vec<String>,
     others: Others,
     doubtful: BTreeSet<Uid>,
+    has_hole: bool,
 }
 
 impl Totals {
@@ -424,9 +425,8 @@ impl Judge {
         self.disorder.judge(&mut track);
         self.end.unlogged.ends(track.id.uid);
         track.settle_conflicts();
-        if track.is_doubtful() {
-            self.totals.doubtful.insert(track.id.uid);
-        }
+        self.totals.doubtful.extend(track.is_doubtful().then_some(track.id.uid));
+        self.totals.has_hole |= track.coverage.has_hole;
         if !self.settings.reported.wanted.has(&track.id.namespace, &track.id.name) {
             return self.totals.others.add(&track.id.namespace, &track.id.name);
         }
@@ -443,16 +443,14 @@ impl Judge {
         };
         let (overdue, mut pending): (Vec<_>, Vec<_>) = owed.into_iter().partition(is_overdue);
         let overdue = track.owed_in_each_case(overdue, &mut pending, &self.settings);
-        let (excused, overdue) = overdue.into_iter().partition(|it| track.trouble.refusal.excuses(it));
-        pending.extend::<Vec<Owed>>(excused);
-        if let Some(note) = track.trouble.refusal.reason(&pending) {
-            track.reserve(note);
-        }
+        let refusal = &track.trouble.refusal;
+        let (excused, overdue): (Vec<_>, Vec<_>) = overdue.into_iter().partition(|it| refusal.excuses(it));
+        pending.extend(excused);
+        refusal.reason(&pending).into_iter().for_each(|note| track.reserve(note));
         let place = track.account.story.back().map(|note| note.place);
-        let overdue: Vec<Owed> = overdue;
         track.late_work.judged(&overdue);
         for debt in overdue {
-            let broken = known_pods::of_debt(&track, debt.broken(), self.end.last);
+            let broken = known_pods::of_debt(&track, debt.broken(), &self.settings.rules, self.end.last);
             track.overdue(place, broken);
         }
         track.warn_of_late_work();
@@ -468,8 +466,7 @@ impl Judge {
     }
 
     fn finish(mut self, hidden: u64, actors: Actors) -> Summary {
-        let mut tracks = std::mem::replace(&mut self.tracks, Tracks::new(0));
-        for track in tracks.drain() {
+        for track in std::mem::replace(&mut self.tracks, Tracks::new(0)).drain() {
             self.close(*track);
         }
         let doubts = self.end.doubts(&mut self.totals.verdicts);
@@ -487,6 +484,7 @@ impl Judge {
             last: self.end.last,
             others: self.totals.others,
             doubtful: self.totals.doubtful,
+            has_hole: self.totals.has_hole,
             actors,
         }
     }

@@ -34,6 +34,8 @@ pub struct Summary {
     pub others: Others,
     /// The Jobs of which a write is missing, or may have been stored without a success.
     pub doubtful: BTreeSet<Uid>,
+    /// The trace itself shows that a write of some Job or pod is missing. Others may be missing, too.
+    pub has_hole: bool,
     /// The senders of the requests, by their [`super::actor::ActorId`].
     pub actors: Actors,
 }

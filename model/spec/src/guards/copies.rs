@@ -8,6 +8,7 @@
 //! | MR-22 | the end of a copy and the creation of the next one | the same |
 //! | MR-23 | the times in the status and those of copies of another Job with this name | the same |
 //! | MR-24, MR-27 | refused status writes after a redispatch, and after a change of `suspend` | the same |
+//! | MR-27 | `suspend` of a Job that is suspended here, and of its copy | the same |
 //! | MR-25 | the removal of the Job and that of its copies | the same |
 //! | MR-26 | the removal of a copy by its TTL and the end of the Job | the same |
 //!
@@ -83,6 +84,8 @@ pub struct Local<'a> {
     pub ended: Option<Micros>,
     /// Its deletion or removal.
     pub gone: Option<Micros>,
+    /// Its removal. A finalizer may have kept it after its deletion.
+    pub removed: Option<Micros>,
     /// `spec.suspend` is true.
     pub is_suspended: bool,
     /// The last change of `spec.suspend`.
@@ -135,6 +138,7 @@ pub fn judge_copies(local: &Local<'_>, grants: Grants, findings: &mut Findings) 
         judge_late_end(local, grants, findings);
         judge_repetition(local, grants, findings);
         judge_refusals(local, findings);
+        judge_suspension(local, grants, findings);
         judge_removal(local, grants, findings);
         judge_late_removal(local, grants, findings);
         judge_expiry(local, grants, findings);
@@ -330,13 +334,30 @@ fn judge_refusals(local: &Local<'_>, findings: &mut Findings) {
     }
 }
 
+/// MR-27: the suspension of a Job passes on to its copy. A copy may stay suspended for reasons of its worker.
+fn judge_suspension(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let is_open = |status: &JobStatus, gone: Option<Micros>| gone.is_none() && !status.is_finished();
+    let is_suspended = local.is_suspended && is_open(local.status, local.gone);
+    let Some(copy) = local.copies.last().filter(|copy| is_suspended && is_open(copy.status, copy.gone))
+    else {
+        return;
+    };
+    let since = local.suspend_changed.unwrap_or(copy.created).max(copy.created);
+    let runs = !copy.is_suspended && copy.status.active > 0;
+    let had_time = copy.is_seen_after(since, grants)
+        && [&local.work, &copy.work].iter().all(|work| work.had_time(since, grants.patience));
+    let found =
+        "false, although the manager was active on both clusters for 120 s or more after the suspension";
+    findings.require(Req::MR27, !(runs && had_time), "spec.suspend of the copy", "true, as here", found);
+}
+
 /// MR-25: the removal of a Job removes its copies, and nothing else.
 fn judge_removal(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     if local.deletes_foreign {
         let what = "Jobs of somebody else that the creator of the copies deleted";
         findings.require(Req::MR25, false, what, "none", "one with the name of this Job");
     }
-    let Some(gone) = local.gone else { return };
+    let Some(gone) = local.removed else { return };
     let is_left = |copy: &Copy<'_>| copy.gone.is_none() && copy.is_seen_after(gone, grants);
     let left = local.copies.iter().any(is_left) && local.has_had_time(gone, grants);
     let found = "a copy is left, although the manager was active for 120 s or more after the removal";

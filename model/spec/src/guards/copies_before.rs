@@ -63,7 +63,7 @@ pub(super) fn judge_late_end(local: &Local<'_>, grants: Grants, findings: &mut F
 
 /// MR-25: the removal of a Job removes its copies in time.
 pub(super) fn judge_late_removal(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
-    let Some(gone) = local.gone else { return };
+    let Some(gone) = local.removed else { return };
     let late = local.copies.iter().filter_map(|copy| Some((copy, copy.gone?)));
     let late = late.filter(|(copy, removed)| had_time(local, copy, (gone, *removed), grants));
     if let Some((_, removed)) = late.min_by_key(|(_, removed)| *removed) {
