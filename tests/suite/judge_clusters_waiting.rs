@@ -59,7 +59,7 @@ fn an_end_waits_for_that_of_the_copy() {
     let [mut manager, mut worker] = new();
     worker.status(20, BUILT_IN, COPY, ended("Failed"));
     at_work(&mut manager, &mut worker);
-    assert_eq!(verdict(&manager, &worker), (false, vec!["MR-20", "MR-21"]));
+    assert_eq!(verdict(&manager, &worker), (false, vec!["MR-08", "MR-20", "MR-21"]));
     // Nothing shows that the copy is as far as that.
     let [mut manager, _] = new();
     let mut other = Trace::default();
