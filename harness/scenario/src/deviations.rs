@@ -96,7 +96,7 @@ impl Deviation {
     fn is_of(&self, report: &ReplayReport) -> bool {
         let judged = report.traces.first().and_then(|trace| minor(&trace.kubernetes));
         let before = self.before.as_deref().and_then(minor);
-        !judged.zip(before).is_some_and(|(judged, before)| judged >= before)
+        judged.zip(before).is_none_or(|(judged, before)| judged < before)
     }
 }
 
