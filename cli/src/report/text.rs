@@ -201,9 +201,11 @@ fn change(out: &mut Text, it: &Change) {
     line(out, format_args!("  {style}{word:<9}{style:#}{}  {before} → {after}{text}", clean(&it.id)));
 }
 
-/// Why a report is too old to be cited: it is valid for the two newest minor versions whose rules are known.
+/// Why a report is too old to be cited: it is valid for the two newest minor versions whose rules are known. A pre-release makes
+/// no report old.
 pub fn stale(report: &ConformanceReport) -> Option<String> {
-    let newest = (0..100).rev().find(|minor| RuleSet::of(*minor).is_some())?;
+    let is_released = |minor: &u32| RuleSet::of(*minor).is_some_and(|rules| !rules.release().contains('-'));
+    let newest = (0..100).rev().find(is_released)?;
     let minor = |text: &str| -> Option<u32> {
         text.trim_start_matches('v').strip_prefix("1.")?.split('.').next()?.parse().ok()
     };
