@@ -7,7 +7,7 @@ use crate::judge_clusters::{
     BUILT_IN, COPY, LOCAL, MANAGER, REMOTE, Trace, ended, healthy, judged, running, seconds,
 };
 
-/// Whether the traces leave something open about the Job of the manager, and the rules of managers that it breaks. The short
+/// True if the traces leave something open about the Job of the manager, and the rules of managers that it breaks. The short
 /// traces break others, such as PC-31.
 fn verdict(manager: &Trace, worker: &Trace) -> (bool, Vec<&'static str>) {
     let clusters = Clusters { manager: manager.input("manager"), workers: vec![worker.input("worker")] };
@@ -95,7 +95,7 @@ fn a_suspension_passes_on_to_the_copy() {
     };
     assert_eq!(of(false, true, 2), (false, vec!["MR-27"]));
     assert_eq!(of(false, true, 0), CONFORMS);
-    // What the worker reports meanwhile is another matter.
+    // The worker has not acted yet.
     assert_eq!(of(true, false, 2), (false, vec!["MR-13"]));
 }
 

@@ -322,8 +322,8 @@ impl Pair<'_> {
         (findings.broken.len() < before).then_some(reason)
     }
 
-    /// Returns `true` if a violation on the manager's cluster alone is none beside the copy: the status is that of the copy, and waits
-    /// with it, or its times are those of its own copies.
+    /// Returns `true` if a violation on the manager's cluster alone is none beside the copy. The status is as far as that of the copy,
+    /// or its times are those of its only copy.
     pub(super) fn is_as_in_the_copy(&self, violation: &Violation) -> bool {
         let here = status(self.local);
         let is_open = violation.write == Violation::END;

@@ -36,8 +36,8 @@ pub struct RuleSet {
     /// A status write that turns `Suspended` from True to False may change `startTime`, even if `spec.suspend` is false
     /// already (SS-09, kubernetes#134769).
     pub resuming_changes_start_time: bool,
-    /// An update is checked for what the server has generated at the creation: labels, the selector, and a name that fits into a
-    /// label (PC-15, SP-05).
+    /// An update is checked again for all that the server has generated at the creation (PC-15, SP-05). This is about labels, the
+    /// selector, and a name that fits into a label.
     pub updates_are_checked_like_creations: bool,
     /// The specification has fields that [`crate::job::JobSpec`] does not have, such as `scheduling`.
     ///

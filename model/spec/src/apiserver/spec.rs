@@ -32,8 +32,8 @@ const MAX_FAILED_INDEXES_OF_MANY: i32 = 10_000;
 /// A Job whose specification is judged.
 pub(super) struct Subject<'a> {
     pub(super) job: &'a Job,
-    /// The labels that the server has generated, and for which it checks the write, as well as for the generated selector and for
-    /// a name that fits into them (PC-15, SP-05). `None` if it does not check them again.
+    /// The labels that the server has generated, if it checks the write for them (PC-15). It then checks for the generated selector,
+    /// and for a name that fits into them (SP-05), as well.
     pub(super) generated: Option<&'static [&'static str]>,
 }
 

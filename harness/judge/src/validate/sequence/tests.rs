@@ -104,7 +104,7 @@ fn a_slow_write_displaces_no_refusal() {
     let next = |version, received| job_write("next", (received, received + 5), version);
     let of = |event| ordered(vec![refused(), event, slow()]);
     assert_eq!(names(&of(next(8, 30))), ["refused", "next", "slow"]);
-    // What was received before the response of the refusal says nothing.
+    // A request that was received before the response of the refusal says nothing.
     assert_eq!(names(&of(next(8, 22))), ["next", "slow", "refused"]);
     assert_eq!(names(&of(next(10, 30))), ["slow", "refused", "next"]);
 }
