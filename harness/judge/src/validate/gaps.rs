@@ -104,8 +104,8 @@ impl Track {
         }
     }
 
-    /// Returns `true` if a write of the Job or of its pods is missing. So does one of the Job that may have been stored with a server
-    /// error.
+    /// Returns `true` if a write of the Job or of its pods is missing. One of the Job that had a server error, and may have been
+    /// stored, counts, too.
     pub(super) fn is_doubtful(&self) -> bool {
         let coverage = &self.coverage;
         coverage.whole != Whole::Shown || coverage.has_hole || !coverage.undeleted.is_empty()
