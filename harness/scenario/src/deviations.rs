@@ -84,20 +84,18 @@ impl Deviation {
             _ => Some("write only one of `known`, `breaks` and `warns`; write a deviation for each"),
         }
     }
-}
 
-/// The number of a minor version.
-fn minor(version: &str) -> Option<u32> {
-    version.strip_prefix("1.")?.parse().ok()
-}
-
-impl Deviation {
     /// Returns `true` if the target may deviate in the version by whose rules the report judges.
     fn is_of(&self, report: &ReplayReport) -> bool {
         let judged = report.traces.first().and_then(|trace| minor(&trace.kubernetes));
         let before = self.before.as_deref().and_then(minor);
         judged.zip(before).is_none_or(|(judged, before)| judged < before)
     }
+}
+
+/// The number of a minor version.
+fn minor(version: &str) -> Option<u32> {
+    version.strip_prefix("1.")?.parse().ok()
 }
 
 impl Shown {

@@ -21,12 +21,11 @@ use jobcheck_spec::guards::sums::{judge_counters, judge_sums};
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Broken, Findings, Req, Uid};
 use jobcheck_traces::{Input, Place};
+use rustc_hash::FxHashMap;
 
 use crate::replay::{Judging, ShowProgress};
 use crate::report::JudgedTrace;
 use crate::validate::{JobVerdict, Outcome, PATIENCE, Profile, Summary, Violation};
-use rustc_hash::FxHashMap;
-
 use lives::{Lives, Statuses};
 use pairs::{Known, Pair};
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version};
+use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version, is_decided_alike};
 use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
 use jobcheck_spec::guards::work::Work;
-use jobcheck_spec::job::{BUILT_IN, ConditionKind, Job, JobStatus};
+use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
 use jobcheck_spec::{Findings, Req, Time};
 
 use rustc_hash::FxHashSet;
@@ -148,14 +148,6 @@ const HOLE: &str =
 const LATE: &str = "the traces do not show the creation of the Job or of a copy. Earlier copies may explain what contradicts the \
                     contract, so that they cannot be compared";
 const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
-
-/// The conditions that say how far the end of a Job is.
-const DECISIONS: [ConditionKind; 4] = [
-    ConditionKind::SuccessCriteriaMet,
-    ConditionKind::FailureTarget,
-    ConditionKind::Complete,
-    ConditionKind::Failed,
-];
 
 /// Finds the Job that a Job of a worker is a copy of.
 struct Owners<'a> {
@@ -325,21 +317,17 @@ impl Pair<'_> {
     /// Returns `true` if a violation on the manager's cluster alone is none beside the copy. The status is as far as that of the copy,
     /// or its times are those of its only copy.
     pub(super) fn is_as_in_the_copy(&self, violation: &Violation) -> bool {
-        let here = status(self.local);
         let is_open = violation.write == Violation::END;
         let copy = self.copies.last().map(|(_, copy)| *copy).filter(|copy| copy.gone.is_none());
-        let equals = || {
-            copy.is_some_and(|copy| {
-                DECISIONS.iter().all(|kind| here.is_true(kind) == status(copy).is_true(kind))
-            })
-        };
         match violation.req() {
             Req::MR04 => {
                 let [(_, copy)] = &self.copies[..] else { return false };
                 let own: Vec<Time> = copy.times();
                 self.local.times().iter().all(|time| own.contains(time))
             }
-            Req::MR08 if is_open => equals(),
+            Req::MR08 if is_open => {
+                copy.is_some_and(|copy| is_decided_alike(status(self.local), status(copy)))
+            }
             _ => false,
         }
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use jobcheck_spec::apiserver::{FOREGROUND, ORPHAN};
+use jobcheck_spec::apiserver::finalizers_of_others;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Broken, Req, Uid};
@@ -185,10 +185,7 @@ impl Track {
     /// Finds a missing write of the Job: a DELETE has left other finalizers than those that were known. It changes only those of
     /// its own propagation policy.
     pub fn find_missing_finalizers(&mut self, event: &Event, it: &JobEvent) -> bool {
-        let others = |job: &Job| {
-            let own = |finalizer: &&Text| !matches!(&***finalizer, ORPHAN | FOREGROUND);
-            job.finalizers.iter().filter(own).cloned().collect::<BTreeSet<Text>>()
-        };
+        let others = |job: &Job| finalizers_of_others(job).cloned().collect::<BTreeSet<Text>>();
         let left = match &it.after {
             Some(after) => others(after),
             None if it.gone && !it.hidden => BTreeSet::new(),

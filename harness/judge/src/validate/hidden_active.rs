@@ -15,11 +15,6 @@ use super::owed_work::delay_end;
 use super::settings::Settings;
 use super::track::Track;
 
-/// Returns `true` if the controller of this version may have the defect.
-pub(super) fn is_possible(settings: &Settings) -> bool {
-    known::is_possible(&settings.rules, Req::BO02)
-}
-
 impl Track {
     /// Returns `true` for a refused status write with `active` 0 and a greater `ready`, if the delay runs in some view
     /// with this `ready`.
@@ -30,7 +25,8 @@ impl Track {
         attempted: &Job,
     ) -> bool {
         let (active, ready) = (attempted.status.active, attempted.status.ready.unwrap_or(0));
-        if !is_possible(settings) || !self.is_built_in() || active != 0 || !self.coverage.complete {
+        let is_possible = known::is_possible(&settings.rules, Req::BO02);
+        if !is_possible || !self.is_built_in() || active != 0 || !self.coverage.complete {
             return false;
         }
         let fits = |view: &View<'_>, findings: &mut Findings| {

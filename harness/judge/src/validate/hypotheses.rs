@@ -202,6 +202,7 @@ impl Track {
 impl Assumption {
     /// The consequence, if the trace has a sign for the assumption.
     fn sign(self, track: &Track, question: &Question<'_>, views: &[ViewRefusal]) -> Option<Consequence> {
+        let may_be = |known: &Req| known::is_possible(&question.settings.rules, *known);
         match self {
             Assumption::SenderReplaced => question.event.may_be_late().then(|| replaced(question, SILENT)),
             Assumption::Restarted => restarted(track, question, views),
@@ -224,7 +225,8 @@ impl Assumption {
                 .filter(|_| reports_unseen_pods(track, views))
                 .map(|reason| Consequence::Doubt(reason.to_owned())),
             Assumption::UnshownRefusal | Assumption::HiddenActive | Assumption::DeadlineOverflow => {
-                let pattern = self.pattern().filter(|it| track.is_built_in() && (it.form)(question))?;
+                let may_show = |it: &Pattern| may_be(&it.known) && (it.form)(question);
+                let pattern = self.pattern().filter(|it| track.is_built_in() && may_show(it))?;
                 let broken = views.iter().find_map(|view| (pattern.sole)(&view.broken))?.clone();
                 Some(Consequence::Known(labelled(broken, pattern.known)))
             }
@@ -241,7 +243,6 @@ impl Assumption {
             }
             // Among the closest views, the first in which refused requests of the sync explain every error.
             Assumption::CountsRefused => {
-                let may_be = |known: &Req| known::is_possible(&question.settings.rules, *known);
                 let label = |view: &ViewRefusal| {
                     let known = track.process.refused.misreport(&view.broken).filter(may_be)?;
                     Some(labelled(primary(&view.broken)?, known))
@@ -340,15 +341,13 @@ impl Assumption {
         match self {
             Assumption::UnshownRefusal => Some(Pattern {
                 known: Req::H3,
-                form: |question| {
-                    !question.settings.has_actors && known::is_possible(&question.settings.rules, Req::H3)
-                },
+                form: |question| !question.settings.has_actors,
                 sole: sole_ready_deficit,
                 fits: deletes_all,
             }),
             Assumption::HiddenActive => Some(Pattern {
                 known: Req::BO02,
-                form: |question| hidden_active::is_possible(question.settings),
+                form: |_| true,
                 sole: hidden_active::sole_zero,
                 fits: hidden_active::awaits_delay,
             }),

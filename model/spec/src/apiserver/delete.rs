@@ -57,12 +57,16 @@ impl Propagation {
     }
 }
 
+/// The finalizers of a Job that no propagation policy has set. A DELETE leaves them as they are.
+pub fn finalizers_of_others(job: &Job) -> impl Iterator<Item = &Text> {
+    job.finalizers.iter().filter(|finalizer| !matches!(&***finalizer, ORPHAN | FOREGROUND))
+}
+
 /// The finalizers of a Job after a DELETE. The Job is removed at once if there are none.
 #[must_use]
 pub fn finalizers_after_delete(requested: Option<Propagation>, job: &Job) -> Vec<Text> {
     let own = Propagation::of(requested, job).finalizer();
-    let others = job.finalizers.iter().filter(|finalizer| !matches!(&***finalizer, ORPHAN | FOREGROUND));
-    others.cloned().chain(own.map(Text::from)).collect()
+    finalizers_of_others(job).cloned().chain(own.map(Text::from)).collect()
 }
 
 /// The Job after a DELETE; `None` if it is removed at once.

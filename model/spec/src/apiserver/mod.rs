@@ -44,7 +44,8 @@ mod version;
 
 pub use create::{validate_create, would_refuse_create};
 pub use delete::{
-    FOREGROUND, ORPHAN, Propagation, deleted, finalizers_after_delete, validate_delete, validate_removal,
+    FOREGROUND, ORPHAN, Propagation, deleted, finalizers_after_delete, finalizers_of_others, validate_delete,
+    validate_removal,
 };
 pub use effect::{created, defaulted, spec_updated, status_updated};
 pub use precondition::{validate_base, validate_pod_deletion};

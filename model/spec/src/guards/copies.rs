@@ -248,6 +248,12 @@ pub(super) fn difference(
         .or_else(|| is_only_copy.then(reasoned).flatten())
 }
 
+/// Returns `true` if two statuses are equally far in the decision about a Job.
+#[must_use]
+pub fn is_decided_alike(here: &JobStatus, copy: &JobStatus) -> bool {
+    DECISIONS.iter().all(|(kind, _)| here.is_true(kind) == copy.is_true(kind))
+}
+
 /// The conditions that decide a Job.
 const DECISIONS: [(ConditionKind, &str); 4] = [
     (ConditionKind::Complete, "condition Complete"),

@@ -7,7 +7,7 @@ use crate::validate::clocks::CLOCKS_DIFFER;
 use crate::validate::event::{Body, Event};
 
 /// The response to a write that lost against another one.
-const CONFLICT: u16 = 409;
+pub(super) const CONFLICT: u16 = 409;
 
 impl Lane {
     /// The next version of the object of a request without effect. The request was handled before it, even if its
@@ -120,12 +120,13 @@ impl Lane {
         self.concurrent(when.received, when.done, |it| it.actor != refused.actor && !may_decide(it))
     }
 
-    /// The latest version of a write that was received by a time, and is answered later. A watch can show a write before its response.
+    /// The latest version of a write that was received by a time. A watch can show a write before its response.
     /// A slow write that is stored behind what was received after `until` comes too late.
     fn concurrent(&self, received: i64, until: i64, counts: impl Fn(&Event) -> bool) -> u64 {
-        let begins = |it: &Event, is: &dyn Fn(i64) -> bool| it.when.is_some_and(|it| is(it.received));
-        let next = self.versions_of(|it| begins(it, &|at| at > until)).min().unwrap_or(u64::MAX);
-        let earlier = self.versions_of(|it| begins(it, &|at| at <= received) && counts(it));
+        let later = self.versions_of(|it| it.when.is_some_and(|when| when.received > until));
+        let next = later.min().unwrap_or(u64::MAX);
+        let earlier =
+            self.versions_of(|it| it.when.is_some_and(|when| when.received <= received) && counts(it));
         earlier.filter(|version| *version < next).max().unwrap_or(0)
     }
 

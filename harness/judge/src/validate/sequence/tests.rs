@@ -4,11 +4,10 @@ use jobcheck_traces::Verb;
 
 use super::super::contents::no_pod;
 use super::super::fixtures::{job_write, pod_request, request};
+use super::places::CONFLICT;
 use super::*;
 use crate::validate::event::{JobEvent, PodEvent};
 use crate::validate::observed::Observer;
-
-const CONFLICT: u16 = 409;
 
 /// The events that `push` emits, and those that the final `flush` emits.
 fn emitted(events: Vec<Event>) -> (Vec<Event>, Vec<Event>) {
