@@ -58,6 +58,34 @@ pub fn spec(random: &mut Random) -> Update {
     Update { old: value(&old, &old_pod), new: value(&new, &new_pod) }
 }
 
+/// Returns a random update of labels, or of another part that the server generates. Until 1.36 it checks them again.
+pub fn generated(random: &mut Random) -> Update {
+    let mut old = specs::base(&RuleSet::V1_36);
+    if random.one_in(4) {
+        old.name = "p".repeat(random.pick(&[63, 64])).into();
+        specs::generate_labels(&mut old);
+    }
+    let spec = Arc::make_mut(&mut old.spec);
+    spec.suspend = Some(!random.one_in(6));
+    spec.manual_selector = random.pick(&[None, Some(false), Some(true)]);
+    for _ in 0..random.below(3) {
+        specs::vary_generated(random, &mut old);
+    }
+    let mut new = old.clone();
+    for _ in 0..random.below(3) {
+        specs::vary_generated(random, &mut new);
+    }
+    let spec = Arc::make_mut(&mut new.spec);
+    if random.one_in(3) {
+        spec.manual_selector = random.pick(&[None, Some(false), Some(true)]);
+    }
+    if random.one_in(4) {
+        spec.parallelism = random.pick(&[Some(-1), Some(0), Some(3)]);
+    }
+    let pod = Pod::plain();
+    Update { old: value(&old, &pod), new: value(&new, &pod) }
+}
+
 /// Returns a random Job that a client creates. Most lack the generated labels and selector, and some fields with a
 /// default.
 pub fn sent(random: &mut Random) -> Value {

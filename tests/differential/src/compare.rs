@@ -27,6 +27,13 @@ pub enum Kind {
     Spec,
     /// POST.
     Create,
+    /// PUT that changes what the server generates.
+    Generated,
+}
+
+impl Kind {
+    /// All kinds, in the order of the recorded verdicts.
+    pub const ALL: [Kind; 4] = [Kind::Status, Kind::Spec, Kind::Create, Kind::Generated];
 }
 
 /// A request with the response of the embedded server.
@@ -40,7 +47,7 @@ pub struct Ours {
     message: String,
 }
 
-/// The embedded server, which stores at most one Job.
+/// The embedded server, which stores the Jobs of the last requests.
 pub struct Server(jobcheck_apiserver::Server);
 
 impl Server {
@@ -58,6 +65,7 @@ impl Server {
             Kind::Status => self.update("status", cases::status(random), Some(Subresource::Status)),
             Kind::Spec => self.update("spec", cases::spec(random), None),
             Kind::Create => self.create(cases::sent(random)),
+            Kind::Generated => self.update("spec", cases::generated(random), None),
         }
     }
 
@@ -65,10 +73,11 @@ impl Server {
         let question = json!({"kind": kind, "old": case.old, "new": case.new});
         let mut body = case.new;
         body["metadata"]["resourceVersion"] = Value::Null;
+        let name = case.old["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         if let Err(error) = self.0.put_raw(Resource::Jobs, &case.old) {
             panic!("the generator makes an object that the server cannot store: {}", error.message);
         }
-        let request = Request::new(Resource::Jobs, Some("default"), Some("pi"), Verb::Update(body));
+        let request = Request::new(Resource::Jobs, Some("default"), Some(&name), Verb::Update(body));
         self.answer(question, &Request { subresource, ..request })
     }
 

@@ -94,6 +94,34 @@ fn manager(random: &mut Random) -> Option<String> {
     }
 }
 
+/// The labels that the server generates.
+const GENERATED: [&str; 4] =
+    [JOB_NAME_LABEL, CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL];
+
+/// Gives a Job the labels of its name.
+pub fn generate_labels(job: &mut Job) {
+    let name = job.name.clone();
+    for (key, value) in &mut Arc::make_mut(&mut job.spec).template.labels {
+        if [JOB_NAME_LABEL, LEGACY_JOB_NAME_LABEL].contains(&&**key) {
+            *value = name.clone();
+        }
+    }
+}
+
+/// Removes one of the generated labels of the template, or changes it, or all of one kind.
+pub fn vary_generated(random: &mut Random, job: &mut Job) {
+    let labels = &mut Arc::make_mut(&mut job.spec).template.labels;
+    let key = random.pick(&GENERATED);
+    match random.below(6) {
+        0 => labels.iter_mut().filter(|(label, _)| **label == *key).for_each(|it| it.1 = "other".into()),
+        1 => labels.retain(|(label, _)| [JOB_NAME_LABEL, CONTROLLER_UID_LABEL].contains(&&**label)),
+        2 => labels.retain(|(label, _)| ![JOB_NAME_LABEL, LEGACY_JOB_NAME_LABEL].contains(&&**label)),
+        3 => labels
+            .retain(|(label, _)| ![LEGACY_JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL].contains(&&**label)),
+        _ => labels.retain(|(label, _)| **label != *key),
+    }
+}
+
 /// Changes labels and selector to valid and invalid ones. Some have no label, and some have the labels of old Jobs.
 fn vary_labels(random: &mut Random, name: &str, spec: &mut JobSpec) {
     let key = random.pick(&[

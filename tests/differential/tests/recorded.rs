@@ -1,7 +1,7 @@
 //! The decisions of the embedded API server against recorded decisions of Kubernetes.
 //!
-//! `verdicts-1.36.txt` is from Kubernetes 1.36.3, and `verdicts-1.35.txt` from 1.35.4. The verdicts of 1.37.2 and of
-//! 1.38.0-beta.0 are those of 1.36.3, line by line. Each line is for one request:
+//! `verdicts-1.36.txt` is from Kubernetes 1.36.3, `verdicts-1.35.txt` from 1.35.4, and `verdicts-1.37.txt` from 1.37.2. The verdicts of
+//! 1.38.0-beta.0 are those of 1.37.2, line by line. Each line is for one request:
 //! `refused`, or a digest of the stored object. `against_oracle MINOR ORACLE 1000 1 verdicts-1.MINOR.txt` writes these
 //! files. They change only with the generator or the version.
 
@@ -11,20 +11,18 @@ use jobcheck_spec::apiserver::RuleSet;
 
 /// The rules of each version, and its recorded verdicts.
 const VERDICTS: [(RuleSet, &str); 4] = [
-    (RuleSet::V1_36, SINCE_1_36),
+    (RuleSet::V1_36, include_str!("verdicts-1.36.txt")),
     (RuleSet::V1_35, include_str!("verdicts-1.35.txt")),
-    (RuleSet::V1_37, SINCE_1_36),
-    (RuleSet::V1_38, SINCE_1_36),
+    (RuleSet::V1_37, SINCE_1_37),
+    (RuleSet::V1_38, SINCE_1_37),
 ];
-const SINCE_1_36: &str = include_str!("verdicts-1.36.txt");
-/// The kinds of requests, in the order of the verdicts.
-const KINDS: [Kind; 3] = [Kind::Status, Kind::Spec, Kind::Create];
+const SINCE_1_37: &str = include_str!("verdicts-1.37.txt");
 const COUNT: usize = 1_000;
 const SEED: u64 = 1;
 
 /// Returns the recorded verdicts about the requests of this kind.
 fn verdicts(all: &'static str, kind: Kind) -> Vec<&'static str> {
-    let place = KINDS.iter().position(|it| *it == kind).expect("all kinds are there");
+    let place = Kind::ALL.iter().position(|it| *it == kind).expect("all kinds are there");
     let verdicts: Vec<&str> = all.lines().skip(place * COUNT).take(COUNT).collect();
     assert_eq!(verdicts.len(), COUNT);
     verdicts
@@ -66,6 +64,11 @@ fn creations_are_decided_as_kubernetes_decides_them() {
 }
 
 #[test]
+fn writes_of_what_the_server_generates_are_decided_as_kubernetes_decides_them() {
+    holds(Kind::Generated);
+}
+
+#[test]
 fn the_rules_of_another_version_or_without_a_gate_decide_some_requests_differently() {
     let [usual, before, ..] = VERDICTS.map(|(_, all)| verdicts(all, Kind::Spec));
     assert!(!differing(RuleSet::V1_36, Kind::Spec, &before).is_empty());
@@ -81,4 +84,7 @@ fn the_rules_of_another_version_or_without_a_gate_decide_some_requests_different
     ] {
         assert!(!differing(wrong, Kind::Spec, &usual).is_empty(), "{wrong:?}");
     }
+    let [until_1_36, _, since_1_37, _] = VERDICTS.map(|(_, all)| verdicts(all, Kind::Generated));
+    assert!(!differing(RuleSet::V1_37, Kind::Generated, &until_1_36).is_empty());
+    assert!(!differing(RuleSet::V1_36, Kind::Generated, &since_1_37).is_empty());
 }

@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | MINOR | the minor version of the embedded server's rules, 36 or 35; the oracle must have the same |
 //! | ORACLE | the oracle's binary |
-//! | COUNT | the number of random requests of each kind: `status` (PUT of `/status`), `spec` (PUT), `create` (POST) |
+//! | COUNT | the number of random requests of each kind: a PUT of `/status`, a PUT, a POST, and a PUT of what the server generates |
 //! | SEED | the seed of the requests, whose objects are near the edges of the rules |
 //! | RECORD | a file for Kubernetes' verdicts, one per line |
 //!
@@ -68,7 +68,7 @@ struct Asking {
 fn run(asking: Asking, oracle: &str, record: Option<&String>) -> io::Result<bool> {
     let mut agreed = true;
     let mut verdicts = Vec::new();
-    for kind in [Kind::Status, Kind::Spec, Kind::Create] {
+    for kind in Kind::ALL {
         let mut child = Command::new(oracle).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let outcome = compare_kind(&mut child, kind, asking, &mut verdicts);
         // After an error, the oracle may still wait for requests.
