@@ -4,7 +4,7 @@ use anstyle::Style;
 use jobcheck_report::diff::{Change, Diff, Direction};
 use jobcheck_report::types::{ConformanceReport, JudgingOptions, Outcome, Scenario, Section, Stage, Verdict};
 use jobcheck_report::verify::{State, Verification};
-use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::apiserver::{RuleSet, minor_of};
 
 use crate::output::count;
 use crate::styles::{BAD, BOLD, DIM, GOOD, OPEN};
@@ -206,11 +206,8 @@ fn change(out: &mut Text, it: &Change) {
 pub fn stale(report: &ConformanceReport) -> Option<String> {
     let is_released = |minor: &u32| RuleSet::of(*minor).is_some_and(|rules| !rules.release().contains('-'));
     let newest = (0..100).rev().find(is_released)?;
-    let minor = |text: &str| -> Option<u32> {
-        text.trim_start_matches('v').strip_prefix("1.")?.split('.').next()?.parse().ok()
-    };
     let old =
-        report.run.clusters.iter().find(|it| minor(&it.kubernetes).is_some_and(|it| it + 1 < newest))?;
+        report.run.clusters.iter().find(|it| minor_of(&it.kubernetes).is_some_and(|it| it + 1 < newest))?;
     Some(format!(
         "the report is stale: {} ran Kubernetes {}, and reports count for 1.{} and 1.{newest}",
         old.name,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use jobcheck_spec::apiserver::minor_of;
 
 use crate::format::Format;
 
@@ -35,18 +36,12 @@ fn versions(text: &str) -> Result<Versions, String> {
     let problem =
         || format!("expected a version such as 1.36, or a range such as 1.34..1.38, found {text:?}");
     let (first, last) = text.split_once("..").unwrap_or((text, text));
-    let (first, last) = minor(first).zip(minor(last)).ok_or_else(problem)?;
+    let (first, last) =
+        minor_of(first).zip(minor_of(last)).filter(|(_, last)| *last <= HIGHEST).ok_or_else(problem)?;
     if first > last {
         return Err(format!("{}; the range is empty", problem()));
     }
     Ok(Versions((first..=last).collect()))
-}
-
-fn minor(text: &str) -> Option<u32> {
-    let text = text.strip_prefix('v').unwrap_or(text);
-    let minor = text.strip_prefix("1.")?;
-    let is_number = !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit());
-    minor.parse().ok().filter(|minor| is_number && *minor <= HIGHEST)
 }
 
 const AFTER_HELP: &str = "\

@@ -5,6 +5,7 @@ use std::fmt;
 
 use jobcheck_judge::report::{Finding, ReplayReport};
 use jobcheck_spec::Req;
+use jobcheck_spec::apiserver::minor_of;
 use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
 
@@ -70,7 +71,7 @@ impl Deviation {
 
     /// Returns the reason why the deviation is invalid, or `None` if it is valid.
     pub(super) fn objection(&self) -> Option<&'static str> {
-        if self.before.as_deref().is_some_and(|version| minor(version).is_none()) {
+        if self.before.as_deref().is_some_and(|version| named_minor(version).is_none()) {
             return Some("`before` is a minor version of Kubernetes in quotes, such as \"1.37\"");
         }
         if self.before.is_some() && self.instead.is_some() {
@@ -87,15 +88,15 @@ impl Deviation {
 
     /// Returns `true` if the target may deviate in the version by whose rules the report judges.
     fn is_of(&self, report: &ReplayReport) -> bool {
-        let judged = report.traces.first().and_then(|trace| minor(&trace.kubernetes));
-        let before = self.before.as_deref().and_then(minor);
+        let judged = report.traces.first().and_then(|trace| minor_of(&trace.kubernetes));
+        let before = self.before.as_deref().and_then(named_minor);
         judged.zip(before).is_none_or(|(judged, before)| judged < before)
     }
 }
 
-/// The number of a minor version.
-fn minor(version: &str) -> Option<u32> {
-    version.strip_prefix("1.")?.parse().ok()
+/// The number of a minor version, which a patch release is not.
+fn named_minor(version: &str) -> Option<u32> {
+    minor_of(version).filter(|minor| version == format!("1.{minor}"))
 }
 
 impl Shown {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use jobcheck_spec::apiserver::RuleSet;
+use jobcheck_spec::apiserver::{RuleSet, minor_of};
 use jobcheck_spec::constants::Constants;
 use jobcheck_spec::gates::Gates;
 use jobcheck_traces::{Header, parse_duration};
@@ -189,18 +189,9 @@ fn fits(constants: &Constants) -> Result<(), String> {
 ///
 /// A message with the supported versions.
 pub fn rules(version: &str) -> Result<RuleSet, String> {
-    let text = version.strip_prefix('v').unwrap_or(version);
-    // Pre-releases and builds of vendors are those of their patch release.
-    let release = text.split_once(['-', '+']).map_or(text, |(release, _)| release);
-    // Some vendors report `1.36+`.
-    let is_release =
-        release == text || text.strip_suffix('+') == Some(release) || release.matches('.').count() == 2;
-    let mut numbers = release.split('.').map(str::parse::<u32>);
-    let minor = match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
-        (Some(Ok(1)), Some(Ok(minor)), None | Some(Ok(_)), None) if is_release => Some(minor),
-        _ => None,
-    };
-    minor.and_then(RuleSet::of).ok_or_else(|| "expected 1.34, 1.35, 1.36, 1.37 or 1.38".to_owned())
+    minor_of(version)
+        .and_then(RuleSet::of)
+        .ok_or_else(|| "expected 1.34, 1.35, 1.36, 1.37 or 1.38".to_owned())
 }
 
 /// The assumptions for a trace. The caller's take precedence over the header's, and those over the defaults.

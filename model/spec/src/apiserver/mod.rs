@@ -49,7 +49,7 @@ pub use delete::{
 };
 pub use effect::{created, defaulted, spec_updated, status_updated};
 pub use precondition::{validate_base, validate_pod_deletion};
-pub use rules::RuleSet;
+pub use rules::{RuleSet, minor_of};
 pub use spec::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL};
 pub use status::{status_refusals, validate_status_update, would_refuse_status};
 pub use update::{validate_spec_update, would_refuse_spec};

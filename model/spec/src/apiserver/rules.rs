@@ -144,6 +144,25 @@ impl Default for RuleSet {
     }
 }
 
+/// The minor version of a Kubernetes, as servers and people write it: `1.36`, `v1.36.3`, `v1.36.3-gke.1`, `1.36+`. `None` for any
+/// other text.
+#[must_use]
+pub fn minor_of(version: &str) -> Option<u32> {
+    let text = version.strip_prefix('v').unwrap_or(version);
+    // Pre-releases and builds of vendors are those of their patch release.
+    let release = text.split_once(['-', '+']).map_or(text, |(release, _)| release);
+    // Some vendors report `1.36+`.
+    let is_release =
+        release == text || text.strip_suffix('+') == Some(release) || release.matches('.').count() == 2;
+    let number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    let mut numbers = release.split('.').map(number);
+    match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
+        (Some(Some(1)), Some(Some(minor)), None | Some(Some(_)), None) if is_release => Some(minor),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +181,25 @@ mod tests {
             let may_change = [rules.mutable_scheduling_directives, rules.mutable_pod_resources];
             assert_eq!(may_change, [false, false]);
             assert!(!rules.mutable_before_suspended_condition);
+        }
+    }
+
+    #[test]
+    fn versions_are_read_as_servers_and_people_write_them() {
+        for (text, minor) in [
+            ("1.36", 36),
+            ("v1.34", 34),
+            ("1.35.4", 35),
+            ("v1.36.3-gke.1", 36),
+            ("1.36+", 36),
+            ("v1.38.0-beta.0", 38),
+            ("v1.37.2+k3s1", 37),
+        ] {
+            assert_eq!(minor_of(text), Some(minor), "{text}");
+        }
+        for text in ["", "1", "1.", "1.+3", "1.x", "2.36", "1.36.3.4", "1.36-gke", "latest", "1.99999999999"]
+        {
+            assert_eq!(minor_of(text), None, "{text}");
         }
     }
 }
