@@ -26,6 +26,7 @@ pub(crate) fn is_met(awaited: Awaited, board: &Board, met: &Met) -> bool {
         Awaited::FailedEnd => local.is_some_and(|job| has(job, "Failed")),
         Awaited::JobGone => !board.clusters[MANAGER].jobs.contains_key(NAME),
         Awaited::StrangersUntouched => touched(board, met).is_none(),
+        Awaited::Unreported => local.and_then(report).is_none(),
         Awaited::Started => local.is_some_and(|job| job["status"]["startTime"].is_string()),
         Awaited::Untouched => local.is_some() && touch(board, met).is_none(),
         Awaited::Copy | Awaited::CopyOn(_) | Awaited::Rest(_) | Awaited::RestBeyondSkew => false,
@@ -73,6 +74,10 @@ pub(crate) fn consequence(
             Some((_, what)) => (Some(Req::MR25), format!(": {what}")),
             None => (None, String::new()),
         },
+        Awaited::Unreported => {
+            let what = local(board, met).and_then(report).map(|field| format!(": it has {field}"));
+            (Some(Req::MR23), what.unwrap_or_default())
+        }
         Awaited::Started if met.built_in > 0 => {
             (Some(Req::MB02), ", but the built-in controller works".to_owned())
         }
@@ -145,6 +150,21 @@ fn has_copy(board: &Board, created: &Value) -> bool {
     let uids = [text(created, "uid").to_owned()];
     let workers = board.clusters.iter().skip(1);
     workers.flat_map(|worker| worker.all_jobs()).any(|job| is_named_after(job, text(created, "name"), &uids))
+}
+
+/// The part of a status that only a copy can explain. A Job that is suspended says so without one.
+fn report(job: &Value) -> Option<&'static str> {
+    let status = &job["status"];
+    let is_suspended = job["spec"]["suspend"] == Value::Bool(true);
+    if status["startTime"].is_string() {
+        return Some("startTime");
+    }
+    let counts = ["active", "ready", "succeeded", "failed"];
+    let count = counts.into_iter().find(|field| status[field].as_i64().is_some_and(|count| count > 0));
+    let ends = ["SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"];
+    let condition = ends.into_iter().find(|kind| has(job, kind));
+    let suspended = (!is_suspended && has(job, "Suspended")).then_some("Suspended");
+    count.or(condition).or(suspended)
 }
 
 /// The first thing that somebody has done to the Job since its creation.

@@ -6,7 +6,7 @@ use jobcheck_spec::Req;
 
 use crate::scenario::Awaited::{
     Active, Complete, Copy, CopyEnd, CopyGone, Failed, FailedEnd, JobGone, Rest, StrangersUntouched,
-    Succeeded, Suspended,
+    Succeeded, Suspended, Unreported,
 };
 use crate::scenario::Step::{
     AddCondition, AllSucceed, Await, CreateJob, DeleteCopy, DeleteJob, Hook, PodFails, PodSucceeds,
@@ -201,6 +201,7 @@ pub const SCENARIOS: &[Scenario] = &[
             TakeName,
             CreateJob,
             Await(Rest(3)),
+            Await(Unreported),
             DeleteJob,
             Await(JobGone),
             Await(Rest(2)),

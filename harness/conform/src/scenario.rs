@@ -230,6 +230,8 @@ pub enum Awaited {
     JobGone,
     /// The Jobs of others are as they were created.
     StrangersUntouched,
+    /// The status of the Job reports nothing: it has no copy.
+    Unreported,
     /// The Job has `startTime`.
     Started,
     /// Nobody has written to the Job since its creation, and it has no pod.
@@ -258,6 +260,7 @@ impl Awaited {
             Awaited::FailedEnd => "the condition Failed of the Job".to_owned(),
             Awaited::JobGone => "the removal of the Job".to_owned(),
             Awaited::StrangersUntouched => "the Jobs of others as they were created".to_owned(),
+            Awaited::Unreported => "a status of the Job that reports nothing".to_owned(),
             Awaited::Started => "startTime in the status of the Job".to_owned(),
             Awaited::Untouched => "the Job as it was created, without a pod".to_owned(),
             Awaited::Rest(seconds) => format!("{seconds} s without a write"),
