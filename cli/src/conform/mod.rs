@@ -22,7 +22,9 @@ use jobcheck_cluster::status::{self, Health};
 use jobcheck_cluster::{Home, audit_log};
 use jobcheck_judge::report::Exit;
 use jobcheck_record::Access;
+use jobcheck_report::ConformanceReport;
 use jobcheck_report::profile::ProfileList;
+use jobcheck_report::types::Outcome;
 use jobcheck_spec::Req;
 
 pub use self::args::ConformArgs;
@@ -37,19 +39,33 @@ pub fn run(args: &ConformArgs, global: &Global) -> Exit {
         output::error(why);
         return Exit::Unreadable;
     }
+    if let Some(missing) = args.audit_logs.iter().find(|log| !log.is_file()) {
+        output::error(format!("--audit-log {}: no such file", missing.display()));
+        return Exit::Unreadable;
+    }
     let results = match args.profile.suite() {
         Some(profile) => suite::run(profile, args, global),
         None => executor::run(args, global),
     };
     match results {
         Ok(Some(report)) => {
-            output::print_text(&text::render(&report, &args.out, global.quiet), report.exit())
+            output::print_text(&text::render(&report, &args.out, global.quiet), exit(&report))
         }
         Ok(None) => Exit::Conforms,
         Err((why, exit)) => {
             output::error_lines(why);
             exit
         }
+    }
+}
+
+/// The exit code. If errors are all that the runs have shown, the suite could not do its part.
+fn exit(report: &ConformanceReport) -> Exit {
+    let outcomes = || report.scenarios.iter().map(|scenario| scenario.outcome);
+    let shows_nothing = outcomes().all(|it| matches!(it, Outcome::Error | Outcome::Skip | Outcome::Disabled));
+    match report.exit() {
+        Exit::Inconclusive if shows_nothing && outcomes().any(|it| it == Outcome::Error) => Exit::Environment,
+        exit => exit,
     }
 }
 

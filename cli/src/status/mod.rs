@@ -49,8 +49,14 @@ fn job(path: &Path) -> Result<String, String> {
     let object: Value = if text.trim_start().starts_with('{') {
         serde_json::from_str(&text).map_err(|error| problem(format!("no JSON: {error}")))?
     } else {
-        serde_saphyr::from_str(&text)
-            .map_err(|error| problem(format!("neither JSON nor YAML: {}", error.without_snippet())))?
+        serde_saphyr::from_str(&text).map_err(|error| {
+            let why = error.without_snippet().to_string();
+            // The library advises programmers.
+            match why.split_once("; use from_str_multiple") {
+                Some((why, _)) => problem(format!("{why}; expected one Job")),
+                None => problem(format!("neither JSON nor YAML: {why}")),
+            }
+        })?
     };
     match (object["apiVersion"].as_str(), object["kind"].as_str()) {
         (Some("batch/v1"), Some("Job")) => Ok(object.to_string()),

@@ -81,6 +81,7 @@ fn bad_input_is_named() {
     for (name, text, expected) in [
         ("empty.json", "", "expected a batch/v1 Job, found no apiVersion and no kind"),
         ("cut.json", "{\"kind\":", "cut.json: no JSON"),
+        ("two.yaml", "a: 1\n---\nb: 2\n", "two.yaml: multiple YAML documents detected; expected one Job"),
         ("wrong.yaml", "a: [", "wrong.yaml: neither JSON nor YAML"),
         ("kind.json", r#"{"kind":"Pod"}"#, "expected a batch/v1 Job, found Pod without an apiVersion"),
         ("pod.json", r#"{"apiVersion":"v1","kind":"Pod"}"#, "expected a batch/v1 Job, found v1 Pod"),

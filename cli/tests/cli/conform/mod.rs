@@ -147,6 +147,7 @@ fn wrong_usage_is_rejected_before_a_cluster_is_reached() {
     refused(&["field", "--cluster", "hub", "--hook", "disconnect=x"], "mirror and aggregate");
     refused(&["executor", "--cluster", "hub"], "needs --managed-by");
     refused(&["field", "--cluster", "hub", "--faults"], "--faults is for");
+    refused(&["field", "--cluster", "hub", "--audit-log", "no-such.log"], "no-such.log: no such file");
     refused(&["mirror", "--list", "mirror/sucess"], "mirror/success");
     let list = run(&["mirror", "--list", "MR-10"]);
     assert!(list.code == 0 && list.first_line().starts_with("mirror/rest"), "{list:?}");
