@@ -93,8 +93,8 @@ fn a_suspension_passes_on_to_the_copy() {
     };
     assert_eq!(of(false, 2), (false, vec!["MR-27"]));
     assert_eq!(of(false, 0), CONFORMS);
-    // The worker has not acted yet.
-    assert_eq!(of(true, 2), (false, vec!["MR-13"]));
+    // The worker has not acted yet, and the Job shows what its copy shows (MR-13).
+    assert_eq!(of(true, 2), CONFORMS);
 }
 
 /// MR-25: a finalizer of a user holds the Job.
@@ -175,4 +175,18 @@ fn a_job_without_a_copy_is_not_compared() {
     };
     assert_eq!(of(ended("Complete")), INCONCLUSIVE);
     assert_eq!(of(running(0, 0)), INCONCLUSIVE);
+}
+
+/// MR-30: a worker whose trace has ended may have counted more.
+#[test]
+fn a_counter_is_compared_as_far_as_the_trace_of_the_worker_reaches() {
+    let of = |until: i64| {
+        let [mut manager, mut worker] = [Trace::default(), Trace::default()];
+        manager.create(0, "user", LOCAL).status(4, MANAGER, LOCAL, running(0, 0));
+        worker.create(1, REMOTE, COPY).status(3, BUILT_IN, COPY, running(0, 0)).works_on(REMOTE, 5, until);
+        manager.status(60, MANAGER, LOCAL, running(0, 1));
+        verdict(&manager, &worker)
+    };
+    assert_eq!(of(10), INCONCLUSIVE);
+    assert_eq!(of(100), (false, vec!["MR-30"]));
 }

@@ -123,6 +123,7 @@ fn k2() -> Behaviour {
     // The next pod is created before the first is counted.
     let succeed = [&[Move::End, Move::Create, Move::Succeed, Move::Activate][..], &[Move::Count]];
     let suspended = vec![Do(Step::Suspend(true)), Manager];
+    let stops = seen(&[&[Move::Terminate, Move::Suspend, Move::Unstart], &[Move::EndLate]]);
     Behaviour {
         id: "K2",
         bounds: |scope| Scope {
@@ -131,11 +132,11 @@ fn k2() -> Behaviour {
             most: Budget { copy_deletions: 1, suspends: 1, ..scope.most },
             ..scope
         },
-        begin: [begins(), seen(&succeed), lost(), seen(&[RUN]), suspended].concat(),
+        begin: [begins(), seen(&succeed), lost(), seen(&[RUN]), suspended, stops].concat(),
         defect: vec![],
-        fixed: seen(&[&[Move::Terminate, Move::Suspend, Move::Unstart], &[Move::EndLate]]),
+        fixed: vec![],
         alone: &["MR-03", "MR-05", "MR-09", "MR-13"],
-        both: &["MR-03", "MR-05", "MR-09", "MR-13", "MR-24"],
+        both: &["MR-03", "MR-05", "MR-09", "MR-13", "MR-20", "MR-24"],
         shortest: &["MR-13"],
     }
 }
@@ -206,7 +207,8 @@ impl Behaviour {
         }
         let begin = vec![Do(Step::Assign(0)), Manager];
         let end = vec![Do(Step::Suspend(true)), Manager];
-        path_of(scope, &[begin, seen(&[&[Move::Start]]), end].concat())
+        let stops = seen(&[&[Move::Suspend, Move::Unstart]]);
+        path_of(scope, &[begin, seen(&[&[Move::Start]]), end, stops].concat())
     }
 }
 

@@ -17,6 +17,7 @@ mod judge_clocks;
 mod judge_clusters;
 mod judge_clusters_doubts;
 mod judge_clusters_hidden;
+mod judge_clusters_redispatch;
 mod judge_clusters_waiting;
 mod judge_conforming_edits;
 mod judge_damaged_input;

@@ -8,7 +8,7 @@ use jobcheck_spec::requirement::{Broken, Findings};
 use crate::flat::{Flat, SUSPENDED};
 use crate::history::judge_two_clusters;
 use crate::scope::Scope;
-use crate::world::World;
+use crate::world::{Local, World};
 
 /// The first open obligation that the scope asks for, with its reason.
 ///
@@ -48,10 +48,21 @@ fn judge_local(world: &World, scope: &Scope, findings: &mut Findings) {
     findings.require(Req::MR08, !local.status.is_decided(), what, "one", "none");
     let job = local.job(scope);
     let suspended = if local.suspended { "active 0 and Suspended=True" } else { "no Suspended=True" };
-    let agrees = agrees_with_suspend(&job) || (!local.suspended && has_no_copy(world, local.assigned));
+    let may_differ = !local.suspended && has_no_copy(world, local.assigned) || waits_for_copy(world, &local);
+    let agrees = agrees_with_suspend(&job) || may_differ;
     findings.require(Req::MR13, agrees, "a Job at quiescence", suspended, "another status");
     let may_wait = local.suspended || has_no_copy(world, local.assigned);
     findings.require(Req::MR21, may_wait, "terminal condition of the Job", "one", "none");
+}
+
+/// Returns true if `spec.suspend` has passed on to the copy, whose Job controller has not acted yet. The Job shows what its
+/// copy shows.
+fn waits_for_copy(world: &World, local: &Local) -> bool {
+    let shows_the_same = |status: Flat| {
+        status.is(SUSPENDED) == local.status.is(SUSPENDED) && status.active == local.status.active
+    };
+    let mut copies = world.own_copies();
+    copies.any(|(_, copy)| copy.suspended == local.suspended && shows_the_same(copy.status))
 }
 
 /// Returns true if a Job of somebody else has taken the place of the copy.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jobcheck_spec::Uid;
 use jobcheck_spec::guards::copies::Micros;
+use jobcheck_spec::guards::ttl::JobDeletion;
 use jobcheck_spec::job::{Job, JobStatus, Text};
 use jobcheck_traces::{
     Body as Operand, Input, MarkKind, Place, Reader, Record, Request, Resource, Subresource, Verb,
@@ -109,6 +110,10 @@ pub(super) struct Life {
     pub(super) gone: Option<(Micros, Option<String>)>,
     /// Its removal.
     pub(super) removed: Option<Micros>,
+    /// The propagation policy of its deletion is Orphan.
+    pub(super) is_orphaning: bool,
+    /// Its finalizers when the trace shows it first, and now.
+    pub(super) finalizers: [Vec<Text>; 2],
     /// The users who wrote its status.
     pub(super) writers: Vec<String>,
     /// Status writes that validation refused.
@@ -149,6 +154,27 @@ impl Life {
     pub(super) fn last_change<T: PartialEq>(&self, part: impl Fn(&Job) -> T) -> Option<Micros> {
         let mut changes = self.versions.windows(2).rev();
         changes.find(|pair| part(&pair[0].2) != part(&pair[1].2)).map(|pair| pair[1].1)
+    }
+
+    /// Since when it has been left to its creator: nobody deletes it, or only a finalizer of its creation keeps it. `None` if it
+    /// is removed, or something else keeps it, such as a pod that terminates.
+    pub(super) fn left(&self) -> Option<Micros> {
+        let Some((deleted, _)) = &self.gone else { return Some(self.created) };
+        let [first, now] = &self.finalizers;
+        let is_propagation = |name: &Text| matches!(&**name, "foregroundDeletion" | "orphan");
+        let is_kept =
+            self.removed.is_none() && now.iter().any(|it| first.contains(it) && !is_propagation(it));
+        let is_at_rest =
+            self.last().is_none_or(|job| job.status.active == 0 && job.status.terminating.unwrap_or(0) == 0);
+        let changed = self.last_change(|job| job.status.clone()).unwrap_or(self.created);
+        (is_kept && is_at_rest).then(|| changed.max(*deleted))
+    }
+
+    /// Returns `true` if its creator has deleted it without its pods.
+    pub(super) fn orphans_pods(&self) -> bool {
+        let deleter = self.gone.as_ref().and_then(|(_, user)| user.as_ref());
+        let runs = self.last().is_some_and(|job| job.status.active > 0);
+        self.is_orphaning && runs && deleter.is_some() && deleter == self.creator.as_ref()
     }
 
     /// `startTime` and `completionTime` of all its statuses.
@@ -256,6 +282,8 @@ impl Lives {
             self.goes(uid, at, user, event.gone);
         }
         let Some(life) = self.positions.get(&uid).map(|position| &mut self.jobs[*position]) else { return };
+        let asks_to_orphan = |deletion: &JobDeletion| deletion.propagation.as_deref() == Some("Orphan");
+        life.is_orphaning |= event.deletion.as_ref().is_some_and(asks_to_orphan);
         let shows_status = request.is_none_or(is_status);
         life.shows_status |= shows_status;
         self.shows_statuses |= shows_status;
@@ -307,6 +335,8 @@ impl Lives {
                 versions: Vec::new(),
                 gone: None,
                 removed: None,
+                is_orphaning: false,
+                finalizers: [job.finalizers.clone(), Vec::new()],
                 writers: Vec::new(),
                 refused: Vec::new(),
                 accepted: None,
@@ -317,6 +347,7 @@ impl Lives {
         }
         let life = &mut self.jobs[position];
         life.place = record.place;
+        life.finalizers[1].clone_from(&job.finalizers);
         let is_known = life
             .versions
             .last()

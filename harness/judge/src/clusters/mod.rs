@@ -171,12 +171,13 @@ pub(crate) fn compare(
             judge_sums(&pair.sum(judging.fails_when), grants, &mut findings);
         } else {
             judge_copies(&facts, grants, &mut findings);
-            judge_last_equality(&facts, &mut findings);
+            judge_last_equality(&facts, grants, &mut findings);
             if pair.has_any_copy() {
                 judge_counters(&pair.sum(judging.fails_when), grants, &mut findings);
             }
         }
-        let lacking = pair.lacks_copies().filter(|_| !is_aggregate);
+        let is_ahead = pair.sum(judging.fails_when).is_ahead(grants);
+        let lacking = pair.lacks_evidence(is_aggregate).or_else(|| is_ahead.then_some(pairs::ENDED));
         if let Some(reason) = pair.excuse(judged, &mut findings).or(lacking) {
             compared.unknown.insert(pair.local.uid, reason);
         }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version, is_decided_alike};
 use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
 use jobcheck_spec::guards::work::Work;
-use jobcheck_spec::job::{BUILT_IN, Job, JobStatus};
+use jobcheck_spec::job::{BUILT_IN, ConditionKind, Job, JobStatus};
 use jobcheck_spec::{Findings, Req, Time};
 
 use rustc_hash::FxHashSet;
@@ -25,6 +25,10 @@ pub(super) struct Pair<'a> {
     work: Vec<(Micros, Micros)>,
     /// The users who have written a status on the cluster of the manager.
     accepted: &'a FxHashSet<String>,
+    /// Nobody has tried to write the status of a Job with its manager. An audit policy may leave those requests out.
+    is_without_manager: bool,
+    /// The workers whose traces have no request of an account that creates copies.
+    unseen_on: Vec<usize>,
     /// The copies with their workers, in the order of their creation.
     pub(super) copies: Vec<(Worker<'a>, &'a Life)>,
     /// Jobs of workers with this name that are copies of no Job.
@@ -58,20 +62,24 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
     let is_mirrored = |life: &&Life| managed_by(life).map_or(is_declared, |manager| &*manager != BUILT_IN);
     let locals: Vec<&Life> = manager.jobs.iter().filter(is_mirrored).collect();
     // A manager that has not written the status of a Job has written that of others.
-    let worked = |local: &Life| {
+    let writers = |local: &Life| -> BTreeSet<&String> {
         let same = locals.iter().filter(|other| managed_by(other) == managed_by(local));
-        let writers: BTreeSet<&String> = same.flat_map(|other| &other.writers).collect();
-        Stretches::union(writers.into_iter().filter_map(|user| manager.worked.get(user)))
+        same.flat_map(|other| &other.writers).collect()
     };
-    let new = |local: &&'a Life| Pair {
-        local,
-        work: worked(local),
-        accepted: &manager.accepted,
-        copies: Vec::new(),
-        strangers: Vec::new(),
-        foreign: Vec::new(),
-        unknown: manager.hides(local).then_some(HIDDEN),
-        is_ambiguous: false,
+    let new = |local: &&'a Life| {
+        let writers = writers(local);
+        Pair {
+            local,
+            is_without_manager: writers.is_empty(),
+            work: Stretches::union(writers.into_iter().filter_map(|user| manager.worked.get(user))),
+            accepted: &manager.accepted,
+            unseen_on: Vec::new(),
+            copies: Vec::new(),
+            strangers: Vec::new(),
+            foreign: Vec::new(),
+            unknown: manager.hides(local).then_some(HIDDEN),
+            is_ambiguous: false,
+        }
     };
     let mut pairs: Vec<Pair<'_>> = locals.iter().map(new).collect();
     let (first, last) = manager.span.unwrap_or_default();
@@ -98,7 +106,9 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
             }
         }
     }
+    let unseen = owners.unseen_on(workers);
     for pair in &mut pairs {
+        pair.unseen_on.clone_from(&unseen);
         pair.copies.sort_by_key(|(_, copy)| copy.created);
         let mut concerned = pair.copies.iter().map(|(at, copy)| (at.1, *copy)).chain(
             // The creation of a copy may be hidden.
@@ -143,8 +153,11 @@ pub(super) const AMBIGUOUS: &str =
 const MISSING: &str = "a write of the Job or of a copy may be missing, or may have been stored with a server error. It may be what \
                        contradicts the contract, so that they cannot be compared";
 const NO_COPY: &str = "the traces show no copy of the Job, so that its status cannot be compared";
+const NO_MANAGER: &str = "the trace of the manager has no write of jobs/status for a Job with its manager, so that nothing shows when it worked";
 const HOLE: &str =
     "a write is missing in the trace of a worker, so the removal of a copy may be missing, too";
+pub(super) const ENDED: &str = "the trace of a worker ends before the Job counts more than its copies do, so that the counters cannot be compared";
+const UNSEEN: &str = "the trace of a worker has no request of the account that creates copies, so that its policy may leave out their deletion";
 const LATE: &str = "the traces do not show the creation of the Job or of a copy. Earlier copies may explain what contradicts the \
                     contract, so that they cannot be compared";
 const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
@@ -210,6 +223,12 @@ impl<'a> Owners<'a> {
     /// The users who create most Jobs of the names of local Jobs. Somebody else may create some on a worker.
     fn creators_of(&self, others: impl Iterator<Item = (usize, &'a Life)>) -> Vec<&'a str> {
         most(others.filter(|(at, other)| self.by_name(*at, other).is_some()).map(|(_, other)| other))
+    }
+
+    /// The workers whose traces have no request of an account that creates copies.
+    fn unseen_on(&self, workers: &[Lives]) -> Vec<usize> {
+        let is_seen = |at: usize| self.creators[at].iter().any(|user| workers[at].worked.contains_key(*user));
+        (0..workers.len()).filter(|at| !is_seen(*at)).collect()
     }
 
     /// The time by which copies of a worker seem to be older than their Jobs, as far as clocks may differ.
@@ -297,6 +316,11 @@ impl Pair<'_> {
             .copies
             .iter()
             .any(|((worker, _), _)| judged.get(worker + 1).is_some_and(|trace| trace.summary.has_hole));
+        // An audit policy may leave out the account of the manager, and with it the deletions of copies.
+        let is_hidden = self
+            .copies
+            .iter()
+            .any(|((worker, _), copy)| copy.left().is_some() && self.unseen_on.contains(worker));
         let mut lives = self.copies.iter().map(|(_, copy)| *copy).chain([self.local]);
         let is_late = lives.any(|life| life.creator.is_none());
         let before = findings.broken.len();
@@ -306,6 +330,9 @@ impl Pair<'_> {
             () if is_missing => (MISSING, |req| req != Req::MR22),
             () if has_hole && findings.broken.iter().any(|it| it.req == Req::MR25) => {
                 (HOLE, |req| req == Req::MR25)
+            }
+            () if is_hidden && findings.broken.iter().any(|it| it.req == Req::MR25) => {
+                (UNSEEN, |req| req == Req::MR25)
             }
             () if is_late => (LATE, |req| ON_THE_PAST.contains(&req)),
             () => return None,
@@ -328,16 +355,30 @@ impl Pair<'_> {
             Req::MR08 if is_open => {
                 copy.is_some_and(|copy| is_decided_alike(status(self.local), status(copy)))
             }
+            // The suspension has passed on, and the worker has not acted yet.
+            Req::MR13 if is_open => {
+                copy.and_then(Life::last).zip(self.local.last()).is_some_and(|(copy, local)| {
+                    let word = |job: &Job| {
+                        let is_suspended = job.status.is_true(&ConditionKind::Suspended);
+                        (job.spec.is_suspended(), is_suspended, job.status.active)
+                    };
+                    word(copy) == word(local)
+                })
+            }
             _ => false,
         }
     }
 
-    /// The reason why the status cannot be compared with copies: the traces show none.
-    pub(super) fn lacks_copies(&self) -> Option<&'static str> {
+    /// The reason why nothing can be said about the manager: the traces show no copy, or no write of a status by it.
+    pub(super) fn lacks_evidence(&self, is_aggregate: bool) -> Option<&'static str> {
+        let has_started = |(_, copy): &(Worker<'_>, &Life)| status(copy).start_time.is_some();
+        if self.is_without_manager && self.copies.iter().any(has_started) {
+            return Some(NO_MANAGER);
+        }
         let here = status(self.local);
         let has_pods = [here.active, here.succeeded, here.failed].iter().any(|count| *count > 0);
         let claims = here.start_time.is_some() || here.is_finished() || has_pods;
-        (self.copies.is_empty() && claims).then_some(NO_COPY)
+        (self.copies.is_empty() && claims && !is_aggregate).then_some(NO_COPY)
     }
 
     /// The work of its manager. The refusals are those of its own requests.
@@ -389,6 +430,8 @@ fn facts<'a>((worker, lives): Worker<'_>, copy: &'a Life) -> Copy<'a> {
         changed: changed(copy),
         ended: copy.first(is_finished),
         gone: copy.gone.as_ref().map(|(at, _)| *at),
+        left: copy.left(),
+        orphans_pods: copy.orphans_pods(),
         expired: copy.removed.filter(|_| copy.gone.as_ref().is_some_and(|(_, user)| is_expiry(user))),
         seen_until: lives.span.map_or(copy.created, |(_, last)| last),
         is_suspended: copy.last().is_some_and(|job| job.spec.is_suspended()),
@@ -412,7 +455,7 @@ fn member<'a>((_, lives): Worker<'a>, copy: &'a Life) -> Member<'a> {
 fn versions(life: &Life) -> Vec<Version<'_>> {
     life.versions
         .iter()
-        .map(|(_, at, job)| Version { at: *at, status: &job.status, is_suspended: job.spec.is_suspended() })
+        .map(|(_, at, job)| Version { at: *at, status: &job.status, spec: &job.spec })
         .collect()
 }
 

@@ -7,6 +7,7 @@
 //! | MR-21 | the end of a copy and the end of the Job | the same |
 //! | MR-22 | the end of a copy and the creation of the next one | the same |
 //! | MR-23 | the times in the status and those of copies of another Job with this name | the same |
+//! | MR-24 | the counters, after a redispatch | the same |
 //! | MR-24, MR-27 | refused status writes after a redispatch, and after a change of `suspend` | the same |
 //! | MR-27 | `suspend` of a Job that is suspended here, and of its copy | the same |
 //! | MR-25 | the removal of the Job and that of its copies | the same |
@@ -14,12 +15,14 @@
 //!
 //! Clocks of two clusters differ, so times are compared with the skew that the user grants. An end, a difference or a
 //! removal counts only if the manager was seen to work afterwards for as long as it may take. `copies_before` compares what
-//! was gone by the end of the traces.
+//! was gone by the end of the traces, and `copies_equal` two statuses.
 
 use super::copies_before::{judge_earlier_equality, judge_late_end, judge_late_removal};
+pub use super::copies_equal::is_decided_alike;
+use super::copies_equal::{Earlier, difference};
 use super::work::Work;
 use crate::catalogue::Req;
-use crate::job::{ConditionKind, ConditionStatus, JobStatus};
+use crate::job::{ConditionKind, JobSpec, JobStatus};
 use crate::requirement::Findings;
 use crate::time::Time;
 
@@ -42,8 +45,8 @@ pub struct Version<'a> {
     pub at: Micros,
     /// Its status.
     pub status: &'a JobStatus,
-    /// `spec.suspend` is true.
-    pub is_suspended: bool,
+    /// Its specification.
+    pub spec: &'a JobSpec,
 }
 
 /// A copy of a Job on a worker.
@@ -61,6 +64,11 @@ pub struct Copy<'a> {
     pub ended: Option<Micros>,
     /// Its deletion or removal.
     pub gone: Option<Micros>,
+    /// Since when it has been left to its manager: nobody deletes it, or it is deleted and a finalizer of its creator alone keeps
+    /// it. `None` if it is removed, or something else keeps it.
+    pub left: Option<Micros>,
+    /// Its creator has deleted it without its pods, which still run.
+    pub orphans_pods: bool,
     /// Its removal, if the TTL-after-finished controller has deleted it. A finalizer may have kept it until then.
     pub expired: Option<Micros>,
     /// The time up to which the trace of its worker reaches.
@@ -108,14 +116,35 @@ pub struct Local<'a> {
     pub deletes_foreign: bool,
 }
 
-impl Copy<'_> {
+/// The version that is stored at a time.
+pub(super) fn at<'a, 'b>(versions: &'b [Version<'a>], time: Micros) -> Option<&'b Version<'a>> {
+    versions[..versions.partition_point(|version| version.at <= time)].last()
+}
+
+impl<'a> Copy<'a> {
+    /// All statuses that it has had.
+    pub(super) fn statuses(&self) -> impl Iterator<Item = &'a JobStatus> {
+        self.versions.iter().map(|version| version.status).chain([self.status])
+    }
+
     /// Returns `true` if the trace of its worker shows what happened long after this time.
     fn is_seen_after(&self, since: Micros, grants: Grants) -> bool {
         self.seen_until >= since.saturating_add(grants.patience).saturating_sub(grants.skew)
     }
 }
 
-impl Local<'_> {
+impl<'a> Local<'a> {
+    /// The version that is stored at a time.
+    pub(super) fn at(&self, time: Micros) -> Option<&Version<'a>> {
+        at(&self.versions, time)
+    }
+
+    /// What copies before the last one have left.
+    fn before_last(&self, grants: Grants) -> Option<Earlier<'_>> {
+        let last = self.copies.last()?;
+        Earlier::of(self, self.copies.len() - 1, last.created.saturating_sub(grants.skew), Micros::MAX)
+    }
+
     /// Returns `true` if the manager has worked for long after this time.
     fn has_had_time(&self, since: Micros, grants: Grants) -> bool {
         self.work.had_time(since, grants.patience)
@@ -131,7 +160,7 @@ impl Local<'_> {
 pub fn judge_copies(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     if !local.copies.is_empty() {
         judge_equality(local, grants, findings);
-        if !findings.broken.iter().any(|broken| broken.req == Req::MR20) {
+        if !differs(findings) {
             judge_earlier_equality(local, grants, findings);
         }
         judge_end(local, grants, findings);
@@ -156,8 +185,8 @@ pub fn judge_members(local: &Local<'_>, grants: Grants, findings: &mut Findings)
     judge_identity(local, findings);
 }
 
-/// MR-20: at quiescence the status equals that of the last copy. After a redispatch the counters contain those of earlier
-/// copies.
+/// MR-20, MR-24: at quiescence the status equals that of the last copy. After a redispatch the counters contain those of
+/// earlier copies.
 fn judge_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     let Some(copy) = local.copies.last().filter(|copy| copy.gone.is_none() && local.gone.is_none()) else {
         return;
@@ -167,19 +196,18 @@ fn judge_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     if !rests || copy.is_suspended != local.is_suspended {
         return;
     }
-    let difference = difference(local.status, copy.status, local.copies.len() == 1, local.is_suspended);
-    let holds = difference.is_none();
-    let expected = difference.as_ref().map_or_else(String::new, |(_, _, copied)| copied.clone());
-    let (what, found) = difference.map_or(("status", String::new()), |(what, found, _)| (what, found));
-    findings.require(Req::MR20, holds, what, expected, found);
+    match difference(local.status, copy.status, local.before_last(grants).as_ref(), local.is_suspended) {
+        Some(it) => findings.require(it.req, false, it.what, it.expected, it.found),
+        None => findings.require(Req::MR20, true, "status", "", ""),
+    };
 }
 
 /// MR-20: a manager may delete the copy once it has reported its end. Neither status changes after the end.
 ///
 /// The explorer keeps no statuses of deleted Jobs, so that this is about traces alone.
-pub fn judge_last_equality(local: &Local<'_>, findings: &mut Findings) {
-    let [copy] = &local.copies[..] else { return };
-    if findings.broken.iter().any(|broken| broken.req == Req::MR20) {
+pub fn judge_last_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let Some(copy) = local.copies.last() else { return };
+    if differs(findings) {
         return;
     }
     let have_ended = local.ended.is_some() && copy.ended.is_some();
@@ -188,85 +216,15 @@ pub fn judge_last_equality(local: &Local<'_>, findings: &mut Findings) {
     if !have_ended || is_failed(local.status) != is_failed(copy.status) {
         return;
     }
-    if let Some((what, found, expected)) = difference(local.status, copy.status, true, false) {
-        findings.require(Req::MR20, false, what, expected, found);
+    if let Some(it) = difference(local.status, copy.status, local.before_last(grants).as_ref(), false) {
+        findings.require(it.req, false, it.what, it.expected, it.found);
     }
 }
 
-/// The first field that differs: its name, its value here, and its value in the copy.
-pub(super) fn difference(
-    here: &JobStatus,
-    copy: &JobStatus,
-    is_only_copy: bool,
-    is_suspended: bool,
-) -> Option<(&'static str, String, String)> {
-    let number = |name, mine: i32, theirs: i32| {
-        (mine != theirs).then(|| (name, mine.to_string(), format!("{theirs}, as in the copy")))
-    };
-    let text = |name, mine: &str, theirs: &str| {
-        let shown = |text: &str| if text.is_empty() { "none" } else { text }.to_owned();
-        (mine != theirs).then(|| (name, shown(mine), format!("{}, as in the copy", shown(theirs))))
-    };
-    let living = || {
-        // An older Kubernetes does not count terminating pods.
-        let terminating = here.terminating.zip(copy.terminating);
-        number("status.active", here.active, copy.active)
-            .or_else(|| number("status.ready", here.ready.unwrap_or(0), copy.ready.unwrap_or(0)))
-            .or_else(|| terminating.and_then(|(mine, theirs)| number("status.terminating", mine, theirs)))
-    };
-    let counted = || {
-        let failed = |status: &JobStatus| status.failed_indexes.as_deref().unwrap_or_default().to_owned();
-        number("status.succeeded", here.succeeded, copy.succeeded)
-            .or_else(|| number("status.failed", here.failed, copy.failed))
-            .or_else(|| text("status.completedIndexes", &here.completed_indexes, &copy.completed_indexes))
-            .or_else(|| text("status.failedIndexes", &failed(here), &failed(copy)))
-    };
-    let timed = || {
-        let time = |time: Option<Time>| time.map_or_else(String::new, |time| time.to_string());
-        text("status.startTime", &time(here.start_time), &time(copy.start_time)).or_else(|| {
-            text("status.completionTime", &time(here.completion_time), &time(copy.completion_time))
-        })
-    };
-    let reasoned = || {
-        let reason = |status: &JobStatus, kind: &ConditionKind| {
-            let condition = status.condition(kind).filter(|it| it.status == ConditionStatus::True);
-            condition.map_or_else(String::new, |it| it.reason.to_string())
-        };
-        REASONS.iter().find_map(|(kind, name)| text(name, &reason(here, kind), &reason(copy, kind)))
-    };
-    let stands = |status: &JobStatus, kind: &ConditionKind| status.is_true(kind);
-    let condition = || {
-        DECISIONS.iter().find(|(kind, _)| stands(here, kind) != stands(copy, kind)).map(|(kind, name)| {
-            let word = |status| if stands(status, kind) { "True" } else { "not True" };
-            (*name, word(here).to_owned(), format!("{}, as in the copy", word(copy)))
-        })
-    };
-    condition()
-        .or_else(living)
-        .or_else(|| is_only_copy.then(counted).flatten())
-        .or_else(|| (is_only_copy && !is_suspended).then(timed).flatten())
-        .or_else(|| is_only_copy.then(reasoned).flatten())
+/// Returns `true` if a difference between the statuses was found.
+fn differs(findings: &Findings) -> bool {
+    findings.broken.iter().any(|broken| matches!(broken.req, Req::MR20 | Req::MR24))
 }
-
-/// Returns `true` if two statuses are equally far in the decision about a Job.
-#[must_use]
-pub fn is_decided_alike(here: &JobStatus, copy: &JobStatus) -> bool {
-    DECISIONS.iter().all(|(kind, _)| here.is_true(kind) == copy.is_true(kind))
-}
-
-/// The conditions that decide a Job.
-const DECISIONS: [(ConditionKind, &str); 4] = [
-    (ConditionKind::Complete, "condition Complete"),
-    (ConditionKind::Failed, "condition Failed"),
-    (ConditionKind::SuccessCriteriaMet, "condition SuccessCriteriaMet"),
-    (ConditionKind::FailureTarget, "condition FailureTarget"),
-];
-
-/// The conditions whose reasons say why a Job has ended.
-const REASONS: [(ConditionKind, &str); 2] = [
-    (ConditionKind::FailureTarget, "reason of the condition FailureTarget"),
-    (ConditionKind::Failed, "reason of the condition Failed"),
-];
 
 /// MR-21: the end of a copy arrives, and it is the end of a copy.
 fn judge_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
@@ -364,10 +322,16 @@ fn judge_removal(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
         findings.require(Req::MR25, false, what, "none", "one with the name of this Job");
     }
     let Some(gone) = local.removed else { return };
-    let is_left = |copy: &Copy<'_>| copy.gone.is_none() && copy.is_seen_after(gone, grants);
-    let left = local.copies.iter().any(is_left) && local.has_had_time(gone, grants);
+    let is_left = |copy: &Copy<'_>| {
+        let since = copy.left.map(|left| left.max(gone));
+        since.is_some_and(|since| copy.is_seen_after(since, grants) && local.has_had_time(since, grants))
+    };
+    let left = local.copies.iter().any(is_left);
     let found = "a copy is left, although the manager was active for 120 s or more after the removal";
     findings.require(Req::MR25, !left, "copies of the removed Job", "none", found);
+    let orphans = local.copies.iter().any(|copy| copy.orphans_pods);
+    let found = "some, since its manager deleted it with the propagation policy Orphan";
+    findings.require(Req::MR25, !orphans, "running pods of a deleted copy", "none", found);
 }
 
 /// MR-26: with a TTL on both sides, the end arrives before the copy expires.

@@ -4,7 +4,8 @@
 //! that the manager worked during that time. A manager that is absent, or that does not reach the worker, has no duty. The
 //! time up to the first request after an absence does not count.
 
-use super::copies::{Copy, Grants, Local, Micros, Version, difference};
+use super::copies::{Copy, Grants, Local, Micros, at};
+use super::copies_equal::{Earlier, difference};
 use crate::catalogue::Req;
 use crate::requirement::Findings;
 use crate::time::Time;
@@ -15,11 +16,6 @@ fn had_time(local: &Local<'_>, copy: &Copy<'_>, (since, until): (Micros, Micros)
     let (since, until) = (since.saturating_add(grants.skew), until.saturating_sub(grants.skew));
     let both = [&local.work, &copy.work];
     both.iter().all(|work| work.worked(since, until) >= grants.patience)
-}
-
-/// The version that is stored at a time.
-fn at<'a, 'b>(versions: &'b [Version<'a>], time: Micros) -> Option<&'b Version<'a>> {
-    versions[..versions.partition_point(|version| version.at <= time)].last()
 }
 
 /// MR-20: the first span in which the status differed from that of the copy.
@@ -33,17 +29,18 @@ pub(super) fn judge_earlier_equality(local: &Local<'_>, grants: Grants, findings
     changes.dedup();
     for span in changes.windows(2) {
         let (since, until) = (span[0], span[1]);
-        let here = at(&local.versions, since).filter(|_| local.gone.is_none_or(|gone| gone > since));
-        let created = local.copies.iter().filter(|copy| copy.created <= since);
-        let copy = created.clone().next_back().filter(|copy| copy.gone.is_none_or(|gone| gone > since));
-        let (Some(here), Some(copy)) = (here, copy) else { continue };
+        let here = local.at(since).filter(|_| local.gone.is_none_or(|gone| gone > since));
+        let created = local.copies.iter().enumerate().filter(|(_, copy)| copy.created <= since);
+        let copy = created.last().filter(|(_, copy)| copy.gone.is_none_or(|gone| gone > since));
+        let (Some(here), Some((position, copy))) = (here, copy) else { continue };
         let Some(there) = at(&copy.versions, since) else { continue };
-        if here.is_suspended != there.is_suspended || !had_time(local, copy, (since, until), grants) {
+        let is_suspended = here.spec.is_suspended();
+        if is_suspended != there.spec.is_suspended() || !had_time(local, copy, (since, until), grants) {
             continue;
         }
-        let found = difference(here.status, there.status, created.count() == 1, here.is_suspended);
-        if let Some((what, found, copied)) = found {
-            findings.require(Req::MR20, false, what, copied, during(&found, since, until));
+        let earlier = Earlier::of(local, position, copy.created.saturating_sub(grants.skew), since);
+        if let Some(it) = difference(here.status, there.status, earlier.as_ref(), is_suspended) {
+            findings.require(it.req, false, it.what, it.expected, during(&it.found, since, until));
             return;
         }
     }

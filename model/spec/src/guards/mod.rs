@@ -37,6 +37,7 @@ pub mod birth;
 pub mod contract;
 pub mod copies;
 mod copies_before;
+mod copies_equal;
 pub mod counting;
 pub mod creation;
 pub mod decision;

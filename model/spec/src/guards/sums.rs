@@ -76,6 +76,10 @@ type Number = fn(&JobStatus) -> i32;
 const COUNTERS: [(&str, Number); 2] =
     [("status.succeeded", |status| status.succeeded), ("status.failed", |status| status.failed)];
 
+/// The numbers of pods that live. At quiescence they are the sums of those of the members.
+const LIVING: [(&str, Number); 2] =
+    [("status.active", |status| status.active), ("status.ready", |status| status.ready.unwrap_or(0))];
+
 /// The version of each member that its manager has seen at least; `None` before the first one.
 #[derive(Debug)]
 struct Views {
@@ -97,6 +101,11 @@ impl Member<'_> {
     /// The version that is stored at a time.
     fn stored(&self, at: Micros) -> Option<&JobStatus> {
         self.statuses[..self.shown(at)].last().map(|it| it.status)
+    }
+
+    /// Returns `true` if its trace shows its counters at this time: it reaches as far, or they cannot change any more.
+    fn is_shown_at(&self, at: Micros) -> bool {
+        self.seen_until >= at || self.gone.is_some() || self.last().is_some_and(JobStatus::is_finished)
     }
 
     fn last(&self) -> Option<&JobStatus> {
@@ -163,13 +172,14 @@ pub fn judge_sums(sum: &Sum<'_>, grants: Grants, findings: &mut Findings) {
     for write in &sum.statuses {
         let by = write.at.saturating_add(grants.skew);
         views.learn(&sum.members, write, by);
-        judge_most(sum, write, by, findings);
+        judge_most(sum, write, grants, findings);
         if fails(write.status) && !fails(before) {
             judge_failure(sum, &views, by, findings);
         }
         if write.status.is_finished() && !before.is_finished() {
             judge_rest(sum, &views, write, by, findings);
             judge_total(sum, &views, write, by, findings);
+            judge_success(sum, &views, write, grants, findings);
             judge_interim(sum, write, findings);
         }
         before = write.status;
@@ -181,7 +191,7 @@ pub fn judge_sums(sum: &Sum<'_>, grants: Grants, findings: &mut Findings) {
 /// Judges the counters of a Job with copies: they count no pod that no copy has counted (MR-30).
 pub fn judge_counters(sum: &Sum<'_>, grants: Grants, findings: &mut Findings) {
     for write in &sum.statuses {
-        judge_most(sum, write, write.at.saturating_add(grants.skew), findings);
+        judge_most(sum, write, grants, findings);
     }
 }
 
@@ -194,8 +204,12 @@ fn lacks_interim(status: &JobStatus) -> bool {
         || status.is_true(&ConditionKind::Complete) && !status.is_true(&ConditionKind::SuccessCriteriaMet)
 }
 
-/// MR-30: no counter exceeds what the members have counted by then.
-fn judge_most(sum: &Sum<'_>, write: &Stored<'_>, by: Micros, findings: &mut Findings) {
+/// MR-30: no counter exceeds what the members have counted by then. A member whose trace has ended may have counted more.
+fn judge_most(sum: &Sum<'_>, write: &Stored<'_>, grants: Grants, findings: &mut Findings) {
+    if !sum.members.iter().all(|member| member.is_shown_at(write.at.saturating_sub(grants.skew))) {
+        return;
+    }
+    let by = write.at.saturating_add(grants.skew);
     for (what, number) in COUNTERS {
         let most: i64 = sum.members.iter().map(|member| member.largest(number, by)).sum();
         let found = i64::from(number(write.status));
@@ -237,6 +251,27 @@ fn judge_failure(sum: &Sum<'_>, views: &Views, by: Micros, findings: &mut Findin
         }
     };
     findings.require(Req::MR31, holds, "failure of the Job", expected, "set without such a failure");
+}
+
+/// MR-31: a Job that any member fails does not complete after the failure of one.
+fn judge_success(sum: &Sum<'_>, views: &Views, write: &Stored<'_>, grants: Grants, findings: &mut Findings) {
+    if sum.fails_when != FailsWhen::Any || fails(write.status) {
+        return;
+    }
+    let by = write.at.saturating_add(grants.skew);
+    let is_failure_seen = |(position, member): (usize, &Member<'_>)| {
+        let mut all = views.of(member, position, by).peekable();
+        let is_in_all_views = all.peek().is_some() && all.all(|view| view.is_some_and(fails));
+        let failed = member.statuses.iter().find(|it| fails(it.status)).map(|it| it.at);
+        let had_time = |failed: Micros| {
+            let since = failed.saturating_add(grants.skew);
+            sum.work.worked(since, write.at.saturating_sub(grants.skew)) >= grants.patience
+        };
+        is_in_all_views || member.gone.is_none() && failed.is_some_and(had_time)
+    };
+    let holds = !sum.members.iter().enumerate().any(is_failure_seen);
+    let found = "Complete, after a member had failed";
+    findings.require(Req::MR31, holds, "terminal condition of the Job", "Failed", found);
 }
 
 /// A view of a member in which it has no pods that run or end.
@@ -322,6 +357,12 @@ fn judge_quiescence(sum: &Sum<'_>, grants: Grants, findings: &mut Findings) {
         let expected = format!("{least}, which the members have counted");
         findings.require(Req::MR30, found >= least, what, expected, found);
     }
+    for (what, number) in LIVING {
+        let there = sum.members.iter().filter(|member| member.gone.is_none());
+        let all: i64 = there.filter_map(Member::last).map(|status| i64::from(number(status))).sum();
+        let found = i64::from(number(last.status));
+        findings.require(Req::MR30, found == all, what, format!("{all}, the sum of the members"), found);
+    }
     if let Some(kind) = sum.due_end() {
         let found = "none, although the manager was active for 120 s or more after the ends of all members";
         findings.require(Req::MR21, false, "terminal condition of the Job", kind, found);
@@ -329,6 +370,19 @@ fn judge_quiescence(sum: &Sum<'_>, grants: Grants, findings: &mut Findings) {
 }
 
 impl Sum<'_> {
+    /// Returns `true` if the last counters exceed those of the members because a trace of a member has ended.
+    #[must_use]
+    pub fn is_ahead(&self, grants: Grants) -> bool {
+        let Some(last) = self.statuses.last() else { return false };
+        let at = last.at.saturating_sub(grants.skew);
+        let exceeds = |number: Number| {
+            let all: i64 = self.members.iter().map(|member| member.largest(number, Micros::MAX)).sum();
+            i64::from(number(last.status)) > all
+        };
+        let is_open = self.members.iter().any(|member| !member.is_shown_at(at));
+        is_open && COUNTERS.iter().any(|(_, number)| exceeds(*number))
+    }
+
     /// The successes that end the Job.
     fn needed(&self) -> i64 {
         self.completions.map_or(1, i64::from)
@@ -358,122 +412,4 @@ impl Sum<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::job::{Condition, ConditionStatus, Text};
-
-    const GRANTS: Grants = Grants { patience: 120, skew: 5 };
-
-    fn counted(active: i32, succeeded: i32, failed: i32, kinds: &[ConditionKind]) -> JobStatus {
-        let condition = |kind: &ConditionKind| Condition {
-            kind: kind.clone(),
-            status: ConditionStatus::True,
-            reason: Text::default(),
-            message: Text::default(),
-            last_transition_time: None,
-        };
-        let conditions = kinds.iter().map(condition).collect();
-        JobStatus { active, succeeded, failed, conditions, ..JobStatus::default() }
-    }
-
-    /// Times and statuses.
-    type Statuses<'a> = [(Micros, &'a JobStatus)];
-
-    fn stored<'a>(all: &Statuses<'a>) -> Vec<Stored<'a>> {
-        all.iter().map(|(at, status)| Stored { at: *at, status }).collect()
-    }
-
-    fn member<'a>(gone: Option<Micros>, all: &Statuses<'a>) -> Member<'a> {
-        let created = all.first().map_or(0, |(at, _)| *at);
-        Member { created, statuses: stored(all), gone, seen_until: 1000 }
-    }
-
-    /// The ids that are broken by a Job with these statuses, whose members have those.
-    fn broken(
-        here: &Statuses<'_>,
-        members: &[(Option<Micros>, &Statuses<'_>)],
-        fails_when: FailsWhen,
-        worked: Micros,
-    ) -> Vec<Req> {
-        let sum = Sum {
-            statuses: stored(here),
-            gone: None,
-            completions: Some(3),
-            work: Work { stretches: vec![(0, worked)], refusals: Vec::new() },
-            refused: &[],
-            members: members.iter().map(|(gone, all)| member(*gone, all)).collect(),
-            fails_when,
-        };
-        let mut findings = Findings::new();
-        judge_sums(&sum, GRANTS, &mut findings);
-        findings.broken.iter().map(|it| it.req).collect()
-    }
-
-    #[test]
-    fn each_pod_is_counted_once() {
-        let (one, two) = (counted(1, 1, 0, &[]), counted(0, 2, 0, &[]));
-        let first: &[(Micros, &JobStatus)] = &[(10, &one)];
-        for (here, worked, expected) in [
-            (&one, 100, vec![]),
-            (&two, 100, vec![Req::MR30]),
-            // There was time to count it.
-            (&JobStatus::default(), 100, vec![]),
-            (&JobStatus::default(), 200, vec![Req::MR30]),
-        ] {
-            assert_eq!(broken(&[(40, here)], &[(None, first)], FailsWhen::Any, worked), expected);
-        }
-        // A member that leaves keeps its counts, and may have been removed before they were seen.
-        let least =
-            |gone| broken(&[(40, &JobStatus::default())], &[(Some(gone), first)], FailsWhen::Any, 900);
-        assert_eq!((least(50), least(131)), (vec![], vec![Req::MR30]));
-    }
-
-    #[test]
-    fn a_failure_follows_the_declared_rule() {
-        use ConditionKind::{Failed, FailureTarget};
-        let failed = counted(0, 0, 1, &[FailureTarget, Failed]);
-        let (runs, ends) = (counted(1, 1, 0, &[]), counted(0, 1, 0, &[]));
-        let both = counted(1, 1, 1, &[]);
-        let target = counted(1, 1, 1, &[FailureTarget]);
-        let (seen, decided): ((Micros, &JobStatus), (Micros, &JobStatus)) = ((40, &both), (60, &target));
-        let any =
-            broken(&[seen, decided], &[(None, &[(10, &failed)]), (None, &[(10, &runs)])], FailsWhen::Any, 0);
-        let all =
-            broken(&[seen, decided], &[(None, &[(10, &failed)]), (None, &[(10, &runs)])], FailsWhen::All, 0);
-        assert_eq!((any, all), (vec![], vec![Req::MR31]));
-        // The other member still runs at the end, in each view that may explain it.
-        let over = counted(0, 1, 1, &[FailureTarget, Failed]);
-        let ended = |second: &[(Micros, &JobStatus)]| {
-            broken(
-                &[seen, decided, (80, &over)],
-                &[(None, &[(10, &failed)]), (None, second)],
-                FailsWhen::Any,
-                0,
-            )
-        };
-        assert_eq!(ended(&[(10, &runs)]), [Req::MR31]);
-        assert_eq!(ended(&[(10, &runs), (70, &ends)]), []);
-        // A cache that lags has not seen that it runs again.
-        assert_eq!(ended(&[(10, &runs), (20, &ends), (70, &runs)]), []);
-    }
-
-    #[test]
-    fn an_empty_list_is_no_end() {
-        use ConditionKind::{Complete, SuccessCriteriaMet};
-        let over = counted(0, 3, 0, &[SuccessCriteriaMet, Complete]);
-        assert_eq!(broken(&[(10, &over)], &[], FailsWhen::Any, 0), [Req::MR33]);
-        let done: &[(Micros, &JobStatus)] = &[(5, &over)];
-        assert_eq!(broken(&[(10, &over)], &[(None, done)], FailsWhen::Any, 0), []);
-        assert_eq!(broken(&[(10, &over)], &[(Some(6), done)], FailsWhen::Any, 0), []);
-    }
-
-    #[test]
-    fn an_end_of_older_members_has_its_interim_condition() {
-        use ConditionKind::{Complete, SuccessCriteriaMet};
-        let (older, alone) = (counted(0, 3, 0, &[Complete]), counted(0, 3, 0, &[Complete]));
-        let right = counted(0, 3, 0, &[SuccessCriteriaMet, Complete]);
-        let member: &[(Micros, &JobStatus)] = &[(5, &older)];
-        assert_eq!(broken(&[(10, &alone)], &[(None, member)], FailsWhen::Any, 0), [Req::MR32]);
-        assert_eq!(broken(&[(10, &right)], &[(None, member)], FailsWhen::Any, 0), []);
-    }
-}
+mod tests;
