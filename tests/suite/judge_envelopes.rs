@@ -192,6 +192,9 @@ fn entry(event: &Value) -> Value {
     for (from, to) in [("requestObject", "request"), ("responseObject", "response")] {
         if let Some(object) = event.get(from) {
             payload[to] = object.clone();
+            // The type of the encoding is in each body.
+            let is_patch = to == "request" && verb == "patch";
+            payload[to]["@type"] = json!(if is_patch { "k8s.io/Patch" } else { "batch.k8s.io/v1.Job" });
         }
     }
     json!({

@@ -7,7 +7,7 @@
 //! | `verb`, `objectRef` | `methodName` such as `io.k8s.batch.v1.jobs.status.update`, and `resourceName` |
 //! | `user`, `userAgent` | `authenticationInfo.principalEmail`, `requestMetadata.callerSuppliedUserAgent` |
 //! | `sourceIPs` | `requestMetadata.callerIp` |
-//! | `requestObject`, `responseObject` | `request`, `response` |
+//! | `requestObject`, `responseObject` | `request`, `response`, without their `@type` |
 //! | `responseStatus` | `code` of a `Status` in `response`, else `status` (a `google.rpc.Code`) |
 //! | `auditID` | `operation.id`, else `insertId` |
 //! | `requestReceivedTimestamp` | `timestamp` |
@@ -22,6 +22,8 @@ use crate::form::AUDIT_VERSION;
 use crate::time::{format_micros, parse_micros};
 
 const SECOND: i64 = 1_000_000;
+/// The field that an `AuditLog` adds to a body.
+const TYPE: &str = "@type";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -109,9 +111,9 @@ struct Event<'a> {
     object_ref: ObjectRef<'a>,
     response_status: RpcStatusOut,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_object: Option<&'a RawValue>,
+    request_object: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    response_object: Option<&'a RawValue>,
+    response_object: Option<Box<RawValue>>,
     request_received_timestamp: String,
     stage_timestamp: String,
 }
@@ -179,19 +181,29 @@ pub(crate) fn event(entry: &Fields<'_>, payload: &RawValue) -> Result<Option<Str
             code: code(&log.status, &answer, method.verb)?,
             message: log.status.message.clone(),
         },
-        request_object: log.request,
-        response_object: log.response,
+        request_object: log.request.map(untyped).transpose()?,
+        response_object: log.response.map(untyped).transpose()?,
         request_received_timestamp: format_micros(received).unwrap_or_default(),
         stage_timestamp: format_micros(done.max(received)).unwrap_or_default(),
     };
     Ok(Some(serde_json::to_string(&event)?))
 }
 
+/// A body as the client or the API server has sent it. An `AuditLog` adds the type of its encoding to the fields of an object.
+fn untyped(body: &RawValue) -> Result<Box<RawValue>, Defect> {
+    if !body.get().contains(TYPE) {
+        return Ok(body.to_owned());
+    }
+    let Ok(mut fields) = serde_json::from_str::<Fields<'_>>(body.get()) else { return Ok(body.to_owned()) };
+    fields.remove(TYPE);
+    Ok(serde_json::value::to_raw_value(&fields)?)
+}
+
 /// The level of the recording. A deletion may have its options in a query, which no entry shows: without a body, what was
 /// asked is unknown.
 fn level(log: &AuditLog<'_>, verb: &str) -> &'static str {
     match (log.request, log.response) {
-        (None, _) if verb == "delete" => "Metadata",
+        (None, _) if matches!(verb, "delete" | "deletecollection") => "Metadata",
         (_, Some(_)) => "RequestResponse",
         (Some(_), None) => "Request",
         (None, None) => "Metadata",
