@@ -32,6 +32,7 @@ use self::args::{NamedCluster, ProfileName};
 use crate::global::Global;
 use crate::output;
 use crate::parse::{find, similar};
+use crate::text::of_path;
 
 /// Runs the scenarios, and prints the report. Returns the exit code.
 pub fn run(args: &ConformArgs, global: &Global) -> Exit {
@@ -40,7 +41,7 @@ pub fn run(args: &ConformArgs, global: &Global) -> Exit {
         return Exit::Unreadable;
     }
     if let Some(missing) = args.audit_logs.iter().find(|log| !log.is_file()) {
-        output::error(format!("--audit-log {}: no such file", missing.display()));
+        output::error(format!("--audit-log {}: no such file", of_path(missing)));
         return Exit::Unreadable;
     }
     let results = match args.profile.suite() {

@@ -22,11 +22,16 @@ use crate::signals;
 pub use self::args::RecordArgs;
 use self::progress::{Progress, summary};
 use crate::global::Global;
+use crate::save::is_same;
 use crate::text::quoted;
 use crate::{memory, output, runtime};
 
 /// Records until the recording ends. Returns the exit code.
 pub fn run(args: &RecordArgs, global: &Global) -> Exit {
+    if args.audit.as_deref().is_some_and(|log| is_same(&args.output, log)) {
+        output::error("the output is the audit log that is read; name another file");
+        return Exit::Unreadable;
+    }
     let runtime = match runtime::start() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jobcheck_judge::replay::{Grouping, group_until, judge};
-use jobcheck_judge::report::JobReport;
+use jobcheck_judge::report::{InputError, JobReport};
 use jobcheck_judge::validate::Outcome;
 use jobcheck_record::{Position, Sink};
 use jobcheck_traces::{Body, Input, Mark, MarkKind, Reader};
@@ -231,6 +231,9 @@ impl Service {
         }
         let Some(job) = self.jobs.all.get_mut(uid) else { return Ok(()) };
         (job.is_new, job.due) = (false, now + self.settings.every * SECOND);
+        // The judge ends at such an event.
+        let unreadable = report.errors.first().map(unreadable);
+        let reached = reached.or(unreadable.map(Cut::Limit));
         let of_it = report.jobs.into_iter().find(|it| it.uid == uid);
         if let Some(report) = &of_it {
             self.returned.findings.extend(report_new(report, job, &self.metrics, news));
@@ -253,6 +256,15 @@ impl Service {
         }
         self.keep_limits()
     }
+}
+
+/// The reason why a Job with this event is inconclusive. The place is that of a file that is deleted.
+fn unreadable(error: &InputError) -> String {
+    let part = |word: &str, text: &Option<String>| {
+        text.as_ref().map(|text| format!(", {word} {text}")).unwrap_or_default()
+    };
+    let (expected, found) = (part("expected", &error.expected), part("found", &error.found));
+    format!("an event cannot be read: {}{expected}{found}", error.message)
 }
 
 /// Learns a Job again from its file. Its verdict was not reported, even if a crash came just before that.

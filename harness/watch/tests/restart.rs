@@ -115,3 +115,20 @@ fn a_finding_that_was_reported_is_not_reported_again_after_a_restart() {
         assert_eq!(folder.path().join("jobs").read_dir().unwrap().count(), 0);
     }
 }
+
+#[test]
+fn an_event_that_cannot_be_read_makes_its_job_inconclusive() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut events = events("recordings/nonindexed-success.audit.jsonl");
+    let is_status = |event: &&mut serde_json::Value| {
+        event["objectRef"]["subresource"] == "status"
+            && event["responseObject"]["status"]["succeeded"].is_i64()
+    };
+    let event = events.iter_mut().find(is_status).unwrap();
+    event["responseObject"]["status"]["succeeded"] = serde_json::json!(1.0);
+    let mut service = open(folder.path());
+    feed(&mut service, &events);
+    let given = verdicts(&service.look(LATER).unwrap());
+    assert!(given.len() == 1 && given[0].1 == Outcome::Inconclusive, "{given:?}");
+    assert!(given[0].2.contains("an event cannot be read: status.succeeded"), "{given:?}");
+}

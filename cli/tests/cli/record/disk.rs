@@ -50,6 +50,8 @@ fn an_existing_file_is_overwritten_only_with_force() {
     let run = jobcheck(["record", "--audit", log, "-o", path]);
     assert!(run.code == 2 && run.err.contains("--force overwrites it"), "{run:?}");
     assert_eq!(fs::read_to_string(&trace).unwrap(), "precious\n");
+    let destroyed = jobcheck(["record", "-o", log, "--audit", log, "--force"]);
+    assert!(destroyed.code == 2 && destroyed.err.contains("name another file"), "{destroyed:?}");
     let recording = Recording::begin(trace.clone(), &["--audit", log, "--force"]);
     assert_eq!(recording.end(Signal::INT).code, 0);
     assert!(!fs::read_to_string(&trace).unwrap().contains("precious"));
