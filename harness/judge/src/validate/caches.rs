@@ -26,6 +26,8 @@ use super::verdict::Note;
 const SECOND: i64 = 1_000_000;
 /// Time in which a process takes in a list, object by object in any order, in microseconds.
 const LIST: i64 = 5 * SECOND;
+/// Time after the removal of a Job after which nobody takes it for existing, in microseconds.
+const LONG: i64 = 120 * SECOND;
 /// Number of observations that are kept for one cache.
 const KEPT: usize = 4096;
 /// Minimum time between two of them, in microseconds.
@@ -183,9 +185,19 @@ impl Judge {
     /// Finds a pod that the Job controller creates although its cache no longer contains the Job.
     pub(super) fn find_late_birth(&mut self, event: &Event, job: Uid) {
         let shown = self.settings.caches_at_sync(event, self.settings.began_after_silence(event)).jobs;
-        if shown.is_some_and(|shown| self.departures.is_in(job, shown.extent)) {
+        let is_read = shown.is_some_and(|shown| self.departures.is_in(job, shown.extent));
+        if is_read || self.is_long_gone(job, event) {
             self.totals.doubt("a Job controller creates pods of a Job that its cache no longer contains");
         }
+    }
+}
+
+impl Judge {
+    /// Returns `true` if a Job was gone long before a request. Its sender can have read a list that shows the Job only if its watch
+    /// has hung since.
+    pub(super) fn is_long_gone(&self, job: Uid, event: &Event) -> bool {
+        let gone = self.departures.answered(job);
+        gone.zip(event.when).is_some_and(|(gone, when)| when.received > gone.saturating_add(LONG))
     }
 }
 

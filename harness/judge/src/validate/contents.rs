@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use jobcheck_projection::{Metadata, PodObject, ProjectError, Projector};
+use jobcheck_projection::{JobObject, Metadata, PodObject, ProjectError, Projector};
 use jobcheck_spec::Uid;
+use jobcheck_spec::apiserver::{Propagation, finalizers_after_delete};
 use jobcheck_spec::guards::ttl::JobDeletion;
-use jobcheck_spec::job::Job;
 use jobcheck_traces::{
     Answer, Body as Operand, Fault, FaultKind, Level, Mark, MarkKind, Object, Record, Request, Resource,
     Subresource, Verb, WatchKind, Watched,
@@ -197,7 +197,8 @@ impl Contents {
         self.projector.pod(text, None)
     }
 
-    /// The objects of a deletecollection, in the state before. The response lists them.
+    /// The objects of a deletecollection. The response lists them in the state before. The Jobs get the finalizers that the
+    /// deletion leaves.
     fn collection(&mut self, request: &Request<'_>, resource: Resource) -> Result<Body, ProjectError> {
         let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
         let is_unknown = request.code >= 500;
@@ -209,8 +210,13 @@ impl Contents {
         let texts = list.items.iter().map(|item| item.get());
         match resource {
             Resource::Jobs => {
-                let jobs: Result<Vec<Job>, ProjectError> =
-                    texts.map(|text| self.projector.job(text).map(|object| object.job)).collect();
+                let asked = propagation(&deletion(request));
+                let deleted = |mut object: JobObject| {
+                    object.job.finalizers = finalizers_after_delete(asked, &object.job);
+                    object
+                };
+                let jobs: Result<Vec<JobObject>, ProjectError> =
+                    texts.map(|text| self.projector.job(text).map(deleted)).collect();
                 jobs.map(Body::JobCollection)
             }
             Resource::Pods => {
@@ -258,6 +264,16 @@ fn deletion(request: &Request<'_>) -> JobDeletion {
         uid_precondition: options.preconditions.and_then(|it| it.uid).map(|uid| Uid::parse(&uid)),
         request_known: request.level != Level::Metadata,
         latest: Some(latest(request.interval)),
+    }
+}
+
+/// The propagation policy that a deletion of a Job asks for.
+pub(crate) fn propagation(deletion: &JobDeletion) -> Option<Propagation> {
+    match deletion.propagation.as_deref() {
+        Some("Orphan") => Some(Propagation::Orphan),
+        Some("Background") => Some(Propagation::Background),
+        Some("Foreground") => Some(Propagation::Foreground),
+        Some(_) | None => None,
     }
 }
 

@@ -16,7 +16,7 @@ use super::actor::ActorId;
 use super::clocks::CLOCKS_DIFFER;
 use super::delivery::{Delivery, Response, Sender};
 use super::status_patch::StatusPatch;
-use jobcheck_projection::{Metadata, PodObject};
+use jobcheck_projection::{JobObject, Metadata, PodObject};
 
 /// A request, a watch event, or a mark.
 #[derive(Debug)]
@@ -79,8 +79,8 @@ pub enum Body {
     Pod(Box<PodEvent>),
     /// The pods that a deletecollection removed, in their last state.
     PodCollection(Vec<PodObject>),
-    /// The Jobs that a deletecollection removed, in their last state.
-    JobCollection(Vec<Job>),
+    /// The Jobs of a deletecollection, in their last state, with the finalizers that it leaves. It removes those without any.
+    JobCollection(Vec<JobObject>),
     /// The eviction of a pod that is known by its name only.
     Evicted,
     /// The binding of a pod that is known by its name only.
@@ -247,8 +247,11 @@ impl Event {
     /// The newest version of an object in a collection that is deleted. It was listed before.
     #[must_use]
     pub fn listed(&self) -> Option<u64> {
-        let Body::PodCollection(pods) = &self.body else { return None };
-        pods.iter().filter_map(|pod| pod.metadata.resource_version).max()
+        match &self.body {
+            Body::PodCollection(pods) => pods.iter().filter_map(|pod| pod.metadata.resource_version).max(),
+            Body::JobCollection(jobs) => jobs.iter().filter_map(|job| job.metadata.resource_version).max(),
+            _ => None,
+        }
     }
 
     /// Returns `true` if the request may come from another process, or another time, than its place shows.

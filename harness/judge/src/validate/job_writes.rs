@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use jobcheck_spec::apiserver::{
-    Propagation, validate_base, validate_create, validate_delete, validate_removal, validate_spec_update,
+    validate_base, validate_create, validate_delete, validate_removal, validate_spec_update,
     validate_status_update,
 };
 use jobcheck_spec::gates::Gates;
@@ -27,6 +27,7 @@ use jobcheck_traces::Verb;
 
 use super::actor::Role;
 use super::clock::Written;
+use super::contents::propagation;
 use super::event::{Event, JobEvent};
 use super::frontier::Versions;
 use super::known;
@@ -86,6 +87,7 @@ pub fn updated(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     managers::judge_ttl(track, event, by);
     managers::judge_spec(track, event, it.base, &before, &after);
     if status_changed && !is_main_write(event) {
+        mirror::note_setter(track, event, &before.status, &after.status);
         track.note_base(it, by);
         let since = times::written(track).filter(|_| it.base.is_some() && it.base == track.coverage.version);
         status_written(track, event, (&before, &after), since, by, settings);
@@ -348,12 +350,7 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     intrusion(track, by, "deletion of the Job", &mut findings);
     let is_whole = !track.find_missing_finalizers(event, it);
     if let (Some(deletion), Some(before), true) = (&it.deletion, &track.shown(), is_whole) {
-        let asked = match deletion.propagation.as_deref() {
-            Some("Orphan") => Some(Propagation::Orphan),
-            Some("Background") => Some(Propagation::Background),
-            Some("Foreground") => Some(Propagation::Foreground),
-            Some(_) | None => None,
-        };
+        let asked = propagation(deletion);
         match &it.after {
             Some(after) if deletion.request_known => validate_delete(asked, before, after, &mut findings),
             None if deletion.request_known && it.gone && !it.hidden => {

@@ -116,6 +116,7 @@ mod watched_pods;
 mod without_interim;
 
 pub use actor::Role;
+pub(crate) use contents::propagation;
 pub use contents::{Content, Contents};
 pub(crate) use event::{Body as ObjectBody, JobEvent};
 pub use life::{Life, PodLife};

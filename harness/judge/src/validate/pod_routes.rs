@@ -3,6 +3,7 @@
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
 use jobcheck_spec::birth::PodBirth;
 use jobcheck_spec::failure_policy::evaluate;
+use jobcheck_spec::guards::adoption::matches;
 use jobcheck_spec::guards::birth::judge_owner;
 use jobcheck_spec::guards::ownership::judge_patch;
 use jobcheck_spec::job::Text;
@@ -194,10 +195,12 @@ impl Judge {
             self.judge_ownerless_birth(event, it, pod, labels, controller, role);
         }
         match (owner, controller) {
-            (Some(old), Some(new)) if old == new => self.pod_of(event, it, pod, old, role),
+            (Some(old), Some(new)) if old == new && !self.may_be_released(event, it, old, labels) => {
+                self.pod_of(event, it, pod, old, role);
+            }
             (Some(old), new) => {
                 self.pod_leaves(event, it, pod, labels, old, role);
-                if let Some(new) = new {
+                if let Some(new) = new.filter(|new| *new != old) {
                     self.pod_arrives(event, it, pod, labels, new, role);
                 }
             }
@@ -227,6 +230,14 @@ impl Judge {
         for job in [owner, new, former].into_iter().flatten() {
             self.note_ownership(event, pod, labels, job, it.gone);
         }
+    }
+
+    /// Returns `true` if a watch shows the end of a pod that its Job does not select any more. The request that has removed its last
+    /// finalizer may have removed its owner, too. A watch shows the state before.
+    fn may_be_released(&self, event: &Event, it: &PodEvent, job: Uid, labels: &[(Text, Text)]) -> bool {
+        let is_end = it.gone && event.form == Form::Watch && event.actor.is_none();
+        let stored = self.tracks.peek(&job).filter(|_| is_end).and_then(|track| track.stored.clone());
+        stored.is_some_and(|job| matches(&job.spec.selector, labels) == Some(false))
     }
 
     /// PC-14: judges a pod that the manager of a Job creates with the labels of this Job, but not with the Job as its

@@ -118,8 +118,12 @@ impl Departures {
 
     /// Returns `true` if a cache with this extent no longer contains the Job.
     pub fn is_in(&self, job: Uid, extent: Extent) -> bool {
-        let answered = self.0.iter().find(|it| it.uid == job).and_then(|it| it.answered);
-        answered.is_some_and(|answered| answered <= extent.answered)
+        self.answered(job).is_some_and(|answered| answered <= extent.answered)
+    }
+
+    /// The time by which a Job was gone.
+    pub fn answered(&self, job: Uid) -> Option<i64> {
+        self.0.iter().find(|it| it.uid == job).and_then(|it| it.answered)
     }
 
     /// The last Job of each name.

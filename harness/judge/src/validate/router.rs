@@ -254,7 +254,7 @@ impl Judge {
             Body::Job(it) => self.job(event, it, role),
             Body::Pod(it) => self.pod(event, it, role),
             Body::PodCollection(pods) => pods.iter().for_each(|pod| self.collected(event, pod, role)),
-            Body::JobCollection(jobs) => jobs.iter().for_each(|job| self.collected_job(event, job, role)),
+            Body::JobCollection(jobs) => jobs.iter().for_each(|it| self.collected_job(event, &it.job, role)),
             Body::Evicted => self.evicted(event, role),
             Body::Bound => self.bound(event),
             Body::Gap(gap) => {
@@ -404,14 +404,15 @@ impl Judge {
         self.close(*track);
     }
 
-    /// Judges a Job of a deletecollection. It goes at once unless a finalizer, its own or that of the propagation
-    /// policy, keeps it; later events show which.
+    /// Judges a Job of a deletecollection. It goes at once unless a finalizer keeps it, its own or that of the propagation
+    /// policy.
     fn collected_job(&mut self, event: &Event, job: &Job, role: Role) {
         let held = !job.finalizers.is_empty();
         let by = self.by(event, role, job.uid, false);
         let Some(track) = self.tracks.get_mut(&job.uid) else { return };
         let Some(stored) = track.stored.clone() else { return };
-        let after = Arc::new(Job { deleting: true, generation: 0, ..(*stored).clone() });
+        let finalizers = job.finalizers.clone();
+        let after = Arc::new(Job { deleting: true, generation: 0, finalizers, ..(*stored).clone() });
         let it = JobEvent::state(after);
         job_writes::updated(track, event, &it, by, &self.settings);
         // The version after the deletion is not shown.

@@ -331,7 +331,7 @@ impl Lane {
                 let before = self.highest.max(shown).max(self.may_have_won(&event));
                 let before = before.max(self.may_have_been_seen(&event)).max(self.had_been_shown(&event));
                 let before = self.superseded(&event).map_or(before, |next| before.min(next - 1));
-                let before = self.may_have_gone(&event).map_or(before, |gone| before.min(gone));
+                let before = self.may_have_gone(&event).unwrap_or(before);
                 let before = stored.map_or(before, |version| before.min(version.saturating_sub(1)));
                 let before = self.may_have_evicted(&event).unwrap_or(before);
                 (i64::try_from(before).unwrap_or(i64::MAX), 2, self.counter)

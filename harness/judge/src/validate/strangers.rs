@@ -1,9 +1,9 @@
 //! Pods that a Job controller must leave alone, and what it must not do to its own.
 
-use jobcheck_spec::Findings;
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
 use jobcheck_spec::guards::deletion;
 use jobcheck_spec::pod::Pod;
+use jobcheck_spec::{Findings, Uid};
 use jobcheck_traces::Verb;
 
 use super::event::{Event, PodEvent};
@@ -25,19 +25,27 @@ impl Judge {
         if self.pods.owners.contains_key(&uid) {
             return false;
         }
-        let is_label = |name: &str| name == CONTROLLER_UID_LABEL || name == JOB_NAME_LABEL;
-        let has_labels = metadata.labels.iter().any(|(name, _)| is_label(name));
-        let was_of_job = has_labels || self.pods.former.contains_key(&uid);
+        let label =
+            |key: &str| metadata.labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
+        let labelled = label(CONTROLLER_UID_LABEL).map(|uid| Uid::parse(uid));
+        let former = self.pods.former.get(&uid).copied().or(labelled);
+        let was_of_job = former.is_some() || label(JOB_NAME_LABEL).is_some();
         let may_let_go = event.verb == Some(Verb::Patch)
             && it.other_field.is_none()
             && it.names_owner != Some(true)
             && !event.is_status;
+        // Only an adoption gives a pod the finalizer, and a sync deletes pods that it takes for its own.
+        let holds = it.after.as_ref().is_some_and(|after| after.pod.finalizer);
+        let takes = may_let_go && it.names_finalizers == Some(true) && holds;
+        let deletes_late =
+            event.verb == Some(Verb::Delete) && former.is_some_and(|job| self.is_long_gone(job, event));
+        let is_never_done = event.is_status || takes || deletes_late;
         match (&metadata.controller, job_controller(metadata.controller.as_ref())) {
             (Some(_), None) => true,
             (Some(_), Some(job)) => {
                 self.tracks.peek(&job).is_some_and(|track| track.id.namespace != event.namespace)
             }
-            (None, _) => !was_of_job && !may_let_go,
+            (None, _) => is_never_done || !was_of_job && !may_let_go,
         }
     }
 }

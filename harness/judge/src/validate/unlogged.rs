@@ -44,8 +44,17 @@ const EMPTY: usize = 3;
 const CREATION: usize = 4;
 const POD_STATUS: usize = 5;
 const JOB_DELETION: usize = 6;
-/// The user names of the scheduler and of controllers begin so. They write conditions of pods.
+/// The user names of the scheduler and of kube-controller-manager begin so. They write conditions of pods.
 const CONTROL_PLANE: &str = "system:kube-";
+/// The service accounts of the controllers that write conditions of pods, if each has its own.
+const CONTROLLERS: [&str; 6] = [
+    "system:serviceaccount:kube-system:node-controller",
+    "system:serviceaccount:kube-system:taint-eviction-controller",
+    "system:serviceaccount:kube-system:device-taint-eviction-controller",
+    "system:serviceaccount:kube-system:pod-garbage-collector",
+    "system:serviceaccount:kube-system:disruption-controller",
+    "system:serviceaccount:kube-system:job-controller",
+];
 
 /// A kind of requests, or of parts of them, that a log lacks.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +144,8 @@ impl Kinds {
         shown[STATUS] |= is_of(Resource::Jobs, Subresource::Status);
         shown[POD_WRITE] |= is_of_pod && matches!(request.verb, Verb::Patch | Verb::Update);
         shown[CREATION] |= is_of_pod && request.verb == Verb::Create;
-        let is_of_node = !request.actor.user.starts_with(CONTROL_PLANE);
+        let user = request.actor.user;
+        let is_of_node = !user.starts_with(CONTROL_PLANE) && !CONTROLLERS.contains(&user);
         shown[POD_STATUS] |= is_of(Resource::Pods, Subresource::Status) && is_of_node;
         let deletes = matches!(request.verb, Verb::Delete | Verb::DeleteCollection);
         let evicts = request.subresource == Subresource::Other("eviction");
