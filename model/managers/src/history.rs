@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use jobcheck_spec::catalogue::{CATALOGUE, Req};
-use jobcheck_spec::guards::copies::{Copy as CopyOf, Grants, Local as LocalOf, Micros, judge_copies};
+use jobcheck_spec::guards::copies::{
+    Copy as CopyOf, Foreign, Grants, Local as LocalOf, Micros, judge_copies,
+};
 use jobcheck_spec::guards::mirror::Past;
 use jobcheck_spec::guards::work::Work;
 use jobcheck_spec::job::JobStatus;
@@ -87,6 +89,7 @@ impl History {
             parallelism: u32::from(scope.size.1),
             own_types: BTreeSet::new(),
             counted: BTreeSet::new(),
+            completions: None,
             idle: u32::from(self.idle),
         }
     }
@@ -171,6 +174,7 @@ pub fn judge_two_clusters(world: &World, scope: &Scope, at_quiescence: bool, fin
             is_suspended: *suspended,
             versions: Vec::new(),
             work: Work::default(),
+            unknown: Vec::new(),
         }
     });
     let copies = copies.collect();
@@ -192,9 +196,9 @@ pub fn judge_two_clusters(world: &World, scope: &Scope, at_quiescence: bool, fin
         },
         refused,
         copies,
-        foreign_times: times_of(history.foreign),
         own_times: times_of(history.own),
-        deletes_foreign: history.deletes_foreign,
+        foreign: Foreign { times: times_of(history.foreign), is_deleted: history.deletes_foreign },
+        unknown: Vec::new(),
     };
     judge_copies(&local, Grants { patience: SECOND, skew: 0 }, findings);
 }

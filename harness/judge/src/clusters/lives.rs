@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use jobcheck_projection::JobObject;
 use jobcheck_spec::Uid;
+use jobcheck_spec::apiserver::{ORPHAN, Propagation};
 use jobcheck_spec::guards::copies::Micros;
-use jobcheck_spec::guards::ttl::JobDeletion;
 use jobcheck_spec::job::{Job, JobStatus, Text};
 use jobcheck_traces::{
     Body as Operand, Input, MarkKind, Place, Reader, Record, Request, Resource, Subresource, Verb,
@@ -14,10 +15,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use crate::replay::{PROGRESS_EVERY, ShowProgress};
-use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody, is_of_environment};
+use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody, is_of_environment, propagation};
 
 /// The HTTP statuses with which validation refuses a write.
 const INVALID: [u16; 2] = [400, 422];
+/// The HTTP statuses from this one on leave open if a request was stored.
+const SERVER_ERROR: u16 = 500;
 /// The user name of the TTL-after-finished controller ends so.
 const TTL_CONTROLLER: &str = "ttl-after-finished-controller";
 
@@ -30,7 +33,7 @@ pub(super) struct Lives {
     /// The current Job with each name.
     named: FxHashMap<(Text, Text), Uid>,
     /// The requests of each user.
-    pub(super) worked: FxHashMap<String, Stretches>,
+    worked: FxHashMap<String, Stretches>,
     /// The namespaces and names of Jobs with writes whose content the trace does not show.
     hidden: FxHashSet<(Text, Text)>,
     /// The users with an accepted write of a status.
@@ -62,7 +65,7 @@ pub(super) enum Statuses {
 
 /// The times at which a user works: stretches of requests without an absence between them.
 #[derive(Debug, Default)]
-pub(super) struct Stretches {
+struct Stretches {
     list: Vec<(Micros, Micros)>,
 }
 
@@ -78,7 +81,7 @@ impl Stretches {
     }
 
     /// The stretches of several users, without overlaps.
-    pub(super) fn union<'a>(all: impl Iterator<Item = &'a Stretches>) -> Vec<(Micros, Micros)> {
+    fn union<'a>(all: impl Iterator<Item = &'a Stretches>) -> Arc<[(Micros, Micros)]> {
         let mut list: Vec<_> = all.flat_map(|it| it.list.iter().copied()).collect();
         list.sort_unstable();
         list.dedup_by(|later, earlier| {
@@ -88,7 +91,7 @@ impl Stretches {
             }
             overlaps
         });
-        list
+        list.into()
     }
 }
 
@@ -106,6 +109,10 @@ pub(super) struct Life {
     pub(super) stores: Vec<Uid>,
     /// Its versions that differ in status or specification, with their times.
     pub(super) versions: Vec<(u64, Micros, Arc<Job>)>,
+    /// The highest version that a record has shown.
+    newest: u64,
+    /// Status writes with a server error of which nothing shows if they were stored.
+    unsettled: Vec<Unsettled>,
     /// Its deletion or removal, and the user who deleted it.
     pub(super) gone: Option<(Micros, Option<String>)>,
     /// Its removal.
@@ -126,6 +133,16 @@ pub(super) struct Life {
     shows_status: bool,
     /// The record of its last version.
     pub(super) place: Place,
+}
+
+/// A status write with a server error.
+#[derive(Debug)]
+struct Unsettled {
+    since: Micros,
+    /// The time at which a response shows the status again.
+    until: Option<Micros>,
+    /// The status that it may have stored, if the request has all of it.
+    status: Option<JobStatus>,
 }
 
 #[derive(Deserialize)]
@@ -154,6 +171,28 @@ impl Life {
     pub(super) fn last_change<T: PartialEq>(&self, part: impl Fn(&Job) -> T) -> Option<Micros> {
         let mut changes = self.versions.windows(2).rev();
         changes.find(|pair| part(&pair[0].2) != part(&pair[1].2)).map(|pair| pair[1].1)
+    }
+
+    /// Learns from the version on which a later request was made what became of a status write with a server error.
+    fn settle(&mut self, base: Option<u64>) {
+        let Some(base) = base else { return };
+        if base == self.newest {
+            self.unsettled.retain(|it| it.until.is_some());
+        }
+        let stored = self.unsettled.iter().position(|it| it.until.is_none() && it.status.is_some());
+        let Some(stored) = stored.filter(|_| base > self.newest) else { return };
+        let Unsettled { since, status, .. } = self.unsettled.remove(stored);
+        if let (Some(status), Some(last)) = (status, self.last().cloned()) {
+            self.versions.push((base, since, Arc::new(Job { status, ..(*last).clone() })));
+        }
+    }
+
+    /// The spans in which its status is not known.
+    pub(super) fn unknown(&self) -> Vec<(Micros, Micros)> {
+        let mut spans: Vec<_> =
+            self.unsettled.iter().map(|it| (it.since, it.until.unwrap_or(Micros::MAX))).collect();
+        spans.sort_unstable_by_key(|(_, until)| *until);
+        spans
     }
 
     /// Since when it has been left to its creator: nobody deletes it, or only a finalizer of its creation keeps it. `None` if it
@@ -254,7 +293,7 @@ impl Lives {
             }
             Ok(Some(ObjectBody::JobCollection(jobs))) => {
                 let user = request.map(|request| request.actor.user);
-                for job in &jobs {
+                for JobObject { job, .. } in &jobs {
                     self.goes(job.uid, at, user, job.finalizers.is_empty());
                 }
             }
@@ -274,6 +313,9 @@ impl Lives {
         }
         let named = || request.and_then(|request| self.named.get(&key(request)).copied());
         let Some(uid) = event.uid.or_else(named) else { return };
+        if let Some(position) = self.positions.get(&uid) {
+            self.jobs[*position].settle(event.base);
+        }
         if let Some(job) = &event.after {
             self.version(record, job, at, request);
         }
@@ -282,8 +324,11 @@ impl Lives {
             self.goes(uid, at, user, event.gone);
         }
         let Some(life) = self.positions.get(&uid).map(|position| &mut self.jobs[*position]) else { return };
-        let asks_to_orphan = |deletion: &JobDeletion| deletion.propagation.as_deref() == Some("Orphan");
-        life.is_orphaning |= event.deletion.as_ref().is_some_and(asks_to_orphan);
+        if let Some(deletion) = &event.deletion {
+            let is_kept = |job: &Arc<Job>| job.finalizers.iter().any(|it| &**it == ORPHAN);
+            life.is_orphaning |= propagation(deletion) == Some(Propagation::Orphan);
+            life.is_orphaning |= event.after.as_ref().is_some_and(is_kept);
+        }
         let shows_status = request.is_none_or(is_status);
         life.shows_status |= shows_status;
         self.shows_statuses |= shows_status;
@@ -300,6 +345,11 @@ impl Lives {
         let named = self.named.get(&(Text::from(request.namespace), Text::from(request.name))).copied();
         let Some(position) = event.uid.or(named).and_then(|uid| self.positions.get(&uid)) else { return };
         let life = &mut self.jobs[*position];
+        life.settle(event.base);
+        if request.subresource == Subresource::Status && request.code >= SERVER_ERROR {
+            let status = event.attempted.as_ref().map(|job| job.status.clone());
+            life.unsettled.push(Unsettled { since: request.interval.received, until: None, status });
+        }
         if is_of_environment(request.code, event.message.as_deref().unwrap_or_default()) {
             life.hindered.push((request.actor.user.to_owned(), at));
         }
@@ -333,6 +383,8 @@ impl Lives {
                 creator: created.map(|request| request.actor.user.to_owned()),
                 stores: stored_uids(record),
                 versions: Vec::new(),
+                newest: 0,
+                unsettled: Vec::new(),
                 gone: None,
                 removed: None,
                 is_orphaning: false,
@@ -347,6 +399,8 @@ impl Lives {
         }
         let life = &mut self.jobs[position];
         life.place = record.place;
+        life.newest = life.newest.max(version);
+        life.unsettled.iter_mut().for_each(|it| it.until = it.until.or(Some(at)));
         life.finalizers[1].clone_from(&job.finalizers);
         let is_known = life
             .versions
@@ -355,6 +409,16 @@ impl Lives {
         if !is_known {
             life.versions.push((version, at, job.clone()));
         }
+    }
+
+    /// The times at which one of these users works.
+    pub(super) fn work_of<'a>(&self, users: impl Iterator<Item = &'a String>) -> Arc<[(Micros, Micros)]> {
+        Stretches::union(users.filter_map(|user| self.worked.get(user)))
+    }
+
+    /// Returns `true` if the trace has a request of this user.
+    pub(super) fn shows(&self, user: &str) -> bool {
+        self.worked.contains_key(user)
     }
 
     /// Returns `true` if the trace does not show all that became of this Job, or of one with its name.

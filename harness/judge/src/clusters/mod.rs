@@ -33,6 +33,9 @@ use pairs::{Known, Pair};
 const NO_STATUSES: &str =
     "the trace of a worker has no write of jobs/status, so that the Job cannot be compared with its copies";
 
+/// The reason why Jobs are not compared.
+const ENDED_EARLY: &str = "the judgement ended early, so the clusters cannot be compared";
+
 /// The traces of the clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Clusters {
@@ -134,8 +137,7 @@ pub(crate) fn compare(
     let workers: Vec<Lives> =
         clusters.workers.iter().map(|inputs| Lives::read(inputs, &judging.stop, progress)).collect();
     if judging.stop.load(Ordering::Relaxed) {
-        let reason = "the reading ended early, so the clusters cannot be compared";
-        compared.doubts.push(reason.to_owned());
+        compared.doubts.push(ENDED_EARLY.to_owned());
         return compared;
     }
     if !manager.has_times || workers.iter().any(|worker| !worker.has_times) {
@@ -158,6 +160,10 @@ pub(crate) fn compare(
     let here = judged.first().into_iter().flat_map(|trace| &trace.summary.jobs);
     let verdicts: FxHashMap<Uid, &JobVerdict> = here.map(|job| (Uid::parse(&job.uid), job)).collect();
     for pair in &pairs {
+        if judging.stop.load(Ordering::Relaxed) {
+            compared.doubts.push(ENDED_EARLY.to_owned());
+            break;
+        }
         if let Some(reason) = pair.unknown {
             compared.unknown.insert(pair.local.uid, reason);
             continue;

@@ -1,30 +1,28 @@
 //! Finds the copies of each Job: by the UID that a copy stores, or by name and order.
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
 
-use jobcheck_spec::guards::copies::{Copy, Local, Micros, Version, is_decided_alike};
+use jobcheck_spec::guards::copies::{Copy, Foreign, Local, Micros, Version, is_decided_alike};
 use jobcheck_spec::guards::sums::{FailsWhen, Member, Stored, Sum};
 use jobcheck_spec::guards::work::Work;
-use jobcheck_spec::job::{BUILT_IN, ConditionKind, Job, JobStatus};
+use jobcheck_spec::job::{BUILT_IN, ConditionKind, Job, JobStatus, Text};
 use jobcheck_spec::{Findings, Req, Time};
 
-use rustc_hash::FxHashSet;
-
 use crate::report::JudgedTrace;
-use crate::validate::Violation;
+use crate::validate::{PATIENCE, Violation};
 
 use super::claims::{Claims, has_name_of, may_be_copy, most};
-use super::lives::{Life, Lives, Statuses, Stretches, is_ttl_controller};
+use super::lives::{Life, Lives, Statuses, is_ttl_controller};
 
 /// A Job of the manager with its copies.
 #[derive(Debug)]
 pub(super) struct Pair<'a> {
     pub(super) local: &'a Life,
-    /// The requests of its manager.
-    work: Vec<(Micros, Micros)>,
-    /// The users who have written a status on the cluster of the manager.
-    accepted: &'a FxHashSet<String>,
+    /// The requests of its manager, which all its Jobs share.
+    work: Arc<[(Micros, Micros)]>,
+    /// The cluster of the manager.
+    manager: &'a Lives,
     /// Nobody has tried to write the status of a Job with its manager. An audit policy may leave those requests out.
     is_without_manager: bool,
     /// The workers whose traces have no request of an account that creates copies.
@@ -62,17 +60,19 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
     let is_mirrored = |life: &&Life| managed_by(life).map_or(is_declared, |manager| &*manager != BUILT_IN);
     let locals: Vec<&Life> = manager.jobs.iter().filter(is_mirrored).collect();
     // A manager that has not written the status of a Job has written that of others.
-    let writers = |local: &Life| -> BTreeSet<&String> {
-        let same = locals.iter().filter(|other| managed_by(other) == managed_by(local));
-        same.flat_map(|other| &other.writers).collect()
-    };
+    let mut writers: BTreeMap<Option<Text>, BTreeSet<&String>> = BTreeMap::new();
+    for local in &locals {
+        writers.entry(managed_by(local)).or_default().extend(&local.writers);
+    }
+    let work: BTreeMap<_, _> =
+        writers.iter().map(|(by, users)| (by, manager.work_of(users.iter().copied()))).collect();
     let new = |local: &&'a Life| {
-        let writers = writers(local);
+        let by = managed_by(local);
         Pair {
             local,
-            is_without_manager: writers.is_empty(),
-            work: Stretches::union(writers.into_iter().filter_map(|user| manager.worked.get(user))),
-            accepted: &manager.accepted,
+            is_without_manager: writers.get(&by).is_none_or(BTreeSet::is_empty),
+            work: work.get(&by).cloned().unwrap_or_default(),
+            manager,
             unseen_on: Vec::new(),
             copies: Vec::new(),
             strangers: Vec::new(),
@@ -227,7 +227,7 @@ impl<'a> Owners<'a> {
 
     /// The workers whose traces have no request of an account that creates copies.
     fn unseen_on(&self, workers: &[Lives]) -> Vec<usize> {
-        let is_seen = |at: usize| self.creators[at].iter().any(|user| workers[at].worked.contains_key(*user));
+        let is_seen = |at: usize| self.creators[at].iter().any(|user| workers[at].shows(user));
         (0..workers.len()).filter(|at| !is_seen(*at)).collect()
     }
 
@@ -292,9 +292,12 @@ impl Pair<'_> {
             work: self.work(),
             refused: local.refused.clone(),
             copies: self.copies.iter().map(|(worker, copy)| facts(*worker, copy)).collect(),
-            foreign_times: self.foreign.iter().flat_map(|copy| copy.times()).collect(),
             own_times: self.copies.iter().flat_map(|(_, copy)| copy.times()).collect(),
-            deletes_foreign: self.strangers.iter().any(|stranger| self.is_deleted_by_creator(stranger)),
+            foreign: Foreign {
+                times: self.foreign.iter().flat_map(|copy| copy.times()).collect(),
+                is_deleted: self.strangers.iter().any(|stranger| self.is_deleted_by_creator(stranger)),
+            },
+            unknown: local.unknown(),
         }
     }
 
@@ -355,14 +358,12 @@ impl Pair<'_> {
             Req::MR08 if is_open => {
                 copy.is_some_and(|copy| is_decided_alike(status(self.local), status(copy)))
             }
-            // The suspension has passed on, and the worker has not acted yet.
+            // The suspension has passed on, and the worker has not acted yet. A queue there may keep the copy suspended.
             Req::MR13 if is_open => {
                 copy.and_then(Life::last).zip(self.local.last()).is_some_and(|(copy, local)| {
-                    let word = |job: &Job| {
-                        let is_suspended = job.status.is_true(&ConditionKind::Suspended);
-                        (job.spec.is_suspended(), is_suspended, job.status.active)
-                    };
-                    word(copy) == word(local)
+                    let shown =
+                        |job: &Job| (job.status.is_true(&ConditionKind::Suspended), job.status.active);
+                    (copy.spec.is_suspended() || !local.spec.is_suspended()) && shown(copy) == shown(local)
                 })
             }
             _ => false,
@@ -372,6 +373,14 @@ impl Pair<'_> {
     /// The reason why nothing can be said about the manager: the traces show no copy, or no write of a status by it.
     pub(super) fn lacks_evidence(&self, is_aggregate: bool) -> Option<&'static str> {
         let has_started = |(_, copy): &(Worker<'_>, &Life)| status(copy).start_time.is_some();
+        let is_long_unknown = |(lives, life): (&Lives, &Life)| {
+            let end = lives.span.map_or(life.created, |(_, last)| last);
+            life.unknown().iter().any(|(since, until)| end.min(*until) - since >= PATIENCE)
+        };
+        let copies = self.copies.iter().map(|((_, worker), copy)| (*worker, *copy));
+        if copies.chain([(self.manager, self.local)]).any(is_long_unknown) {
+            return Some(MISSING);
+        }
         if self.is_without_manager && self.copies.iter().any(has_started) {
             return Some(NO_MANAGER);
         }
@@ -384,7 +393,8 @@ impl Pair<'_> {
     /// The work of its manager. The refusals are those of its own requests.
     fn work(&self) -> Work {
         let here = self.local.hindered.iter().filter(|(user, _)| {
-            self.local.writers.contains(user) && (self.accepted.is_empty() || self.accepted.contains(user))
+            let accepted = &self.manager.accepted;
+            self.local.writers.contains(user) && (accepted.is_empty() || accepted.contains(user))
         });
         let there = self.copies.iter().flat_map(|(_, copy)| {
             copy.hindered.iter().filter(|(user, _)| copy.creator.as_ref() == Some(user))
@@ -406,6 +416,7 @@ impl Pair<'_> {
             statuses: statuses(local),
             gone: local.gone.as_ref().map(|(at, _)| *at),
             completions: local.last().and_then(|job| job.spec.completions),
+            is_indexed: local.last().is_some_and(|job| job.spec.is_indexed()),
             work: self.work(),
             refused: &local.refused,
             members: self.copies.iter().map(|(worker, copy)| member(*worker, copy)).collect(),
@@ -436,10 +447,8 @@ fn facts<'a>((worker, lives): Worker<'_>, copy: &'a Life) -> Copy<'a> {
         seen_until: lives.span.map_or(copy.created, |(_, last)| last),
         is_suspended: copy.last().is_some_and(|job| job.spec.is_suspended()),
         versions: versions(copy),
-        work: Work {
-            stretches: Stretches::union(copy.creator.iter().filter_map(|user| lives.worked.get(user))),
-            refusals: Vec::new(),
-        },
+        work: Work { stretches: lives.work_of(copy.creator.iter()), refusals: Vec::new() },
+        unknown: copy.unknown(),
     }
 }
 

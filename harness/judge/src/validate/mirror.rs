@@ -9,7 +9,7 @@ use jobcheck_spec::guards::mirror::{
     judge_missing_permission, judge_refusal,
 };
 use jobcheck_spec::guards::mirror_times::all_times;
-use jobcheck_spec::job::{Condition, Job, JobStatus};
+use jobcheck_spec::job::{Condition, ConditionKind, Conditions, Job, JobStatus, Text};
 use jobcheck_spec::obligations::mirrored;
 use jobcheck_spec::{Findings, Req, Time};
 use rustc_hash::FxHasher;
@@ -26,6 +26,8 @@ use super::track::Track;
 
 /// Maximum time between two requests during which a manager works, in microseconds. An absent manager does not work.
 pub const AT_WORK: i64 = 60_000_000;
+/// Number of conditions whose setters are kept.
+const SETTERS: usize = 64;
 /// Number of refused contents that are recognised if they are sent again.
 const CONTENTS_KEPT: usize = 8;
 
@@ -73,6 +75,8 @@ pub struct Mirror {
     hindered: i64,
     /// The senders who have set the parts of the metadata.
     pub entries: Entries,
+    /// The conditions that no Job controller sets, each with somebody who has set it.
+    setters: Vec<(ActorId, Text)>,
     /// The manager has not learnt that its last status write was stored, so that it may send it again.
     pub(super) unheard: bool,
     /// The Job as it is stored if the last status write, which a server error answered, was committed.
@@ -215,6 +219,20 @@ impl Track {
     }
 }
 
+/// Notes who sets conditions that no Job controller sets. A manager may begin with some of its own, as a checker does.
+pub fn note_setter(track: &mut Track, event: &Event, before: &JobStatus, after: &JobStatus) {
+    let (Some(actor), false) = (event.actor, track.is_built_in()) else { return };
+    let known = Conditions::of(&before.conditions);
+    for condition in after.conditions.iter().filter(|condition| !known.contains(condition)) {
+        if let ConditionKind::Other(name) = &condition.kind {
+            let setters = &mut track.manager.mirror.setters;
+            if setters.len() < SETTERS && !setters.contains(&(actor, name.clone())) {
+                setters.push((actor, name.clone()));
+            }
+        }
+    }
+}
+
 /// Judges an accepted status write of a manager that writes status alone.
 pub fn written(
     track: &mut Track,
@@ -223,6 +241,11 @@ pub fn written(
     settings: &Settings,
     findings: &mut Findings,
 ) {
+    let mirror = &mut track.manager.mirror;
+    mirror
+        .past
+        .own_types
+        .extend(mirror.setters.iter().filter(|it| Some(it.0) == event.actor).map(|it| it.1.clone()));
     let advice = judge(track, event, jobs, settings, findings);
     if let Some(delay) = track.manager.mirror.delay(&jobs.0.status, &jobs.1.status) {
         judge_delay(delay, PATIENCE / 1_000_000, findings);
@@ -237,6 +260,7 @@ pub fn written(
     advise(track, event, &advice);
     let mirror = &mut track.manager.mirror;
     mirror.past.note_status(&jobs.0.status, &jobs.1.status);
+    mirror.past.note_size(&jobs.1.spec);
     mirror.reports = true;
 }
 
@@ -325,11 +349,14 @@ pub fn main_write_refused(track: &mut Track, event: &Event, by: By, message: Opt
     }
 }
 
+/// Words in the refusals of webhooks, admission policies, and quotas.
+const OF_ADMISSION: [&str; 3] = ["denied the request", "denied request: ", "exceeded quota"];
+
 /// Returns `true` for a refusal by the environment, such as an overloaded server, a webhook, or a quota.
 pub fn is_of_environment(code: u16, message: &str) -> bool {
     match code {
         429 | 500.. => true,
-        400 | 403 | 422 => message.contains("denied the request") || message.contains("exceeded quota"),
+        400 | 403 | 422 => OF_ADMISSION.iter().any(|words| message.contains(words)),
         _ => false,
     }
 }

@@ -19,7 +19,7 @@
 
 use super::copies_before::{judge_earlier_equality, judge_late_end, judge_late_removal};
 pub use super::copies_equal::is_decided_alike;
-use super::copies_equal::{Earlier, difference};
+use super::copies_equal::{Others, difference};
 use super::work::Work;
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, JobSpec, JobStatus};
@@ -79,6 +79,8 @@ pub struct Copy<'a> {
     pub versions: Vec<Version<'a>>,
     /// The work of the creator of the copies on its worker.
     pub work: Work,
+    /// The spans in which its status is not known.
+    pub unknown: Vec<(Micros, Micros)>,
 }
 
 /// A Job whose manager writes status alone.
@@ -108,12 +110,21 @@ pub struct Local<'a> {
     pub refused: Vec<Micros>,
     /// The copies, in the order of their creation.
     pub copies: Vec<Copy<'a>>,
-    /// `startTime` and `completionTime` of copies of other Jobs with this name.
-    pub foreign_times: Vec<Time>,
     /// `startTime` and `completionTime` that its own copies have had.
     pub own_times: Vec<Time>,
-    /// The creator of the copies has deleted a Job of somebody else, with this name.
-    pub deletes_foreign: bool,
+    /// The Jobs of others with this name.
+    pub foreign: Foreign,
+    /// The spans in which its status is not known.
+    pub unknown: Vec<(Micros, Micros)>,
+}
+
+/// Jobs of others on the workers that have the name of a Job.
+#[derive(Clone, Debug, Default)]
+pub struct Foreign {
+    /// `startTime` and `completionTime` of copies of other Jobs.
+    pub times: Vec<Time>,
+    /// The creator of the copies has deleted one that is no copy.
+    pub is_deleted: bool,
 }
 
 /// The version that is stored at a time.
@@ -127,6 +138,13 @@ impl<'a> Copy<'a> {
         self.versions.iter().map(|version| version.status).chain([self.status])
     }
 
+    /// Returns `true` if all its statuses up to this time are known. It may be gone.
+    fn is_known_until(&self, at: Micros, grants: Grants) -> bool {
+        let until = at.saturating_add(grants.skew);
+        let is_shown = self.gone.is_some_and(|gone| gone <= until) || self.seen_until >= until;
+        is_shown && self.unknown.iter().all(|(since, _)| *since > until)
+    }
+
     /// Returns `true` if the trace of its worker shows what happened long after this time.
     fn is_seen_after(&self, since: Micros, grants: Grants) -> bool {
         self.seen_until >= since.saturating_add(grants.patience).saturating_sub(grants.skew)
@@ -137,12 +155,6 @@ impl<'a> Local<'a> {
     /// The version that is stored at a time.
     pub(super) fn at(&self, time: Micros) -> Option<&Version<'a>> {
         at(&self.versions, time)
-    }
-
-    /// What copies before the last one have left.
-    fn before_last(&self, grants: Grants) -> Option<Earlier<'_>> {
-        let last = self.copies.last()?;
-        Earlier::of(self, self.copies.len() - 1, last.created.saturating_sub(grants.skew), Micros::MAX)
     }
 
     /// Returns `true` if the manager has worked for long after this time.
@@ -185,18 +197,22 @@ pub fn judge_members(local: &Local<'_>, grants: Grants, findings: &mut Findings)
     judge_identity(local, findings);
 }
 
-/// MR-20, MR-24: at quiescence the status equals that of the last copy. After a redispatch the counters contain those of
-/// earlier copies.
+/// MR-20, MR-24: at quiescence the status equals that of the last copy that is there. After a redispatch the counters contain
+/// those of the others.
 fn judge_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
-    let Some(copy) = local.copies.last().filter(|copy| copy.gone.is_none() && local.gone.is_none()) else {
+    let mut copies = local.copies.iter().enumerate().rev();
+    let Some((position, copy)) = copies.find(|(_, copy)| copy.gone.is_none() && local.gone.is_none()) else {
         return;
     };
     let since = local.changed.max(copy.changed);
+    let is_known = |unknown: &[(Micros, Micros)]| unknown.last().is_none_or(|(_, until)| *until <= since);
     let rests = local.has_had_time(since, grants) && copy.is_seen_after(since, grants);
-    if !rests || copy.is_suspended != local.is_suspended {
+    let can_be_compared = rests && is_known(&local.unknown) && is_known(&copy.unknown);
+    if !can_be_compared || copy.is_suspended != local.is_suspended {
         return;
     }
-    match difference(local.status, copy.status, local.before_last(grants).as_ref(), local.is_suspended) {
+    let others = Others::of(local, position, Micros::MAX, grants);
+    match difference(local.status, copy.status, &others, local.is_suspended) {
         Some(it) => findings.require(it.req, false, it.what, it.expected, it.found),
         None => findings.require(Req::MR20, true, "status", "", ""),
     };
@@ -206,7 +222,7 @@ fn judge_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
 ///
 /// The explorer keeps no statuses of deleted Jobs, so that this is about traces alone.
 pub fn judge_last_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
-    let Some(copy) = local.copies.last() else { return };
+    let Some((position, copy)) = local.copies.iter().enumerate().next_back() else { return };
     if differs(findings) {
         return;
     }
@@ -216,7 +232,8 @@ pub fn judge_last_equality(local: &Local<'_>, grants: Grants, findings: &mut Fin
     if !have_ended || is_failed(local.status) != is_failed(copy.status) {
         return;
     }
-    if let Some(it) = difference(local.status, copy.status, local.before_last(grants).as_ref(), false) {
+    let others = Others::of(local, position, Micros::MAX, grants);
+    if let Some(it) = difference(local.status, copy.status, &others, false) {
         findings.require(it.req, false, it.what, it.expected, it.found);
     }
 }
@@ -229,8 +246,14 @@ fn differs(findings: &Findings) -> bool {
 /// MR-21: the end of a copy arrives, and it is the end of a copy.
 fn judge_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     let mut ended = local.copies.iter().filter_map(|copy| Some((copy.ended?, copy.status)));
-    let Some((first, _)) = ended.clone().min_by_key(|(at, _)| *at) else { return };
     let what = "terminal condition of the Job";
+    let Some((first, _)) = ended.clone().min_by_key(|(at, _)| *at) else {
+        let is_seen = |at: Micros| local.copies.iter().all(|copy| copy.is_known_until(at, grants));
+        if local.ended.is_some_and(is_seen) {
+            findings.require(Req::MR21, false, what, "that of a copy", "one, although no copy has ended");
+        }
+        return;
+    };
     if local.ended.is_some() {
         let is_failed = |status: &JobStatus| status.is_true(&ConditionKind::Failed);
         let fits = ended.any(|(_, status)| is_failed(status) == is_failed(local.status));
@@ -239,7 +262,8 @@ fn judge_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
         findings.require(Req::MR21, fits, what, word(!failed), word(failed));
         return;
     }
-    let is_late = local.gone.is_none() && local.has_had_time(first, grants);
+    let is_open = local.unknown.last().is_some_and(|(_, until)| *until == Micros::MAX);
+    let is_late = local.gone.is_none() && !is_open && local.has_had_time(first, grants);
     let found = "none, although the manager was active for 120 s or more after the end of the copy";
     findings.require(Req::MR21, !is_late, what, "that of its copy", found);
 }
@@ -272,10 +296,10 @@ fn judge_repetition(local: &Local<'_>, grants: Grants, findings: &mut Findings) 
 
 /// MR-23: the status has no time of a copy that belongs to another Job with this name.
 fn judge_identity(local: &Local<'_>, findings: &mut Findings) {
-    if local.foreign_times.is_empty() {
+    if local.foreign.times.is_empty() {
         return;
     }
-    let is_foreign = |time: &Time| local.foreign_times.contains(time) && !local.own_times.contains(time);
+    let is_foreign = |time: &Time| local.foreign.times.contains(time) && !local.own_times.contains(time);
     let found =
         [local.status.start_time, local.status.completion_time].into_iter().flatten().find(is_foreign);
     let words = found
@@ -317,7 +341,7 @@ fn judge_suspension(local: &Local<'_>, grants: Grants, findings: &mut Findings) 
 
 /// MR-25: the removal of a Job removes its copies, and nothing else.
 fn judge_removal(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
-    if local.deletes_foreign {
+    if local.foreign.is_deleted {
         let what = "Jobs of somebody else that the creator of the copies deleted";
         findings.require(Req::MR25, false, what, "none", "one with the name of this Job");
     }

@@ -5,7 +5,7 @@
 //! time up to the first request after an absence does not count.
 
 use super::copies::{Copy, Grants, Local, Micros, at};
-use super::copies_equal::{Earlier, difference};
+use super::copies_equal::{Others, difference};
 use crate::catalogue::Req;
 use crate::requirement::Findings;
 use crate::time::Time;
@@ -22,24 +22,30 @@ fn had_time(local: &Local<'_>, copy: &Copy<'_>, (since, until): (Micros, Micros)
 pub(super) fn judge_earlier_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     let mut changes: Vec<Micros> = local.versions.iter().map(|version| version.at).collect();
     changes.extend(local.gone);
+    changes.extend(local.unknown.iter().flat_map(|(since, until)| [*since, *until]));
     for copy in &local.copies {
         changes.extend(copy.versions.iter().map(|version| version.at).chain([copy.created]).chain(copy.gone));
+        changes.extend(copy.unknown.iter().flat_map(|(since, until)| [*since, *until]));
     }
     changes.sort_unstable();
     changes.dedup();
     for span in changes.windows(2) {
         let (since, until) = (span[0], span[1]);
         let here = local.at(since).filter(|_| local.gone.is_none_or(|gone| gone > since));
-        let created = local.copies.iter().enumerate().filter(|(_, copy)| copy.created <= since);
-        let copy = created.last().filter(|(_, copy)| copy.gone.is_none_or(|gone| gone > since));
+        let is_there = |copy: &Copy<'_>| copy.created <= since && copy.gone.is_none_or(|gone| gone > since);
+        let copy = local.copies.iter().enumerate().rev().find(|(_, copy)| is_there(copy));
         let (Some(here), Some((position, copy))) = (here, copy) else { continue };
         let Some(there) = at(&copy.versions, since) else { continue };
+        let is_in = |(from, until): &(Micros, Micros)| (*from..*until).contains(&since);
+        if local.unknown.iter().chain(&copy.unknown).any(is_in) {
+            continue;
+        }
         let is_suspended = here.spec.is_suspended();
         if is_suspended != there.spec.is_suspended() || !had_time(local, copy, (since, until), grants) {
             continue;
         }
-        let earlier = Earlier::of(local, position, copy.created.saturating_sub(grants.skew), since);
-        if let Some(it) = difference(here.status, there.status, earlier.as_ref(), is_suspended) {
+        let others = Others::of(local, position, since, grants);
+        if let Some(it) = difference(here.status, there.status, &others, is_suspended) {
             findings.require(it.req, false, it.what, it.expected, during(&it.found, since, until));
             return;
         }

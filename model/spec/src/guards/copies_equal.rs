@@ -1,9 +1,9 @@
 //! The fields in which the status of a Job differs from that of its copy (MR-20, MR-24).
 //!
-//! While there is one copy, its fields are those of the Job. After a redispatch the Job keeps what earlier copies have
-//! counted, so that its counters and indexes have bounds ([`Earlier`]). The decision, and what runs, are those of the last copy.
+//! While there is one copy, its fields are those of the Job. After a redispatch the Job keeps what other copies have
+//! counted, so that its counters and indexes have bounds ([`Others`]). The decision, and what runs, are those of the last copy.
 
-use super::copies::{Copy, Local, Micros};
+use super::copies::{Copy, Grants, Local, Micros, Version};
 use crate::IndexSet;
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, ConditionStatus, JobSpec, JobStatus};
@@ -22,61 +22,96 @@ pub(super) struct Difference {
     pub(super) expected: String,
 }
 
-/// What earlier copies may have left in the status of a Job.
+/// The past, as far as it may be in the status of a Job beside that of its copy.
 #[derive(Debug)]
-pub(super) struct Earlier<'a> {
-    /// The status before the creation of the last copy, and the specification now. Nothing in it is from that copy.
-    before: Option<(&'a JobStatus, &'a JobSpec)>,
-    /// The statuses of all copies.
+pub(super) struct Others<'a> {
+    local: &'a Local<'a>,
+    /// The status before the creation of the copy, if there are other copies. Nothing in it is from that copy.
+    before: Option<&'a JobStatus>,
+    /// The specification.
+    spec: Option<&'a JobSpec>,
+    /// The statuses of all copies; empty while there is one.
     all: Vec<&'a JobStatus>,
-    /// The times in them.
-    times: &'a [Time],
-    /// An earlier one has ended, so that the end of the Job may be its end.
+    /// Another copy has ended, so that the end of the Job may be its end.
     has_ended: bool,
 }
 
-impl<'a> Earlier<'a> {
-    /// The copies before one at a position; `None` if there are none. `since`: a time before its creation by all clocks.
-    /// `now`: the time of the comparison.
-    pub(super) fn of(
-        local: &'a Local<'a>,
-        position: usize,
-        since: Micros,
-        now: Micros,
-    ) -> Option<Earlier<'a>> {
-        (position > 0).then(|| Earlier {
-            before: local.at(since).map(|it| it.status).zip(local.at(now).map(|it| it.spec)),
-            all: local.copies[..=position].iter().flat_map(Copy::statuses).collect(),
-            times: &local.own_times,
-            has_ended: local.copies[..position].iter().any(|copy| copy.ended.is_some()),
-        })
+impl<'a> Others<'a> {
+    /// For the copy at a position, at a time.
+    pub(super) fn of(local: &'a Local<'a>, position: usize, now: Micros, grants: Grants) -> Others<'a> {
+        let created = |at: usize| local.copies[at].created;
+        let others = (0..local.copies.len()).filter(|at| *at != position && created(*at) <= now);
+        let others: Vec<&Copy<'_>> = others.map(|at| &local.copies[at]).collect();
+        let since = created(position).saturating_sub(grants.skew);
+        let all = others.iter().copied().chain([&local.copies[position]]).flat_map(Copy::statuses);
+        Others {
+            local,
+            before: local.at(since).filter(|_| !others.is_empty()).map(|it| it.status),
+            spec: local.at(now).map(|it| it.spec),
+            all: if others.is_empty() { Vec::new() } else { all.collect() },
+            has_ended: others.iter().any(|copy| copy.ended.is_some()),
+        }
+    }
+
+    fn is_only_copy(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Returns `true` if the Job may keep this `startTime`, since the API server refuses another one while the Job is not suspended
+    /// (SS-09). It came with the resumption of the Job (MR-05); or a copy has had it, and the Job was not suspended since, or there
+    /// was another copy. The end of a suspension can be reported before it is passed on.
+    fn may_keep(&self, start: Time) -> bool {
+        let is_resumption = |pair: &[Version<'_>]| {
+            let [before, after] = pair else { return false };
+            let is_suspended = |status: &JobStatus| status.is_true(&ConditionKind::Suspended);
+            after.status.start_time == Some(start)
+                && is_suspended(before.status)
+                && !is_suspended(after.status)
+        };
+        let is_of_copy = self.local.own_times.contains(&start);
+        is_of_copy && !(self.is_only_copy() && self.was_suspended_after(start))
+            || self.local.versions.windows(2).any(is_resumption)
+    }
+
+    /// Returns `true` if the Job was suspended after it had got this `startTime`. Without versions, it may have been.
+    fn was_suspended_after(&self, start: Time) -> bool {
+        let versions = &self.local.versions;
+        let started = versions.iter().skip_while(|it| it.status.start_time != Some(start));
+        match versions.is_empty() {
+            true => self.local.suspend_changed.is_some(),
+            false => started.clone().any(|it| it.spec.is_suspended()),
+        }
+    }
+
+    /// The successes that the Job may show for those of a copy, which may have more than it needs (MR-01).
+    fn fitting(&self, successes: i32) -> i32 {
+        let needed = self.spec.filter(|spec| !spec.is_indexed()).and_then(|spec| spec.completions);
+        needed.map_or(successes, |needed| successes.min(needed.max(0)))
     }
 }
 
-/// The first field that differs. `earlier` is `None` while there is one copy.
+/// The first field that differs.
 pub(super) fn difference(
     here: &JobStatus,
     copy: &JobStatus,
-    earlier: Option<&Earlier<'_>>,
+    others: &Others<'_>,
     is_suspended: bool,
 ) -> Option<Difference> {
-    let is_one_end = earlier.is_none_or(|earlier| !earlier.has_ended);
-    let counted = || match earlier {
-        None => counted_alike(here, copy),
-        Some(earlier) => counted_before(here, copy, earlier),
-    };
     let started = || {
-        let is_of_earlier = |time: Time| earlier.is_some_and(|earlier| earlier.times.contains(&time));
-        let is_kept = here.start_time.is_some_and(is_of_earlier);
+        let is_kept = here.start_time.is_some_and(|start| others.may_keep(start));
         (!is_kept).then(|| timed("status.startTime", here.start_time, copy.start_time)).flatten()
     };
     let completed = || timed("status.completionTime", here.completion_time, copy.completion_time);
+    let counted = || match others.is_only_copy() {
+        true => counted_alike(here, copy, others),
+        false => counted_before(here, copy, others),
+    };
     decided(here, copy)
         .or_else(|| living(here, copy))
         .or_else(counted)
         .or_else(|| (!is_suspended).then(started).flatten())
-        .or_else(|| (!is_suspended && is_one_end).then(completed).flatten())
-        .or_else(|| is_one_end.then(|| reasoned(here, copy)).flatten())
+        .or_else(|| (!is_suspended && !others.has_ended).then(completed).flatten())
+        .or_else(|| (!others.has_ended).then(|| reasoned(here, copy)).flatten())
 }
 
 /// Returns `true` if two statuses are equally far in the decision about a Job.
@@ -117,8 +152,14 @@ fn timed(what: &'static str, mine: Option<Time>, theirs: Option<Time>) -> Option
     text(what, &word(mine), &word(theirs))
 }
 
+/// The conditions of the decision. A copy of an older Kubernetes ends without the interim condition, which the Job has (MR-07).
 fn decided(here: &JobStatus, copy: &JobStatus) -> Option<Difference> {
-    let (kind, what) = DECISIONS.iter().find(|(kind, _)| here.is_true(kind) != copy.is_true(kind))?;
+    let is_older = |kind: &ConditionKind| {
+        let is_interim = matches!(kind, ConditionKind::SuccessCriteriaMet | ConditionKind::FailureTarget);
+        is_interim && copy.is_finished() && !copy.is_true(kind)
+    };
+    let differs = |kind: &ConditionKind| here.is_true(kind) != copy.is_true(kind) && !is_older(kind);
+    let (kind, what) = DECISIONS.iter().find(|(kind, _)| differs(kind))?;
     let word = |status: &JobStatus| if status.is_true(kind) { "True" } else { "not True" };
     Some(unequal(what, word(here).to_owned(), word(copy)))
 }
@@ -131,9 +172,11 @@ fn living(here: &JobStatus, copy: &JobStatus) -> Option<Difference> {
         .or_else(|| terminating.and_then(|(mine, theirs)| number("status.terminating", mine, theirs)))
 }
 
-fn counted_alike(here: &JobStatus, copy: &JobStatus) -> Option<Difference> {
+fn counted_alike(here: &JobStatus, copy: &JobStatus, others: &Others<'_>) -> Option<Difference> {
+    let is_cut = here.succeeded == others.fitting(copy.succeeded);
     let failed = |status: &JobStatus| status.failed_indexes.as_deref().unwrap_or_default().to_owned();
-    number("status.succeeded", here.succeeded, copy.succeeded)
+    let succeeded = number("status.succeeded", here.succeeded, copy.succeeded).filter(|_| !is_cut);
+    succeeded
         .or_else(|| number("status.failed", here.failed, copy.failed))
         .or_else(|| text("status.completedIndexes", &here.completed_indexes, &copy.completed_indexes))
         .or_else(|| text("status.failedIndexes", &failed(here), &failed(copy)))
@@ -141,13 +184,13 @@ fn counted_alike(here: &JobStatus, copy: &JobStatus) -> Option<Difference> {
 
 /// After a redispatch: what earlier copies have counted is kept, and what the last one counts is added. A new copy of an
 /// Indexed Job may complete an index again.
-fn counted_before(here: &JobStatus, copy: &JobStatus, earlier: &Earlier<'_>) -> Option<Difference> {
-    let sum = |what, number: fn(&JobStatus) -> i32, most: i32| {
-        let before = earlier.before.map_or(0, |(status, _)| number(status));
+fn counted_before(here: &JobStatus, copy: &JobStatus, others: &Others<'_>) -> Option<Difference> {
+    let sum = |what, number: fn(&JobStatus) -> i32, most: fn(&Others<'_>, i32) -> i32| {
+        let before = others.before.map_or(0, number);
         let (mine, theirs) = (number(here), number(copy));
-        let least = before.saturating_add(theirs).min(most.max(theirs));
+        let least = most(others, before.saturating_add(theirs));
         (mine < least).then(|| Difference {
-            req: if mine < theirs { Req::MR20 } else { Req::MR24 },
+            req: if mine < most(others, theirs) { Req::MR20 } else { Req::MR24 },
             what,
             found: mine.to_string(),
             expected: format!(
@@ -155,23 +198,21 @@ fn counted_before(here: &JobStatus, copy: &JobStatus, earlier: &Earlier<'_>) -> 
             ),
         })
     };
-    // A Job counts no more successes than it needs, and each index once.
-    let needed = match earlier.before {
-        Some((_, spec)) if spec.is_indexed() => 0,
-        Some((_, spec)) => spec.completions.unwrap_or(i32::MAX),
-        None => 0,
-    };
-    sum("status.succeeded", |status| status.succeeded, needed)
-        .or_else(|| sum("status.failed", |status| status.failed, i32::MAX))
-        .or_else(|| indexed(here, copy, earlier))
+    let is_indexed = others.spec.is_some_and(JobSpec::is_indexed);
+    let succeeded = || sum("status.succeeded", |status| status.succeeded, |others, all| others.fitting(all));
+    (!is_indexed)
+        .then(succeeded)
+        .flatten()
+        .or_else(|| sum("status.failed", |status| status.failed, |_, all| all))
+        .or_else(|| indexed(here, copy, others))
 }
 
 /// An index that any copy has completed stays completed, and no other one is.
-fn indexed(here: &JobStatus, copy: &JobStatus, earlier: &Earlier<'_>) -> Option<Difference> {
+fn indexed(here: &JobStatus, copy: &JobStatus, others: &Others<'_>) -> Option<Difference> {
     let differs = |what, of: fn(&JobStatus) -> IndexSet, due: IndexSet| {
         let mine = of(here);
         let missing = due.minus(&mine);
-        let more = earlier.all.iter().fold(mine.clone(), |left, status| left.minus(&of(status)));
+        let more = others.all.iter().fold(mine.clone(), |left, status| left.minus(&of(status)));
         let expected = match (missing.is_empty(), more.is_empty()) {
             (true, true) => return None,
             (false, _) => format!("also {missing}, as in the copy"),

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 use crate::catalogue::Req;
 use crate::guards::counting::{added, has_true};
-use crate::guards::mirror_counts::{judge_mirrored_counts, recorded};
+use crate::guards::mirror_counts::{judge_mirrored_counts, recorded, smaller};
 use crate::guards::mirror_times::judge_mirrored_times;
 use crate::guards::status::{TERMINAL_TEXT, judge_text, true_entry};
 use crate::job::{
@@ -43,6 +43,8 @@ pub struct Past {
     pub own_types: BTreeSet<Text>,
     /// The UIDs that the manager has recorded, counted, and taken from the lists again.
     pub counted: BTreeSet<Uid>,
+    /// The smallest `completions` since the last status write of the manager, if there is such a number.
+    pub completions: Option<u32>,
     /// The number of idle writes in a row: those that changed nothing or times alone.
     pub idle: u32,
 }
@@ -54,6 +56,7 @@ impl Past {
         Past {
             never_ran: is_new && spec.is_suspended(),
             parallelism: spec.parallelism_count(),
+            completions: spec.completion_count(),
             ..Past::default()
         }
     }
@@ -62,7 +65,13 @@ impl Past {
     pub fn note_spec(&mut self, spec: &JobSpec) {
         self.never_ran &= spec.is_suspended();
         self.parallelism = self.parallelism.max(spec.parallelism_count());
+        self.completions = smaller(self.completions, spec.completion_count());
         self.idle = 0;
+    }
+
+    /// Notes the specification beside a status write of the manager.
+    pub fn note_size(&mut self, spec: &JobSpec) {
+        self.completions = spec.completion_count();
     }
 
     /// Notes a status write of the manager.

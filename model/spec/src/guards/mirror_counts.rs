@@ -11,14 +11,26 @@ use crate::uid::Uid;
 /// Judges the counters and indexes of a status write.
 pub fn judge_mirrored_counts(write: &MirrorWrite<'_>, findings: &mut Findings, advice: &mut Findings) {
     let (spec, old, new) = (&*write.job.spec, &write.job.status, write.new);
-    judge_enough(spec, old, new, findings);
+    let since = Since { spec, completions: smaller(write.past.completions, spec.completion_count()) };
+    judge_enough(&since, old, new, findings);
     if spec.is_indexed() {
         judge_indexes(spec, old, new, findings, advice);
     }
-    judge_counters(spec, old, new, findings);
+    judge_counters(&since, old, new, findings);
     judge_recorded_again(write, findings);
     judge_end(old, new, findings, advice);
     judge_active(write, advice);
+}
+
+/// A specification, and how small `completions` has been since the last status write. A manager may write for that size.
+struct Since<'a> {
+    spec: &'a JobSpec,
+    completions: Option<u32>,
+}
+
+/// The smaller size, if the former one is known. A Job without `completions` has none.
+pub(super) fn smaller(former: Option<u32>, now: Option<u32>) -> Option<u32> {
+    now.map(|now| former.map_or(now, |former| former.min(now)))
 }
 
 /// The successes that a status counts or records.
@@ -31,7 +43,11 @@ fn successes(status: &JobStatus) -> i64 {
 /// has no number to reach.
 #[must_use]
 pub fn covers(spec: &JobSpec, status: &JobStatus) -> bool {
-    match spec.completion_count() {
+    covers_all(spec, spec.completion_count(), status)
+}
+
+fn covers_all(spec: &JobSpec, completions: Option<u32>, status: &JobStatus) -> bool {
+    match completions {
         None => successes(status) >= 1,
         Some(count) if spec.is_indexed() => status.completed(Some(count)).len() >= count,
         Some(count) => successes(status) >= i64::from(count),
@@ -42,7 +58,8 @@ pub fn covers(spec: &JobSpec, status: &JobStatus) -> bool {
 ///
 /// The UIDs that an executor has recorded, and not counted yet, are successes of the interim write. A success policy may
 /// end the Job earlier.
-fn judge_enough(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+fn judge_enough(since: &Since<'_>, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let spec = since.spec;
     if let Some(completions) = spec.completion_count().filter(|_| new.succeeded > old.succeeded) {
         let expected = Operand::lazy(|| format!("at most {completions}, which is completions"));
         let fits = i64::from(new.succeeded) <= i64::from(completions);
@@ -54,9 +71,9 @@ fn judge_enough(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut
         return;
     }
     let enough = if has_true(new, &ConditionKind::Complete) {
-        covers(spec, &JobStatus { uncounted: None, ..new.clone() })
+        covers_all(spec, since.completions, &JobStatus { uncounted: None, ..new.clone() })
     } else {
-        covers(spec, new)
+        covers_all(spec, since.completions, new)
     };
     let what = "counted successes of a Job that succeeds";
     let expected = Operand::lazy(|| match spec.completion_count() {
@@ -108,13 +125,14 @@ fn judge_indexes(
     }
 }
 
-/// MR-03: a UID that leaves the lists raises its counter in the same write, and no counter falls. A
+/// MR-03: a UID that leaves the lists raises its counter in the same write, no counter falls, and a completed index stays. A
 /// scale-down of an elastic Indexed Job removes its completed indexes beyond the new `completions`.
-fn judge_counters(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+fn judge_counters(since: &Since<'_>, old: &JobStatus, new: &JobStatus, findings: &mut Findings) {
+    let spec = since.spec;
     let left =
         |before: &[Uid], after: &[Uid]| i64::try_from(added(after, before).count()).unwrap_or(i64::MAX);
     let kept = if spec.is_indexed() {
-        i64::from(old.completed(spec.completion_count()).len()).min(i64::from(old.succeeded))
+        i64::from(old.completed(since.completions).len()).min(i64::from(old.succeeded))
     } else {
         i64::from(old.succeeded)
     };
@@ -140,6 +158,12 @@ fn judge_counters(spec: &JobSpec, old: &JobStatus, new: &JobStatus, findings: &m
             _ => format!("{} or more, because {gone} recorded UIDs leave the list", before + gone),
         });
         findings.require(Req::MR03, after >= before.saturating_add(gone), what, expected, after);
+    }
+    let is_counted = i64::from(new.succeeded) >= kept;
+    if spec.is_indexed() && is_counted && !old.completed_indexes.is_empty() {
+        let lost = old.completed(since.completions).minus(&new.completed(None));
+        let found = Operand::lazy(|| format!("without {lost}"));
+        findings.require(Req::MR03, lost.is_empty(), "completedIndexes", "those before", found);
     }
 }
 

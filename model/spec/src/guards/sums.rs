@@ -14,6 +14,7 @@
 
 use super::copies::{Grants, Micros};
 use super::work::Work;
+use crate::IndexSet;
 use crate::catalogue::Req;
 use crate::job::{ConditionKind, JobStatus};
 use crate::requirement::Findings;
@@ -59,6 +60,8 @@ pub struct Sum<'a> {
     pub gone: Option<Micros>,
     /// The pods that it needs; `None` if `completions` is unset.
     pub completions: Option<i32>,
+    /// Its successes are indexes. Several members may complete one.
+    pub is_indexed: bool,
     /// The work of its manager on its cluster.
     pub work: Work,
     /// Status writes that validation refused, without an accepted one after them.
@@ -369,6 +372,15 @@ fn judge_quiescence(sum: &Sum<'_>, grants: Grants, findings: &mut Findings) {
     }
 }
 
+/// The number of indexes that any of these statuses has completed.
+fn union(all: &[&JobStatus]) -> u32 {
+    let sets: Vec<_> = all.iter().map(|status| status.completed(None)).collect();
+    let new = |(position, set): (usize, &IndexSet)| {
+        sets[..position].iter().fold(set.clone(), |left, earlier| left.minus(earlier)).len()
+    };
+    sets.iter().enumerate().map(new).sum()
+}
+
 impl Sum<'_> {
     /// Returns `true` if the last counters exceed those of the members because a trace of a member has ended.
     #[must_use]
@@ -388,8 +400,12 @@ impl Sum<'_> {
         self.completions.map_or(1, i64::from)
     }
 
-    /// The least value of a counter: that of the members, where the Job may have it (MR-01).
+    /// The least value of a counter: that of the members, where the Job may have it (MR-01). An index that several members have
+    /// completed counts once.
     fn least(&self, what: &str, counted: i64) -> i64 {
+        if self.is_indexed && what == "status.succeeded" {
+            return 0;
+        }
         let most = self.completions.filter(|_| what == "status.succeeded").map_or(i64::MAX, i64::from);
         counted.min(most)
     }
@@ -401,7 +417,10 @@ impl Sum<'_> {
             return None;
         }
         let failed = ends.iter().filter(|status| fails(status)).count();
-        let succeeded: i64 = ends.iter().map(|status| i64::from(status.succeeded)).sum();
+        let succeeded = match self.is_indexed {
+            true => i64::from(union(&ends)),
+            false => ends.iter().map(|status| i64::from(status.succeeded)).sum(),
+        };
         match self.fails_when {
             FailsWhen::Any if failed > 0 => Some("Failed"),
             FailsWhen::All if failed == ends.len() => Some("Failed"),

@@ -1,5 +1,7 @@
 //! The time that a manager had to react.
 
+use std::sync::Arc;
+
 use super::copies::Micros;
 
 /// The shortest silence of a manager that is taken for an absence, in microseconds. An idle manager is silent, too.
@@ -8,8 +10,8 @@ const ABSENCE: Micros = 300_000_000;
 /// The work of a manager on one cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Stretches of its requests for any Job, without an absence of a minute between them, in order.
-    pub stretches: Vec<(Micros, Micros)>,
+    /// Stretches of its requests for any Job, without an absence of a minute between them, in order. All its Jobs share them.
+    pub stretches: Arc<[(Micros, Micros)]>,
     /// The times at which the environment refused its requests for the Job or for a copy, in order. The time to react begins
     /// anew each time.
     pub refusals: Vec<Micros>,

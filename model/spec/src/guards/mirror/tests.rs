@@ -125,6 +125,40 @@ fn indexes_agree_with_succeeded_and_with_completions() {
     edit(&mut job, |spec| (spec.completions, spec.parallelism) = (Some(3), Some(3)));
     assert_eq!(broken(&job, &status(2, "0,2", "")), []);
     assert_eq!(broken(&job, &status(1, "0", "")), [Req::MR03]);
+    // A completed index stays, whatever takes its place.
+    assert_eq!(broken(&job, &status(2, "0,1", "")), [Req::MR03]);
+}
+
+#[test]
+fn a_status_may_be_for_a_size_that_the_job_had_since_the_last_one() {
+    use ConditionKind::{Complete, SuccessCriteriaMet};
+    let of_size = |size: i32| JobSpec { completions: Some(size), ..JobSpec::default() };
+    let mut job = stored(JobStatus { conditions: vec![], ..started() });
+    edit(&mut job, |spec| {
+        (spec.completion_mode, spec.completions) = (Some(CompletionMode::Indexed), Some(5));
+    });
+    let of = |completed: &str, kinds: &[ConditionKind]| JobStatus {
+        succeeded: i32::try_from(completed.split(',').filter(|it| !it.is_empty()).count()).unwrap(),
+        completed_indexes: completed.into(),
+        ..with(kinds, started())
+    };
+    let mut scaled = past();
+    scaled.note_size(&of_size(5));
+    // Down to three, and up again: the copy has dropped the indexes beyond three.
+    scaled.note_spec(&of_size(3));
+    scaled.note_spec(&of_size(5));
+    job.status = of("3,4", &[]);
+    assert_eq!(
+        (judged(&job, &of("", &[]), &scaled).0, broken(&job, &of("", &[]))),
+        (vec![], vec![Req::MR03])
+    );
+    // The copy has ended with three.
+    job.status = of("0,1,2", &[]);
+    let end = of("0,1,2", &[SuccessCriteriaMet, Complete]);
+    assert!(!judged(&job, &end, &scaled).0.contains(&Req::MR01));
+    assert!(broken(&job, &end).contains(&Req::MR01));
+    scaled.note_size(&of_size(5));
+    assert!(judged(&job, &end, &scaled).0.contains(&Req::MR01));
 }
 
 #[test]

@@ -38,7 +38,8 @@ fn broken(
         statuses: stored(here),
         gone: None,
         completions: Some(3),
-        work: Work { stretches: vec![(0, worked)], refusals: Vec::new() },
+        is_indexed: false,
+        work: Work { stretches: [(0, worked)].into(), refusals: Vec::new() },
         refused: &[],
         members: members.iter().map(|(gone, all)| member(*gone, all)).collect(),
         fails_when,
@@ -142,4 +143,31 @@ fn an_end_of_older_members_has_its_interim_condition() {
     let member: &[(Micros, &JobStatus)] = &[(5, &older)];
     assert_eq!(broken(&[(10, &alone)], &[(None, member)], FailsWhen::Any, 0), [Req::MR32]);
     assert_eq!(broken(&[(10, &right)], &[(None, member)], FailsWhen::Any, 0), []);
+}
+
+#[test]
+fn an_index_that_two_members_have_completed_counts_once() {
+    let with = |indexes: &str, active: i32| {
+        let completed_indexes: Text = indexes.into();
+        let succeeded = i32::from(!indexes.is_empty());
+        JobStatus { active, succeeded, completed_indexes, ..JobStatus::default() }
+    };
+    let of = |is_indexed: bool| {
+        let (member_status, here) = (with("0", 1), with("0", 2));
+        let members = [member(None, &[(10, &member_status)]), member(None, &[(10, &member_status)])];
+        let sum = Sum {
+            statuses: stored(&[(40, &here)]),
+            gone: None,
+            completions: Some(3),
+            is_indexed,
+            work: Work { stretches: [(0, 900)].into(), refusals: Vec::new() },
+            refused: &[],
+            members: members.into(),
+            fails_when: FailsWhen::Any,
+        };
+        let mut findings = Findings::new();
+        judge_sums(&sum, GRANTS, &mut findings);
+        findings.broken.iter().map(|it| it.req).collect::<Vec<_>>()
+    };
+    assert_eq!((of(true), of(false)), (vec![], vec![Req::MR30]));
 }
