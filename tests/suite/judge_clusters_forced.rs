@@ -189,3 +189,22 @@ fn a_mirror_corrects_what_its_rules_forbid() {
     assert_eq!(of(|end| _ = end["conditions"].as_array_mut().unwrap().remove(0)), [""; 0]);
     assert_eq!(of(|end| _ = end["conditions"].as_array_mut().unwrap().remove(1)), ["MR-20", "MR-21"]);
 }
+
+/// MR-06: a manager may begin with a condition of its own, and changes none of somebody else.
+#[test]
+fn a_condition_belongs_to_the_first_one_who_has_set_it() {
+    let of = |setter: &str| {
+        let mut manager = Trace::default();
+        let checked = |word: &str| {
+            json!({"type": "example.com/Checked", "status": word, "reason": "r", "message": "m",
+                "lastProbeTime": seconds(2), "lastTransitionTime": seconds(2)})
+        };
+        manager.create(0, "user", LOCAL).status(2, setter, LOCAL, json!({"conditions": [checked("True")]}));
+        manager.status(4, MANAGER, LOCAL, with(running(0, 0), &[("conditions", json!([checked("False")]))]));
+        let report =
+            jobcheck_judge::replay::judge(&[manager.input("manager")], &Default::default(), &mut |_, _| {});
+        let ids = report.jobs.iter().flat_map(|job| &job.violations).filter_map(|it| it.requirement);
+        ids.map(|id| id.0.id()).filter(|id| *id == "MR-06").collect::<Vec<_>>()
+    };
+    assert_eq!((of(MANAGER), of("checker")), (vec![], vec!["MR-06"]));
+}

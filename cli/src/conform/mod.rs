@@ -41,7 +41,7 @@ pub fn run(args: &ConformArgs, global: &Global) -> Exit {
         return Exit::Unreadable;
     }
     if let Some(missing) = args.audit_logs.iter().find(|log| !log.is_file()) {
-        output::error(format!("--audit-log {}: no such file", of_path(missing)));
+        output::error(format!("--audit-log {}: no such file, or no regular one", of_path(missing)));
         return Exit::Unreadable;
     }
     let results = match args.profile.suite() {

@@ -71,7 +71,10 @@ mod tests {
     fn versions_are_one_or_a_range() {
         assert_eq!(versions("1.36"), Ok(Versions(vec![36])));
         assert_eq!(versions("v1.34..1.36"), Ok(Versions(vec![34, 35, 36])));
-        for wrong in ["", "1", "2.36", "1.x", "1.36..", "1.36..1.35", "1.+36", "1.36.3", "1.999999999999"] {
+        assert_eq!(versions("v1.36.3"), Ok(Versions(vec![36])));
+        for wrong in
+            ["", "1", "2.36", "1.x", "1.36..", "1.36..1.35", "1.+36", "1.36.3.1", "1.100", "1.999999999999"]
+        {
             assert!(versions(wrong).is_err(), "{wrong}");
         }
     }

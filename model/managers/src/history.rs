@@ -167,6 +167,7 @@ pub fn judge_two_clusters(world: &World, scope: &Scope, at_quiescence: bool, fin
             changed: 0,
             ended: record.ended.map(|count| order(usize::from(count)) + 5 * SECOND),
             gone: record.gone.map(|_| LATE / 2),
+            removed: record.gone.map(|_| LATE / 2),
             left: record.gone.is_none().then_some(0),
             orphans_pods: false,
             expired: record.expired.map(|early| if early { arrived - SECOND } else { arrived + SECOND }),

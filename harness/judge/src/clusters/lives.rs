@@ -17,8 +17,12 @@ use serde::Deserialize;
 use crate::replay::{PROGRESS_EVERY, ShowProgress};
 use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody, is_of_environment, propagation};
 
+use super::unsettled::Unsettled;
+
 /// The HTTP statuses with which validation refuses a write.
-const INVALID: [u16; 2] = [400, 422];
+pub(super) const INVALID: [u16; 2] = [400, 422];
+/// The HTTP status of a request on an old version.
+pub(super) const CONFLICT: u16 = 409;
 /// The HTTP statuses from this one on leave open if a request was stored.
 const SERVER_ERROR: u16 = 500;
 /// The user name of the TTL-after-finished controller ends so.
@@ -111,14 +115,14 @@ pub(super) struct Life {
     pub(super) versions: Vec<(u64, Micros, Arc<Job>)>,
     /// The highest version that a record has shown.
     newest: u64,
-    /// Status writes with a server error of which nothing shows if they were stored.
-    unsettled: Vec<Unsettled>,
+    /// Its status writes with a server error.
+    pub(super) unsettled: Unsettled,
     /// Its deletion or removal, and the user who deleted it.
     pub(super) gone: Option<(Micros, Option<String>)>,
     /// Its removal.
     pub(super) removed: Option<Micros>,
-    /// The propagation policy of its deletion is Orphan.
-    pub(super) is_orphaning: bool,
+    /// Its creator has deleted it without its pods, which ran.
+    pub(super) orphans_pods: bool,
     /// Its finalizers when the trace shows it first, and now.
     pub(super) finalizers: [Vec<Text>; 2],
     /// The users who wrote its status.
@@ -133,16 +137,6 @@ pub(super) struct Life {
     shows_status: bool,
     /// The record of its last version.
     pub(super) place: Place,
-}
-
-/// A status write with a server error.
-#[derive(Debug)]
-struct Unsettled {
-    since: Micros,
-    /// The time at which a response shows the status again.
-    until: Option<Micros>,
-    /// The status that it may have stored, if the request has all of it.
-    status: Option<JobStatus>,
 }
 
 #[derive(Deserialize)]
@@ -173,47 +167,34 @@ impl Life {
         changes.find(|pair| part(&pair[0].2) != part(&pair[1].2)).map(|pair| pair[1].1)
     }
 
-    /// Learns from the version on which a later request was made what became of a status write with a server error.
-    fn settle(&mut self, base: Option<u64>) {
-        let Some(base) = base else { return };
-        if base == self.newest {
-            self.unsettled.retain(|it| it.until.is_some());
-        }
-        let stored = self.unsettled.iter().position(|it| it.until.is_none() && it.status.is_some());
-        let Some(stored) = stored.filter(|_| base > self.newest) else { return };
-        let Unsettled { since, status, .. } = self.unsettled.remove(stored);
-        if let (Some(status), Some(last)) = (status, self.last().cloned()) {
-            self.versions.push((base, since, Arc::new(Job { status, ..(*last).clone() })));
+    /// Learns from the version on which a request was made what became of a status write with a server error.
+    fn settle(&mut self, base: Option<u64>, code: u16) {
+        let stored = self.unsettled.settle(base, self.newest, code);
+        if let Some(((version, since, status), last)) = stored.zip(self.last().cloned()) {
+            self.versions.push((version, since, Arc::new(Job { status, ..(*last).clone() })));
         }
     }
 
-    /// The spans in which its status is not known.
-    pub(super) fn unknown(&self) -> Vec<(Micros, Micros)> {
-        let mut spans: Vec<_> =
-            self.unsettled.iter().map(|it| (it.since, it.until.unwrap_or(Micros::MAX))).collect();
-        spans.sort_unstable_by_key(|(_, until)| *until);
-        spans
+    /// Notes that somebody deletes it so that its pods stay.
+    fn orphans(&mut self, user: Option<&str>) {
+        let runs = self.last().is_some_and(|job| job.status.active > 0);
+        self.orphans_pods |= runs && user.is_some() && user == self.creator.as_deref();
     }
 
-    /// Since when it has been left to its creator: nobody deletes it, or only a finalizer of its creation keeps it. `None` if it
+    /// Since when it has been left to its creator: nobody deletes it, or only finalizers of its creation keep it. `None` if it
     /// is removed, or something else keeps it, such as a pod that terminates.
     pub(super) fn left(&self) -> Option<Micros> {
         let Some((deleted, _)) = &self.gone else { return Some(self.created) };
         let [first, now] = &self.finalizers;
         let is_propagation = |name: &Text| matches!(&**name, "foregroundDeletion" | "orphan");
-        let is_kept =
-            self.removed.is_none() && now.iter().any(|it| first.contains(it) && !is_propagation(it));
+        let mut others = now.iter().filter(|it| !is_propagation(it)).peekable();
+        let is_its_own =
+            self.creator.is_some() && others.peek().is_some() && others.all(|it| first.contains(it));
+        let is_kept = self.removed.is_none() && is_its_own;
         let is_at_rest =
             self.last().is_none_or(|job| job.status.active == 0 && job.status.terminating.unwrap_or(0) == 0);
         let changed = self.last_change(|job| job.status.clone()).unwrap_or(self.created);
         (is_kept && is_at_rest).then(|| changed.max(*deleted))
-    }
-
-    /// Returns `true` if its creator has deleted it without its pods.
-    pub(super) fn orphans_pods(&self) -> bool {
-        let deleter = self.gone.as_ref().and_then(|(_, user)| user.as_ref());
-        let runs = self.last().is_some_and(|job| job.status.active > 0);
-        self.is_orphaning && runs && deleter.is_some() && deleter == self.creator.as_ref()
     }
 
     /// `startTime` and `completionTime` of all its statuses.
@@ -295,6 +276,10 @@ impl Lives {
                 let user = request.map(|request| request.actor.user);
                 for JobObject { job, .. } in &jobs {
                     self.goes(job.uid, at, user, job.finalizers.is_empty());
+                    let life = self.positions.get(&job.uid).map(|position| &mut self.jobs[*position]);
+                    if let Some(life) = life.filter(|_| has_orphan(job)) {
+                        life.orphans(user);
+                    }
                 }
             }
             _ => {}
@@ -313,8 +298,10 @@ impl Lives {
         }
         let named = || request.and_then(|request| self.named.get(&key(request)).copied());
         let Some(uid) = event.uid.or_else(named) else { return };
-        if let Some(position) = self.positions.get(&uid) {
-            self.jobs[*position].settle(event.base);
+        if let Some((position, request)) = self.positions.get(&uid).zip(request) {
+            let life = &mut self.jobs[*position];
+            life.settle(event.base, request.code);
+            life.newest = life.newest.max(request.version.unwrap_or(0));
         }
         if let Some(job) = &event.after {
             self.version(record, job, at, request);
@@ -324,10 +311,10 @@ impl Lives {
             self.goes(uid, at, user, event.gone);
         }
         let Some(life) = self.positions.get(&uid).map(|position| &mut self.jobs[*position]) else { return };
-        if let Some(deletion) = &event.deletion {
-            let is_kept = |job: &Arc<Job>| job.finalizers.iter().any(|it| &**it == ORPHAN);
-            life.is_orphaning |= propagation(deletion) == Some(Propagation::Orphan);
-            life.is_orphaning |= event.after.as_ref().is_some_and(is_kept);
+        let asks = |deletion| propagation(deletion) == Some(Propagation::Orphan);
+        let is_kept = || event.after.as_ref().is_some_and(|job| has_orphan(job));
+        if event.deletion.as_ref().is_some_and(|deletion| asks(deletion) || is_kept()) {
+            life.orphans(user);
         }
         let shows_status = request.is_none_or(is_status);
         life.shows_status |= shows_status;
@@ -345,10 +332,10 @@ impl Lives {
         let named = self.named.get(&(Text::from(request.namespace), Text::from(request.name))).copied();
         let Some(position) = event.uid.or(named).and_then(|uid| self.positions.get(&uid)) else { return };
         let life = &mut self.jobs[*position];
-        life.settle(event.base);
+        life.settle(event.base, request.code);
         if request.subresource == Subresource::Status && request.code >= SERVER_ERROR {
             let status = event.attempted.as_ref().map(|job| job.status.clone());
-            life.unsettled.push(Unsettled { since: request.interval.received, until: None, status });
+            life.unsettled.add(request.interval.received, status);
         }
         if is_of_environment(request.code, event.message.as_deref().unwrap_or_default()) {
             life.hindered.push((request.actor.user.to_owned(), at));
@@ -384,10 +371,10 @@ impl Lives {
                 stores: stored_uids(record),
                 versions: Vec::new(),
                 newest: 0,
-                unsettled: Vec::new(),
+                unsettled: Unsettled::default(),
                 gone: None,
                 removed: None,
-                is_orphaning: false,
+                orphans_pods: false,
                 finalizers: [job.finalizers.clone(), Vec::new()],
                 writers: Vec::new(),
                 refused: Vec::new(),
@@ -400,7 +387,7 @@ impl Lives {
         let life = &mut self.jobs[position];
         life.place = record.place;
         life.newest = life.newest.max(version);
-        life.unsettled.iter_mut().for_each(|it| it.until = it.until.or(Some(at)));
+        life.unsettled.shown(at);
         life.finalizers[1].clone_from(&job.finalizers);
         let is_known = life
             .versions
@@ -455,6 +442,10 @@ impl Lives {
 /// Returns `true` if the TTL-after-finished controller has this name.
 pub(super) fn is_ttl_controller(user: &str) -> bool {
     user.ends_with(TTL_CONTROLLER)
+}
+
+fn has_orphan(job: &Job) -> bool {
+    job.finalizers.iter().any(|finalizer| &**finalizer == ORPHAN)
 }
 
 fn add(users: &mut Vec<String>, user: &str) {

@@ -6,12 +6,14 @@
 //! | [`lives`] | the Jobs of one cluster, with their statuses, their ends, and their refused status writes |
 //! | [`claims`] | who creates copies, and by what the manager finds them |
 //! | [`pairs`] | finds the copies of each Job |
+//! | [`unsettled`] | status writes with a server error |
 //!
 //! The guards are in [`jobcheck_spec::guards::copies`] and [`jobcheck_spec::guards::sums`]. Each cluster is judged on its own as well.
 
 mod claims;
 mod lives;
 mod pairs;
+mod unsettled;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

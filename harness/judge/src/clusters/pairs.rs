@@ -297,7 +297,7 @@ impl Pair<'_> {
                 times: self.foreign.iter().flat_map(|copy| copy.times()).collect(),
                 is_deleted: self.strangers.iter().any(|stranger| self.is_deleted_by_creator(stranger)),
             },
-            unknown: local.unknown(),
+            unknown: local.unsettled.spans(),
         }
     }
 
@@ -326,29 +326,28 @@ impl Pair<'_> {
             .any(|((worker, _), copy)| copy.left().is_some() && self.unseen_on.contains(worker));
         let mut lives = self.copies.iter().map(|(_, copy)| *copy).chain([self.local]);
         let is_late = lives.any(|life| life.creator.is_none());
-        let before = findings.broken.len();
-        let (reason, is_excused): (_, fn(Req) -> bool) = match () {
-            () if self.is_ambiguous => (AMBIGUOUS, |_| true),
+        let excuses: [(bool, &'static str, fn(Req) -> bool); 5] = [
+            (self.is_ambiguous, AMBIGUOUS, |_| true),
             // The end of a copy, and the creation of a later one, are shown.
-            () if is_missing => (MISSING, |req| req != Req::MR22),
-            () if has_hole && findings.broken.iter().any(|it| it.req == Req::MR25) => {
-                (HOLE, |req| req == Req::MR25)
-            }
-            () if is_hidden && findings.broken.iter().any(|it| it.req == Req::MR25) => {
-                (UNSEEN, |req| req == Req::MR25)
-            }
-            () if is_late => (LATE, |req| ON_THE_PAST.contains(&req)),
-            () => return None,
-        };
-        findings.broken.retain(|it| !is_excused(it.req));
-        (findings.broken.len() < before).then_some(reason)
+            (is_missing, MISSING, |req| req != Req::MR22),
+            (has_hole, HOLE, |req| req == Req::MR25),
+            (is_hidden, UNSEEN, |req| req == Req::MR25),
+            (is_late, LATE, |req| ON_THE_PAST.contains(&req)),
+        ];
+        let mut first = None;
+        for (_, reason, is_excused) in excuses.into_iter().filter(|(holds, ..)| *holds) {
+            let before = findings.broken.len();
+            findings.broken.retain(|it| !is_excused(it.req));
+            first = first.or((findings.broken.len() < before).then_some(reason));
+        }
+        first
     }
 
     /// Returns `true` if a violation on the manager's cluster alone is none beside the copy. The status is as far as that of the copy,
     /// or its times are those of its only copy.
     pub(super) fn is_as_in_the_copy(&self, violation: &Violation) -> bool {
         let is_open = violation.write == Violation::END;
-        let copy = self.copies.last().map(|(_, copy)| *copy).filter(|copy| copy.gone.is_none());
+        let copy = self.copies.iter().rev().map(|(_, copy)| *copy).find(|copy| copy.gone.is_none());
         match violation.req() {
             Req::MR04 => {
                 let [(_, copy)] = &self.copies[..] else { return false };
@@ -375,7 +374,7 @@ impl Pair<'_> {
         let has_started = |(_, copy): &(Worker<'_>, &Life)| status(copy).start_time.is_some();
         let is_long_unknown = |(lives, life): (&Lives, &Life)| {
             let end = lives.span.map_or(life.created, |(_, last)| last);
-            life.unknown().iter().any(|(since, until)| end.min(*until) - since >= PATIENCE)
+            life.unsettled.spans().iter().any(|(since, until)| end.min(*until) - since >= PATIENCE)
         };
         let copies = self.copies.iter().map(|((_, worker), copy)| (*worker, *copy));
         if copies.chain([(self.manager, self.local)]).any(is_long_unknown) {
@@ -441,14 +440,15 @@ fn facts<'a>((worker, lives): Worker<'_>, copy: &'a Life) -> Copy<'a> {
         changed: changed(copy),
         ended: copy.first(is_finished),
         gone: copy.gone.as_ref().map(|(at, _)| *at),
+        removed: copy.removed,
         left: copy.left(),
-        orphans_pods: copy.orphans_pods(),
+        orphans_pods: copy.orphans_pods,
         expired: copy.removed.filter(|_| copy.gone.as_ref().is_some_and(|(_, user)| is_expiry(user))),
         seen_until: lives.span.map_or(copy.created, |(_, last)| last),
         is_suspended: copy.last().is_some_and(|job| job.spec.is_suspended()),
         versions: versions(copy),
         work: Work { stretches: lives.work_of(copy.creator.iter()), refusals: Vec::new() },
-        unknown: copy.unknown(),
+        unknown: copy.unsettled.spans(),
     }
 }
 
@@ -457,6 +457,7 @@ fn member<'a>((_, lives): Worker<'a>, copy: &'a Life) -> Member<'a> {
         created: copy.created,
         statuses: statuses(copy),
         gone: copy.gone.as_ref().map(|(at, _)| *at),
+        removed: copy.removed,
         seen_until: lives.span.map_or(copy.created, |(_, last)| last),
     }
 }

@@ -9,7 +9,7 @@ use jobcheck_spec::guards::mirror::{
     judge_missing_permission, judge_refusal,
 };
 use jobcheck_spec::guards::mirror_times::all_times;
-use jobcheck_spec::job::{Condition, ConditionKind, Conditions, Job, JobStatus, Text};
+use jobcheck_spec::job::{Condition, ConditionKind, Job, JobStatus, Text};
 use jobcheck_spec::obligations::mirrored;
 use jobcheck_spec::{Findings, Req, Time};
 use rustc_hash::FxHasher;
@@ -186,11 +186,11 @@ impl Track {
         }
     }
 
-    /// The profile of the manager. A manager is an executor once it has created a pod.
+    /// The profile of the manager. The built-in controller is an executor, and another manager is once it has created a pod.
     #[must_use]
     pub fn profile(&self) -> Profile {
         match self.manager.mirror.declared {
-            _ if self.manager.executor => Profile::Executor,
+            _ if self.manager.executor || self.is_built_in() => Profile::Executor,
             Some(Profile::Aggregate) => Profile::Aggregate,
             _ => Profile::Mirror,
         }
@@ -222,8 +222,7 @@ impl Track {
 /// Notes who sets conditions that no Job controller sets. A manager may begin with some of its own, as a checker does.
 pub fn note_setter(track: &mut Track, event: &Event, before: &JobStatus, after: &JobStatus) {
     let (Some(actor), false) = (event.actor, track.is_built_in()) else { return };
-    let known = Conditions::of(&before.conditions);
-    for condition in after.conditions.iter().filter(|condition| !known.contains(condition)) {
+    for condition in after.conditions.iter().filter(|it| before.condition(&it.kind).is_none()) {
         if let ConditionKind::Other(name) = &condition.kind {
             let setters = &mut track.manager.mirror.setters;
             if setters.len() < SETTERS && !setters.contains(&(actor, name.clone())) {

@@ -64,6 +64,8 @@ pub struct Copy<'a> {
     pub ended: Option<Micros>,
     /// Its deletion or removal.
     pub gone: Option<Micros>,
+    /// Its removal. A finalizer may have kept it after its deletion.
+    pub removed: Option<Micros>,
     /// Since when it has been left to its manager: nobody deletes it, or it is deleted and a finalizer of its creator alone keeps
     /// it. `None` if it is removed, or something else keeps it.
     pub left: Option<Micros>,
@@ -141,7 +143,7 @@ impl<'a> Copy<'a> {
     /// Returns `true` if all its statuses up to this time are known. It may be gone.
     fn is_known_until(&self, at: Micros, grants: Grants) -> bool {
         let until = at.saturating_add(grants.skew);
-        let is_shown = self.gone.is_some_and(|gone| gone <= until) || self.seen_until >= until;
+        let is_shown = self.removed.is_some_and(|removed| removed <= until) || self.seen_until >= until;
         is_shown && self.unknown.iter().all(|(since, _)| *since > until)
     }
 
@@ -204,11 +206,11 @@ fn judge_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     let Some((position, copy)) = copies.find(|(_, copy)| copy.gone.is_none() && local.gone.is_none()) else {
         return;
     };
-    let since = local.changed.max(copy.changed);
-    let is_known = |unknown: &[(Micros, Micros)]| unknown.last().is_none_or(|(_, until)| *until <= since);
-    let rests = local.has_had_time(since, grants) && copy.is_seen_after(since, grants);
-    let can_be_compared = rests && is_known(&local.unknown) && is_known(&copy.unknown);
-    if !can_be_compared || copy.is_suspended != local.is_suspended {
+    let known = |unknown: &[(Micros, Micros)]| unknown.last().map_or(Micros::MIN, |(_, until)| *until);
+    let known = known(&local.unknown).max(known(&copy.unknown));
+    let since = local.changed.max(copy.changed).max(known);
+    let rests = known < Micros::MAX && local.has_had_time(since, grants) && copy.is_seen_after(since, grants);
+    if !rests || copy.is_suspended != local.is_suspended {
         return;
     }
     let others = Others::of(local, position, Micros::MAX, grants);
@@ -326,10 +328,9 @@ fn judge_refusals(local: &Local<'_>, findings: &mut Findings) {
 fn judge_suspension(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     let is_open = |status: &JobStatus, gone: Option<Micros>| gone.is_none() && !status.is_finished();
     let is_suspended = local.is_suspended && is_open(local.status, local.gone);
-    let Some(copy) = local.copies.last().filter(|copy| is_suspended && is_open(copy.status, copy.gone))
-    else {
-        return;
-    };
+    let is_there = |copy: &&Copy<'_>| is_suspended && copy.gone.is_none();
+    let copy = local.copies.iter().rev().find(is_there);
+    let Some(copy) = copy.filter(|copy| is_open(copy.status, copy.gone)) else { return };
     let since = local.suspend_changed.unwrap_or(copy.created).max(copy.created);
     let runs = !copy.is_suspended && copy.status.active > 0;
     let had_time = copy.is_seen_after(since, grants)

@@ -20,12 +20,14 @@ fn had_time(local: &Local<'_>, copy: &Copy<'_>, (since, until): (Micros, Micros)
 
 /// MR-20: the first span in which the status differed from that of the copy.
 pub(super) fn judge_earlier_equality(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let bounds =
+        |(since, until): &(Micros, Micros)| [*since, *until].into_iter().filter(|at| *at < Micros::MAX);
     let mut changes: Vec<Micros> = local.versions.iter().map(|version| version.at).collect();
     changes.extend(local.gone);
-    changes.extend(local.unknown.iter().flat_map(|(since, until)| [*since, *until]));
+    changes.extend(local.unknown.iter().flat_map(bounds));
     for copy in &local.copies {
         changes.extend(copy.versions.iter().map(|version| version.at).chain([copy.created]).chain(copy.gone));
-        changes.extend(copy.unknown.iter().flat_map(|(since, until)| [*since, *until]));
+        changes.extend(copy.unknown.iter().flat_map(bounds));
     }
     changes.sort_unstable();
     changes.dedup();
@@ -55,6 +57,10 @@ pub(super) fn judge_earlier_equality(local: &Local<'_>, grants: Grants, findings
 /// MR-21: the end of a copy arrives in time.
 pub(super) fn judge_late_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     let Some(ended) = local.ended else { return };
+    // One of these writes may have stored the end.
+    if local.unknown.iter().any(|(since, _)| *since < ended) {
+        return;
+    }
     let late = local.copies.iter().find_map(|copy| {
         let first = copy.ended.filter(|first| had_time(local, copy, (*first, ended), grants));
         first.map(|first| during("none", first, ended))

@@ -30,10 +30,10 @@ pub(super) struct Others<'a> {
     before: Option<&'a JobStatus>,
     /// The specification.
     spec: Option<&'a JobSpec>,
-    /// The statuses of all copies; empty while there is one.
-    all: Vec<&'a JobStatus>,
-    /// Another copy has ended, so that the end of the Job may be its end.
-    has_ended: bool,
+    /// The other copies so far.
+    copies: Vec<&'a Copy<'a>>,
+    /// The statuses with which some of them have ended. The end of the Job may be one of those.
+    ends: Vec<&'a JobStatus>,
 }
 
 impl<'a> Others<'a> {
@@ -41,45 +41,45 @@ impl<'a> Others<'a> {
     pub(super) fn of(local: &'a Local<'a>, position: usize, now: Micros, grants: Grants) -> Others<'a> {
         let created = |at: usize| local.copies[at].created;
         let others = (0..local.copies.len()).filter(|at| *at != position && created(*at) <= now);
-        let others: Vec<&Copy<'_>> = others.map(|at| &local.copies[at]).collect();
+        let copies: Vec<&Copy<'_>> = others.map(|at| &local.copies[at]).collect();
         let since = created(position).saturating_sub(grants.skew);
-        let all = others.iter().copied().chain([&local.copies[position]]).flat_map(Copy::statuses);
+        let has_ended = |copy: &&&Copy<'_>| copy.ended.is_some_and(|ended| ended <= now);
         Others {
             local,
-            before: local.at(since).filter(|_| !others.is_empty()).map(|it| it.status),
+            before: local.at(since).filter(|_| !copies.is_empty()).map(|it| it.status),
             spec: local.at(now).map(|it| it.spec),
-            all: if others.is_empty() { Vec::new() } else { all.collect() },
-            has_ended: others.iter().any(|copy| copy.ended.is_some()),
+            ends: copies.iter().filter(has_ended).map(|copy| copy.status).collect(),
+            copies,
         }
     }
 
     fn is_only_copy(&self) -> bool {
-        self.all.is_empty()
+        self.copies.is_empty()
     }
 
     /// Returns `true` if the Job may keep this `startTime`, since the API server refuses another one while the Job is not suspended
     /// (SS-09). It came with the resumption of the Job (MR-05); or a copy has had it, and the Job was not suspended since, or there
     /// was another copy. The end of a suspension can be reported before it is passed on.
     fn may_keep(&self, start: Time) -> bool {
-        let is_resumption = |pair: &[Version<'_>]| {
-            let [before, after] = pair else { return false };
-            let is_suspended = |status: &JobStatus| status.is_true(&ConditionKind::Suspended);
-            after.status.start_time == Some(start)
-                && is_suspended(before.status)
-                && !is_suspended(after.status)
-        };
         let is_of_copy = self.local.own_times.contains(&start);
         is_of_copy && !(self.is_only_copy() && self.was_suspended_after(start))
-            || self.local.versions.windows(2).any(is_resumption)
+            || self.resumption().is_some_and(|it| it.status.start_time == Some(start))
+    }
+
+    /// The version of the last resumption.
+    fn resumption(&self) -> Option<&Version<'a>> {
+        let is_suspended = |it: &Version<'_>| it.status.is_true(&ConditionKind::Suspended);
+        let mut pairs = self.local.versions.windows(2).rev();
+        pairs.find(|pair| is_suspended(&pair[0]) && !is_suspended(&pair[1])).map(|pair| &pair[1])
     }
 
     /// Returns `true` if the Job was suspended after it had got this `startTime`. Without versions, it may have been.
     fn was_suspended_after(&self, start: Time) -> bool {
         let versions = &self.local.versions;
-        let started = versions.iter().skip_while(|it| it.status.start_time != Some(start));
+        let mut started = versions.iter().skip_while(|it| it.status.start_time != Some(start));
         match versions.is_empty() {
             true => self.local.suspend_changed.is_some(),
-            false => started.clone().any(|it| it.spec.is_suspended()),
+            false => started.any(|it| it.spec.is_suspended()),
         }
     }
 
@@ -98,10 +98,15 @@ pub(super) fn difference(
     is_suspended: bool,
 ) -> Option<Difference> {
     let started = || {
-        let is_kept = here.start_time.is_some_and(|start| others.may_keep(start));
-        (!is_kept).then(|| timed("status.startTime", here.start_time, copy.start_time)).flatten()
+        let differs = timed("status.startTime", here.start_time, copy.start_time);
+        differs.filter(|_| !here.start_time.is_some_and(|start| others.may_keep(start)))
     };
-    let completed = || timed("status.completionTime", here.completion_time, copy.completion_time);
+    let completed =
+        |end: &JobStatus| timed("status.completionTime", here.completion_time, end.completion_time);
+    // The end of the Job is that of the copy, or of another one that has ended.
+    let of_any_end = |differs: &dyn Fn(&JobStatus) -> Option<Difference>| {
+        differs(copy).filter(|_| others.ends.iter().all(|end| differs(end).is_some()))
+    };
     let counted = || match others.is_only_copy() {
         true => counted_alike(here, copy, others),
         false => counted_before(here, copy, others),
@@ -110,8 +115,8 @@ pub(super) fn difference(
         .or_else(|| living(here, copy))
         .or_else(counted)
         .or_else(|| (!is_suspended).then(started).flatten())
-        .or_else(|| (!is_suspended && !others.has_ended).then(completed).flatten())
-        .or_else(|| (!others.has_ended).then(|| reasoned(here, copy)).flatten())
+        .or_else(|| (!is_suspended).then(|| of_any_end(&completed)).flatten())
+        .or_else(|| of_any_end(&|end| reasoned(here, end)))
 }
 
 /// Returns `true` if two statuses are equally far in the decision about a Job.
@@ -154,9 +159,10 @@ fn timed(what: &'static str, mine: Option<Time>, theirs: Option<Time>) -> Option
 
 /// The conditions of the decision. A copy of an older Kubernetes ends without the interim condition, which the Job has (MR-07).
 fn decided(here: &JobStatus, copy: &JobStatus) -> Option<Difference> {
-    let is_older = |kind: &ConditionKind| {
-        let is_interim = matches!(kind, ConditionKind::SuccessCriteriaMet | ConditionKind::FailureTarget);
-        is_interim && copy.is_finished() && !copy.is_true(kind)
+    let is_older = |kind: &ConditionKind| match kind {
+        ConditionKind::SuccessCriteriaMet => copy.is_true(&ConditionKind::Complete) && !copy.is_true(kind),
+        ConditionKind::FailureTarget => copy.is_true(&ConditionKind::Failed) && !copy.is_true(kind),
+        _ => false,
     };
     let differs = |kind: &ConditionKind| here.is_true(kind) != copy.is_true(kind) && !is_older(kind);
     let (kind, what) = DECISIONS.iter().find(|(kind, _)| differs(kind))?;
@@ -200,19 +206,20 @@ fn counted_before(here: &JobStatus, copy: &JobStatus, others: &Others<'_>) -> Op
     };
     let is_indexed = others.spec.is_some_and(JobSpec::is_indexed);
     let succeeded = || sum("status.succeeded", |status| status.succeeded, |others, all| others.fitting(all));
-    (!is_indexed)
-        .then(succeeded)
-        .flatten()
-        .or_else(|| sum("status.failed", |status| status.failed, |_, all| all))
-        .or_else(|| indexed(here, copy, others))
+    let failed = || sum("status.failed", |status| status.failed, |_, all| all);
+    match is_indexed {
+        true => failed().or_else(|| indexed(here, copy, others)),
+        false => succeeded().or_else(failed),
+    }
 }
 
-/// An index that any copy has completed stays completed, and no other one is.
+/// The indexes that the last copy has completed are, and no others than those that any copy has.
 fn indexed(here: &JobStatus, copy: &JobStatus, others: &Others<'_>) -> Option<Difference> {
     let differs = |what, of: fn(&JobStatus) -> IndexSet, due: IndexSet| {
         let mine = of(here);
         let missing = due.minus(&mine);
-        let more = others.all.iter().fold(mine.clone(), |left, status| left.minus(&of(status)));
+        let statuses = others.copies.iter().flat_map(|copy| copy.statuses()).chain([copy]);
+        let more = statuses.fold(mine.clone(), |left, status| left.minus(&of(status)));
         let expected = match (missing.is_empty(), more.is_empty()) {
             (true, true) => return None,
             (false, _) => format!("also {missing}, as in the copy"),

@@ -76,7 +76,7 @@ fn judge_enough(since: &Since<'_>, old: &JobStatus, new: &JobStatus, findings: &
         covers_all(spec, since.completions, new)
     };
     let what = "counted successes of a Job that succeeds";
-    let expected = Operand::lazy(|| match spec.completion_count() {
+    let expected = Operand::lazy(|| match since.completions {
         Some(count) if spec.is_indexed() => format!("all {count} indexes"),
         Some(count) => format!("{count} or more"),
         None => "1 or more".to_owned(),

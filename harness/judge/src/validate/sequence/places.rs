@@ -117,7 +117,15 @@ impl Lane {
         let is_refused = !refused.is_accepted() && refused.code != CONFLICT;
         let Some(when) = refused.when.filter(|_| is_refused) else { return 0 };
         let may_decide = |it: &Event| !refused.may_be_sent_again() && it.is_of_the_object_of(refused);
-        self.concurrent(when.received, when.done, |it| it.actor != refused.actor && !may_decide(it))
+        // Some logs have whole seconds. Their lines are in order.
+        let has_later_line = |it: &Event| {
+            it.when.is_some_and(|it| it.received == when.received)
+                && it.place.file == refused.place.file
+                && it.place.line > refused.place.line
+        };
+        self.concurrent(when.received, when.done, |it| {
+            it.actor != refused.actor && !may_decide(it) && !has_later_line(it)
+        })
     }
 
     /// The latest version of a write that was received by a time. A watch can show a write before its response.

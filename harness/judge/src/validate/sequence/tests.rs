@@ -1,6 +1,6 @@
 //! The order of events, on a few requests.
 
-use jobcheck_traces::Verb;
+use jobcheck_traces::{Place, Verb};
 
 use super::super::contents::no_pod;
 use super::super::fixtures::{job_write, pod_request, request};
@@ -106,6 +106,16 @@ fn a_slow_write_displaces_no_refusal() {
     // A request that was received before the response of the refusal says nothing.
     assert_eq!(names(&of(next(8, 22))), ["next", "slow", "refused"]);
     assert_eq!(names(&of(next(10, 30))), ["slow", "refused", "next"]);
+}
+
+/// In a log with whole seconds, the order of the lines is all that is known.
+#[test]
+fn a_refusal_stays_before_later_lines_of_its_second() {
+    let at = |line: u64, event: Event| Event { place: Place { file: 0, line }, ..event };
+    let refused = |line| at(line, Event { code: 500, ..pod_request(Verb::Create, "refused", (20, 20)) });
+    let other = |line| at(line, Event { actor: None, ..job_write("other", (20, 20), 9) });
+    assert_eq!(names(&ordered(vec![refused(1), other(2)])), ["refused", "other"]);
+    assert_eq!(names(&ordered(vec![other(1), refused(2)])), ["other", "refused"]);
 }
 
 /// From 1.38 on, the response to a removal carries its own version.

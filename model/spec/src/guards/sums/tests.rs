@@ -24,7 +24,7 @@ fn stored<'a>(all: &Statuses<'a>) -> Vec<Stored<'a>> {
 
 fn member<'a>(gone: Option<Micros>, all: &Statuses<'a>) -> Member<'a> {
     let created = all.first().map_or(0, |(at, _)| *at);
-    Member { created, statuses: stored(all), gone, seen_until: 1000 }
+    Member { created, statuses: stored(all), gone, removed: gone, seen_until: 1000 }
 }
 
 /// The ids that are broken by a Job with these statuses, whose members have those.
@@ -56,9 +56,10 @@ fn each_pod_is_counted_once() {
     for (here, worked, expected) in [
         (&one, 100, vec![]),
         (&two, 100, vec![Req::MR30]),
-        // There was time to count it.
+        // There was no time to count it.
         (&JobStatus::default(), 100, vec![]),
-        (&JobStatus::default(), 200, vec![Req::MR30]),
+        // It shows neither the success nor the pod that runs.
+        (&JobStatus::default(), 200, vec![Req::MR30, Req::MR30]),
     ] {
         assert_eq!(broken(&[(40, here)], &[(None, first)], FailsWhen::Any, worked), expected);
     }
@@ -152,8 +153,8 @@ fn an_index_that_two_members_have_completed_counts_once() {
         let succeeded = i32::from(!indexes.is_empty());
         JobStatus { active, succeeded, completed_indexes, ..JobStatus::default() }
     };
-    let of = |is_indexed: bool| {
-        let (member_status, here) = (with("0", 1), with("0", 2));
+    let of = |is_indexed: bool, completed: &str| {
+        let (member_status, here) = (with("0", 1), with(completed, 2));
         let members = [member(None, &[(10, &member_status)]), member(None, &[(10, &member_status)])];
         let sum = Sum {
             statuses: stored(&[(40, &here)]),
@@ -169,5 +170,6 @@ fn an_index_that_two_members_have_completed_counts_once() {
         judge_sums(&sum, GRANTS, &mut findings);
         findings.broken.iter().map(|it| it.req).collect::<Vec<_>>()
     };
-    assert_eq!((of(true), of(false)), (vec![], vec![Req::MR30]));
+    assert_eq!((of(true, "0"), of(false, "0")), (vec![], vec![Req::MR30]));
+    assert_eq!(of(true, ""), [Req::MR30]);
 }
