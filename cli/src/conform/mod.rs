@@ -22,9 +22,9 @@ use jobcheck_cluster::status::{self, Health};
 use jobcheck_cluster::{Home, audit_log};
 use jobcheck_judge::report::Exit;
 use jobcheck_record::Access;
-use jobcheck_report::ConformanceReport;
 use jobcheck_report::profile::ProfileList;
 use jobcheck_report::types::Outcome;
+use jobcheck_report::{ConformanceReport, Scenario};
 use jobcheck_spec::Req;
 
 pub use self::args::ConformArgs;
@@ -64,8 +64,9 @@ pub fn run(args: &ConformArgs, global: &Global) -> Exit {
 fn exit(report: &ConformanceReport) -> Exit {
     let outcomes = || report.scenarios.iter().map(|scenario| scenario.outcome);
     let shows_nothing = outcomes().all(|it| matches!(it, Outcome::Error | Outcome::Skip | Outcome::Disabled));
+    let has_failed = |it: &Scenario| it.outcome == Outcome::Error && it.reason != INTERRUPTED;
     match report.exit() {
-        Exit::Inconclusive if shows_nothing && outcomes().any(|it| it == Outcome::Error) => Exit::Environment,
+        Exit::Inconclusive if shows_nothing && report.scenarios.iter().any(has_failed) => Exit::Environment,
         exit => exit,
     }
 }
@@ -80,6 +81,9 @@ pub fn profile_list(name: &str) -> ProfileList {
     let version = if known.is_some() { results::PROFILE_VERSION } else { "" };
     ProfileList { version: version.to_owned(), scenarios: scenarios.unwrap_or_default() }
 }
+
+/// The reason of an error that is the user's wish.
+const INTERRUPTED: &str = "interrupted";
 
 /// An error that ends the command, with its exit code.
 type Failure = (String, Exit);

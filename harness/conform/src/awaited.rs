@@ -185,3 +185,26 @@ fn touch(board: &Board, met: &Met) -> Option<String> {
 fn differs(job: &Value, created: &Value, field: &str) -> bool {
     job["metadata"][field] != created["metadata"][field]
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::report;
+
+    #[test]
+    fn only_a_copy_explains_a_report() {
+        let of = |suspend: bool, status: serde_json::Value| {
+            report(&json!({"spec": {"suspend": suspend}, "status": status}))
+        };
+        let suspended = || json!({"conditions": [{"type": "Suspended", "status": "True"}]});
+        assert_eq!((of(false, json!({})), of(true, suspended())), (None, None));
+        assert_eq!(of(false, suspended()), Some("Suspended"));
+        assert_eq!(of(false, json!({"startTime": "2026-11-30T00:00:00Z"})), Some("startTime"));
+        assert_eq!(of(true, json!({"active": 1})), Some("active"));
+        let end = json!({"conditions": [{"type": "Complete", "status": "True"}]});
+        assert_eq!(of(false, end), Some("Complete"));
+        let strange = json!({"conditions": [{"type": "example.com/Waits", "status": "True"}]});
+        assert_eq!(of(false, strange), None);
+    }
+}

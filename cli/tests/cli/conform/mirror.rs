@@ -100,7 +100,6 @@ fn a_mirror_with_a_defect_fails_for_the_requirement_that_it_breaks() {
         ("never-finishes", "success", "MR-21"),
         ("reports-late", "copy-deleted-at-its-end", "MR-22"),
         ("finds-by-name", "recreated", "MR-23"),
-        ("finds-by-name", "name-taken", "MR-23"),
         ("copies-wholesale", "redispatch-after-success", "MR-24"),
         ("keeps-copies", "delete", "MR-25"),
         ("deletes-by-name", "name-taken", "MR-25"),

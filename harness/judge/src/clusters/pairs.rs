@@ -371,7 +371,12 @@ impl Pair<'_> {
 
     /// The reason why nothing can be said about the manager: the traces show no copy, or no write of a status by it.
     pub(super) fn lacks_evidence(&self, is_aggregate: bool) -> Option<&'static str> {
-        let has_started = |(_, copy): &(Worker<'_>, &Life)| status(copy).start_time.is_some();
+        let end = self.manager.span.map_or(Micros::MIN, |(_, last)| last);
+        let end = self.local.gone.as_ref().map_or(end, |(gone, _)| *gone);
+        let has_started = |(_, copy): &(Worker<'_>, &Life)| {
+            let started = copy.first(|job| job.status.start_time.is_some());
+            started.is_some_and(|started| end.saturating_sub(started) >= PATIENCE)
+        };
         let is_long_unknown = |(lives, life): (&Lives, &Life)| {
             let end = lives.span.map_or(life.created, |(_, last)| last);
             life.unsettled.spans().iter().any(|(since, until)| end.min(*until) - since >= PATIENCE)
