@@ -39,6 +39,9 @@ pub(super) struct Pair<'a> {
     is_ambiguous: bool,
 }
 
+/// A part that the traces lack: whether they do, the reason, and the rules whose violations it excuses.
+type Excuse = (bool, &'static str, fn(Req) -> bool);
+
 /// A worker: its number and its Jobs.
 type Worker<'a> = (usize, &'a Lives);
 
@@ -326,7 +329,7 @@ impl Pair<'_> {
             .any(|((worker, _), copy)| copy.left().is_some() && self.unseen_on.contains(worker));
         let mut lives = self.copies.iter().map(|(_, copy)| *copy).chain([self.local]);
         let is_late = lives.any(|life| life.creator.is_none());
-        let excuses: [(bool, &'static str, fn(Req) -> bool); 5] = [
+        let excuses: [Excuse; 5] = [
             (self.is_ambiguous, AMBIGUOUS, |_| true),
             // The end of a copy, and the creation of a later one, are shown.
             (is_missing, MISSING, |req| req != Req::MR22),

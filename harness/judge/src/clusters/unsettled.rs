@@ -1,5 +1,5 @@
-//! Status writes with a server error, and what later requests show of them: the version on which a client makes a request is
-//! one that was stored.
+//! Status writes with a server error, and what later requests show of them. The version on which a client makes a request is one
+//! that was stored.
 
 use jobcheck_spec::guards::copies::Micros;
 use jobcheck_spec::job::JobStatus;
