@@ -107,6 +107,9 @@ pub fn can_write_beside<'a>(file: &Path, read: impl IntoIterator<Item = &'a Path
     !is_read && can_write(file)
 }
 
+/// The message if the output of a command is the audit log that it follows.
+pub const IS_THE_LOG: &str = "the output is the audit log that is read; name another file";
+
 /// Returns true if both paths lead to one file.
 pub fn is_same(first: &Path, second: &Path) -> bool {
     let id = |path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));

@@ -13,6 +13,8 @@
 //! | `requestReceivedTimestamp` | `timestamp` |
 //! | `stageTimestamp` | not there: a second later, at most `receiveTimestamp` |
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -111,9 +113,9 @@ struct Event<'a> {
     object_ref: ObjectRef<'a>,
     response_status: RpcStatusOut,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_object: Option<Box<RawValue>>,
+    request_object: Option<Cow<'a, RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    response_object: Option<Box<RawValue>>,
+    response_object: Option<Cow<'a, RawValue>>,
     request_received_timestamp: String,
     stage_timestamp: String,
 }
@@ -190,13 +192,15 @@ pub(crate) fn event(entry: &Fields<'_>, payload: &RawValue) -> Result<Option<Str
 }
 
 /// A body as the client or the API server has sent it. An `AuditLog` adds the type of its encoding to the fields of an object.
-fn untyped(body: &RawValue) -> Result<Box<RawValue>, Defect> {
+fn untyped(body: &RawValue) -> Result<Cow<'_, RawValue>, Defect> {
     if !body.get().contains(TYPE) {
-        return Ok(body.to_owned());
+        return Ok(Cow::Borrowed(body));
     }
-    let Ok(mut fields) = serde_json::from_str::<Fields<'_>>(body.get()) else { return Ok(body.to_owned()) };
+    let Ok(mut fields) = serde_json::from_str::<Fields<'_>>(body.get()) else {
+        return Ok(Cow::Borrowed(body));
+    };
     fields.remove(TYPE);
-    Ok(serde_json::value::to_raw_value(&fields)?)
+    Ok(Cow::Owned(serde_json::value::to_raw_value(&fields)?))
 }
 
 /// The level of the recording. A deletion may have its options in a query, which no entry shows: without a body, what was

@@ -64,7 +64,9 @@ pub fn run(args: &ConformArgs, global: &Global) -> Exit {
 fn exit(report: &ConformanceReport) -> Exit {
     let outcomes = || report.scenarios.iter().map(|scenario| scenario.outcome);
     let shows_nothing = outcomes().all(|it| matches!(it, Outcome::Error | Outcome::Skip | Outcome::Disabled));
-    let has_failed = |it: &Scenario| it.outcome == Outcome::Error && it.reason != INTERRUPTED;
+    // A user who interrupts a run gets what was done so far.
+    let interrupted = jobcheck_conform::Error::Interrupted.to_string();
+    let has_failed = |it: &Scenario| it.outcome == Outcome::Error && it.reason != interrupted;
     match report.exit() {
         Exit::Inconclusive if shows_nothing && report.scenarios.iter().any(has_failed) => Exit::Environment,
         exit => exit,
@@ -81,9 +83,6 @@ pub fn profile_list(name: &str) -> ProfileList {
     let version = if known.is_some() { results::PROFILE_VERSION } else { "" };
     ProfileList { version: version.to_owned(), scenarios: scenarios.unwrap_or_default() }
 }
-
-/// The reason of an error that is the user's wish.
-const INTERRUPTED: &str = "interrupted";
 
 /// An error that ends the command, with its exit code.
 type Failure = (String, Exit);

@@ -22,14 +22,14 @@ use crate::signals;
 pub use self::args::RecordArgs;
 use self::progress::{Progress, summary};
 use crate::global::Global;
-use crate::save::is_same;
+use crate::save::{IS_THE_LOG, is_same};
 use crate::text::quoted;
 use crate::{memory, output, runtime};
 
 /// Records until the recording ends. Returns the exit code.
 pub fn run(args: &RecordArgs, global: &Global) -> Exit {
     if args.audit.as_deref().is_some_and(|log| is_same(&args.output, log)) {
-        output::error("the output is the audit log that is read; name another file");
+        output::error(IS_THE_LOG);
         return Exit::Unreadable;
     }
     let runtime = match runtime::start() {

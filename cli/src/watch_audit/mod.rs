@@ -29,7 +29,7 @@ pub use self::args::WatchAuditArgs;
 use self::events::Creation;
 use self::watching::{Shown, Watching, unwritten};
 use crate::global::Global;
-use crate::save::is_same;
+use crate::save::{IS_THE_LOG, is_same};
 use crate::{memory, output, runtime};
 
 /// The time between two looks at the memory.
@@ -83,7 +83,7 @@ async fn watch(args: &WatchAuditArgs, global: &Global) -> Result<Exit, Error> {
         false => (None, None),
     };
     if args.output.as_deref().zip(args.audit.as_deref()).is_some_and(|(out, log)| is_same(out, log)) {
-        return Err(Error::Sink("the output is the audit log that is read; name another file".to_owned()));
+        return Err(Error::Sink(IS_THE_LOG.to_owned()));
     }
     let out = Output::open(args.output.clone()).map_err(|error| unwritten(&error))?;
     reopen_on_hangup(&out)?;

@@ -62,8 +62,7 @@ pub fn spec(random: &mut Random) -> Update {
 pub fn generated(random: &mut Random) -> Update {
     let mut old = specs::base(&RuleSet::V1_36);
     if random.one_in(4) {
-        old.name = "p".repeat(random.pick(&[63, 64])).into();
-        specs::generate_labels(&mut old);
+        old = specs::named(&RuleSet::V1_36, &"p".repeat(random.pick(&[63, 64])));
     }
     let spec = Arc::make_mut(&mut old.spec);
     spec.suspend = Some(!random.one_in(6));

@@ -98,16 +98,6 @@ fn manager(random: &mut Random) -> Option<String> {
 const GENERATED: [&str; 4] =
     [JOB_NAME_LABEL, CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL];
 
-/// Gives a Job the labels of its name.
-pub fn generate_labels(job: &mut Job) {
-    let name = job.name.clone();
-    for (key, value) in &mut Arc::make_mut(&mut job.spec).template.labels {
-        if [JOB_NAME_LABEL, LEGACY_JOB_NAME_LABEL].contains(&&**key) {
-            *value = name.clone();
-        }
-    }
-}
-
 /// Removes one of the generated labels of the template, or changes it, or all of one kind.
 pub fn vary_generated(random: &mut Random, job: &mut Job) {
     let labels = &mut Arc::make_mut(&mut job.spec).template.labels;
@@ -225,9 +215,14 @@ fn long_or(random: &mut Random, texts: &[&str]) -> String {
 
 /// Returns a Job with the default specification.
 pub fn base(rules: &RuleSet) -> Job {
+    named(rules, "pi")
+}
+
+/// Returns such a Job with another name.
+pub fn named(rules: &RuleSet, name: &str) -> Job {
     let sent = Job {
         uid: Uid::parse("a5bea2a9-d1b6-4d7c-a7b4-aa02fcb4ff1f"),
-        name: "pi".into(),
+        name: name.into(),
         namespace: "default".into(),
         generation: 0,
         created: Time(1),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jobcheck_projection::JobObject;
 use jobcheck_spec::Uid;
-use jobcheck_spec::apiserver::{ORPHAN, Propagation};
+use jobcheck_spec::apiserver::{ORPHAN, Propagation, finalizers_of_others};
 use jobcheck_spec::guards::copies::Micros;
 use jobcheck_spec::job::{Job, JobStatus, Text};
 use jobcheck_traces::{
@@ -15,16 +15,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use crate::replay::{PROGRESS_EVERY, ShowProgress};
-use crate::validate::{AT_WORK, Contents, JobEvent, ObjectBody, is_of_environment, propagation};
+use crate::validate::{
+    AT_WORK, Contents, JobEvent, ObjectBody, SERVER_ERROR, is_of_environment, propagation,
+};
 
 use super::unsettled::Unsettled;
 
 /// The HTTP statuses with which validation refuses a write.
 pub(super) const INVALID: [u16; 2] = [400, 422];
-/// The HTTP status of a request on an old version.
-pub(super) const CONFLICT: u16 = 409;
-/// The HTTP statuses from this one on leave open if a request was stored.
-const SERVER_ERROR: u16 = 500;
 /// The user name of the TTL-after-finished controller ends so.
 const TTL_CONTROLLER: &str = "ttl-after-finished-controller";
 
@@ -123,8 +121,8 @@ pub(super) struct Life {
     pub(super) removed: Option<Micros>,
     /// Its creator has deleted it without its pods, which ran.
     pub(super) orphans_pods: bool,
-    /// Its finalizers when the trace shows it first, and now.
-    pub(super) finalizers: [Vec<Text>; 2],
+    /// Its finalizers when the trace shows it first, and now, without those of a propagation policy.
+    finalizers: [Vec<Text>; 2],
     /// The users who wrote its status.
     pub(super) writers: Vec<String>,
     /// Status writes that validation refused.
@@ -186,10 +184,7 @@ impl Life {
     pub(super) fn left(&self) -> Option<Micros> {
         let Some((deleted, _)) = &self.gone else { return Some(self.created) };
         let [first, now] = &self.finalizers;
-        let is_propagation = |name: &Text| matches!(&**name, "foregroundDeletion" | "orphan");
-        let mut others = now.iter().filter(|it| !is_propagation(it)).peekable();
-        let is_its_own =
-            self.creator.is_some() && others.peek().is_some() && others.all(|it| first.contains(it));
+        let is_its_own = self.creator.is_some() && !now.is_empty() && now.iter().all(|it| first.contains(it));
         let is_kept = self.removed.is_none() && is_its_own;
         let is_at_rest =
             self.last().is_none_or(|job| job.status.active == 0 && job.status.terminating.unwrap_or(0) == 0);
@@ -375,7 +370,7 @@ impl Lives {
                 gone: None,
                 removed: None,
                 orphans_pods: false,
-                finalizers: [job.finalizers.clone(), Vec::new()],
+                finalizers: [finalizers_of_others(job).cloned().collect(), Vec::new()],
                 writers: Vec::new(),
                 refused: Vec::new(),
                 accepted: None,
@@ -388,7 +383,7 @@ impl Lives {
         life.place = record.place;
         life.newest = life.newest.max(version);
         life.unsettled.shown(at);
-        life.finalizers[1].clone_from(&job.finalizers);
+        life.finalizers[1] = finalizers_of_others(job).cloned().collect();
         let is_known = life
             .versions
             .last()

@@ -173,19 +173,19 @@ pub(crate) fn compare(
         if let Some(job) = verdicts.get(&pair.local.uid) {
             compared.excuse(pair, job);
         }
-        let (facts, mut findings) = (pair.facts(), Findings::new());
+        let (facts, sum, mut findings) = (pair.facts(), pair.sum(judging.fails_when), Findings::new());
         if is_aggregate {
             judge_members(&facts, grants, &mut findings);
-            judge_sums(&pair.sum(judging.fails_when), grants, &mut findings);
+            judge_sums(&sum, grants, &mut findings);
         } else {
             judge_copies(&facts, grants, &mut findings);
             judge_last_equality(&facts, grants, &mut findings);
             if pair.has_any_copy() {
-                judge_counters(&pair.sum(judging.fails_when), grants, &mut findings);
+                judge_counters(&sum, grants, &mut findings);
             }
         }
-        let is_ahead = pair.sum(judging.fails_when).is_ahead(grants);
-        let lacking = pair.lacks_evidence(is_aggregate).or_else(|| is_ahead.then_some(pairs::ENDED));
+        let ends_early = || sum.is_ahead(grants).then_some(pairs::ENDED);
+        let lacking = pair.lacks_evidence(is_aggregate).or_else(ends_early);
         if let Some(reason) = pair.excuse(judged, &mut findings).or(lacking) {
             compared.unknown.insert(pair.local.uid, reason);
         }

@@ -4,7 +4,8 @@
 use jobcheck_spec::guards::copies::Micros;
 use jobcheck_spec::job::JobStatus;
 
-use super::lives::{CONFLICT, INVALID};
+use super::lives::INVALID;
+use crate::validate::CONFLICT;
 
 /// The status writes of a Job of which nothing shows yet if they were stored.
 #[derive(Debug, Default)]

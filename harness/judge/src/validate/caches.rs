@@ -190,9 +190,7 @@ impl Judge {
             self.totals.doubt("a Job controller creates pods of a Job that its cache no longer contains");
         }
     }
-}
 
-impl Judge {
     /// Returns `true` if a Job was gone long before a request. Its sender can have read a list that shows the Job only if its watch
     /// has hung since.
     pub(super) fn is_long_gone(&self, job: Uid, event: &Event) -> bool {

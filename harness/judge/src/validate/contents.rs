@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::actor::Role;
 use super::escapes::plain;
-use super::event::{Body, Gap, JobEvent, PodEvent, latest};
+use super::event::{Body, Gap, JobEvent, PodEvent, SERVER_ERROR, latest};
 use super::status_patch::StatusPatch;
 
 /// The content of a record; `None` if the record contains none.
@@ -201,7 +201,7 @@ impl Contents {
     /// deletion leaves.
     fn collection(&mut self, request: &Request<'_>, resource: Resource) -> Result<Body, ProjectError> {
         let list = request.response.and_then(|object| object.read::<List<'_>>().ok());
-        let is_unknown = request.code >= 500;
+        let is_unknown = request.code >= SERVER_ERROR;
         let Some(list) = list.filter(|_| request.level == Level::RequestResponse && !is_unknown) else {
             let what = if is_unknown { "had a server error" } else { "has no recorded response" };
             let reason = format!("a deletecollection of {} {what}", resource.name());

@@ -18,6 +18,11 @@ use super::delivery::{Delivery, Response, Sender};
 use super::status_patch::StatusPatch;
 use jobcheck_projection::{JobObject, Metadata, PodObject};
 
+/// The HTTP status of a write that lost against another one, since it was made on an old version.
+pub const CONFLICT: u16 = 409;
+/// The HTTP statuses from this one on leave open if a write was stored.
+pub const SERVER_ERROR: u16 = 500;
+
 /// A request, a watch event, or a mark.
 #[derive(Debug)]
 pub struct Event {
@@ -235,7 +240,7 @@ impl Event {
     /// Returns `true` for a server error, after which a write may have been committed.
     #[must_use]
     pub fn has_server_error(&self) -> bool {
-        self.code >= 500
+        self.code >= SERVER_ERROR
     }
 
     /// Returns `true` for a server error after which the write may have been stored. An injected one was not sent on.

@@ -4,11 +4,10 @@
 use jobcheck_traces::{Fault, FaultKind, Mark, MarkKind, Request};
 
 use super::delivery::{Delivery, Response, Sender};
+use super::event::CONFLICT;
 
 /// Number of restarts that are kept. No request is delayed for longer.
 const REMEMBERED: usize = 16;
-/// The HTTP status of a [`FaultKind::Conflict`].
-const CONFLICT: u16 = 409;
 
 /// Faults and restarts of the senders.
 #[derive(Debug, Default)]

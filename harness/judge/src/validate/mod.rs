@@ -118,7 +118,7 @@ mod without_interim;
 pub use actor::Role;
 pub(crate) use contents::propagation;
 pub use contents::{Content, Contents};
-pub(crate) use event::{Body as ObjectBody, JobEvent};
+pub(crate) use event::{Body as ObjectBody, CONFLICT, JobEvent, SERVER_ERROR};
 pub use life::{Life, PodLife};
 pub use mirror::Profile;
 pub(crate) use mirror::{AT_WORK, is_of_environment};

@@ -235,9 +235,13 @@ impl Judge {
     /// Returns `true` if a watch shows the end of a pod that its Job does not select any more. The request that has removed its last
     /// finalizer may have removed its owner, too. A watch shows the state before.
     fn may_be_released(&self, event: &Event, it: &PodEvent, job: Uid, labels: &[(Text, Text)]) -> bool {
-        let is_end = it.gone && event.form == Form::Watch && event.actor.is_none();
-        let stored = self.tracks.peek(&job).filter(|_| is_end).and_then(|track| track.stored.clone());
-        stored.is_some_and(|job| matches(&job.spec.selector, labels) == Some(false))
+        // To look at a Job may unpack it.
+        it.gone
+            && event.form == Form::Watch
+            && event.actor.is_none()
+            && self.tracks.peek(&job).is_some_and(|track| {
+                track.stored.as_ref().is_some_and(|job| matches(&job.spec.selector, labels) == Some(false))
+            })
     }
 
     /// PC-14: judges a pod that the manager of a Job creates with the labels of this Job, but not with the Job as its

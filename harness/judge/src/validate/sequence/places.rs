@@ -4,10 +4,7 @@ use jobcheck_traces::{Form, Verb};
 
 use super::{Lane, WINDOW_MICROS};
 use crate::validate::clocks::CLOCKS_DIFFER;
-use crate::validate::event::{Body, Event};
-
-/// The response to a write that lost against another one.
-pub(super) const CONFLICT: u16 = 409;
+use crate::validate::event::{Body, CONFLICT, Event};
 
 impl Lane {
     /// The next version of the object of a request without effect. The request was handled before it, even if its

@@ -4,9 +4,8 @@ use jobcheck_traces::{Place, Verb};
 
 use super::super::contents::no_pod;
 use super::super::fixtures::{job_write, pod_request, request};
-use super::places::CONFLICT;
 use super::*;
-use crate::validate::event::{JobEvent, PodEvent};
+use crate::validate::event::{CONFLICT, JobEvent, PodEvent};
 use crate::validate::observed::Observer;
 
 /// The events that `push` emits, and those that the final `flush` emits.
