@@ -130,6 +130,33 @@ impl Documents {
         Ok(found)
     }
 
+    /// Moves behind the line of the current document, if the next one begins there. Otherwise returns `false`.
+    pub(crate) fn reach_next_line(&mut self, is_first: bool) -> bool {
+        match self.layout {
+            Layout::Lines => true,
+            // The end of a document of a line looks like several documents.
+            Layout::Spread if is_first && !self.had_list => {
+                self.layout = Layout::Unknown;
+                self.skip_line().is_ok_and(|is_over| is_over)
+            }
+            Layout::Unknown | Layout::Spread => false,
+        }
+    }
+
+    /// Moves behind the current line. Returns `false` if it is too long.
+    fn skip_line(&mut self) -> Result<bool, Defect> {
+        let begin = self.bytes;
+        while self.bytes - begin <= self.longest as u64 {
+            let buffer = self.fill()?;
+            let (length, found) = (buffer.len(), memchr::memchr(b'\n', buffer));
+            self.consume(found.map_or(length, |at| at + 1));
+            if found.is_some() || length == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns `true` if nothing follows the current document.
     pub(crate) fn is_at_end(&mut self) -> bool {
         self.input.text.fill_buf().is_ok_and(<[u8]>::is_empty)

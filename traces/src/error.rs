@@ -5,7 +5,7 @@ use std::io;
 use crate::record::Form;
 use crate::unpack::Packing;
 
-/// An input that could not be read to its end.
+/// A line of an input, or all that follows, that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}{}: {problem}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ReadError {
@@ -15,6 +15,8 @@ pub struct ReadError {
     pub line: Option<u64>,
     /// The problem.
     pub problem: Problem,
+    /// The input is read on behind the line. Otherwise it ends there.
+    pub reads_on: bool,
 }
 
 /// A problem of an input: what was expected, and what was found.
@@ -202,6 +204,38 @@ impl Problem {
     #[must_use]
     pub fn is_emptiness(&self) -> bool {
         matches!(self, Problem::Empty | Problem::EmptyList)
+    }
+
+    /// Returns `true` if it concerns one document, so that the next one may be whole.
+    pub(crate) fn is_of_document(&self) -> bool {
+        match self {
+            Problem::NotUtf8 { utf16, .. } => !utf16,
+            Problem::Cut { at_end } => !at_end,
+            Problem::NotJson { .. }
+            | Problem::WrongType { .. }
+            | Problem::Field { .. }
+            | Problem::UnknownForm { .. }
+            | Problem::Mixed { .. } => true,
+            Problem::Within { problem, .. } => problem.is_of_document(),
+            Problem::NotFound
+            | Problem::Directory
+            | Problem::Denied
+            | Problem::Io(_)
+            | Problem::TooMany { .. }
+            | Problem::StdinTwice
+            | Problem::Empty
+            | Problem::TooLong { .. }
+            | Problem::Blank { .. }
+            | Problem::Expanded { .. }
+            | Problem::Packing { .. }
+            | Problem::Damaged { .. }
+            | Problem::PackedCut { .. }
+            | Problem::Element { .. }
+            | Problem::TooDeep { .. }
+            | Problem::NewestFirst { .. }
+            | Problem::EmptyList
+            | Problem::Version { .. } => false,
+        }
     }
 
     pub(crate) fn of_opening(error: io::Error) -> Problem {

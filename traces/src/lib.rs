@@ -100,6 +100,6 @@ pub use reader::{MOST_FILES, Reader};
 pub use record::{Body, Form, Place, Record, Resource, WatchKind, Watched};
 pub use redact::Redactor;
 pub use request::{Actor, Interval, Level, Request, Subresource, Verb};
-pub use source::FileInfo;
+pub use source::{FileInfo, MOST_UNREADABLE};
 pub use time::{format_micros, parse_micros};
 pub use writer::Writer;

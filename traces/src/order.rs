@@ -124,11 +124,21 @@ impl Order {
         }
     }
 
-    /// Ends the input, perhaps with an error.
+    /// Returns `true` if the records so far are in the order of time, so that an error among them has its place.
+    pub(crate) fn may_be_as_read(&self) -> bool {
+        self.direction == Direction::AsRead || self.direction == Direction::Unknown && !self.falls()
+    }
+
+    /// Returns `true` if the records that were read begin with the newest.
+    fn falls(&self) -> bool {
+        let mut times = self.ahead.iter().flatten().map(Head::time);
+        times.next().zip(times.next_back()).is_some_and(|(first, last)| last < first - SECOND)
+    }
+
+    /// Ends the search for the direction, perhaps with an error. The error comes behind the records that were read.
     pub(crate) fn end(&mut self, error: Option<ReadError>) {
         if self.direction == Direction::Unknown {
-            let mut times = self.ahead.iter().flatten().map(Head::time);
-            if times.next().zip(times.next_back()).is_some_and(|(first, last)| last < first - SECOND) {
+            if self.falls() {
                 self.turn();
             }
             self.direction = Direction::AsRead;

@@ -23,8 +23,11 @@ pub const MOST_FILES: usize = 256;
 /// - The order within one file is kept. A key that goes back counts as the highest key before it. An audit log that
 ///   begins with its newest events is turned.
 ///
-/// [`Reader::next`] reports an unreadable input once. From then on the input counts as ended; records before
-/// the error, and all other inputs, are read. Empty inputs are an error only if all of them are empty.
+/// [`Reader::next`] reports an unreadable line, and reads on behind it, up to [`MOST_UNREADABLE`] times for each input. Any other
+/// error ends its input, and is reported once; records before it, and all other inputs, are read. Empty inputs are an error
+/// only if all of them are empty.
+///
+/// [`MOST_UNREADABLE`]: crate::MOST_UNREADABLE
 pub struct Reader {
     sources: Vec<Source>,
     /// The errors of empty inputs, as long as all inputs are empty; the last one comes first.
@@ -64,7 +67,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// An input cannot be read any further. Each error is returned once.
+    /// An input, or a line of one, cannot be read. Each error is returned once, and the next call reads on.
     #[expect(
         clippy::should_implement_trait,
         reason = "a record borrows from the reader; no iterator can lend"
@@ -89,7 +92,11 @@ impl Reader {
         while let Some(index) = self.stale.pop() {
             match self.sources[index].advance() {
                 Err(error) if error.problem.is_emptiness() => self.empty.insert(0, error),
-                result => result?,
+                Err(error) => {
+                    self.stale.extend(self.sources[index].is_open().then_some(index));
+                    return Err(error);
+                }
+                Ok(()) => {}
             }
         }
         let Some(index) = self.first() else {

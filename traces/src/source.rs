@@ -46,6 +46,8 @@ impl FileInfo {
     }
 }
 
+/// Maximum number of lines of an input behind which it is read on although they cannot be read. A killed API server leaves one.
+pub const MOST_UNREADABLE: u32 = 20;
 /// Number of documents between two records that are read even if the input is to end.
 const SKIPPED_AT_ONCE: u32 = 1_024;
 
@@ -65,6 +67,8 @@ pub(crate) struct Source {
     /// Set if the first document is an envelope.
     unwrapping: Option<Box<Unwrapping>>,
     version: crate::native::Version,
+    /// Number of lines that could not be read.
+    unreadable: u32,
     order: Order,
     /// The record that was read last, and the one that is ready.
     found: Option<Head>,
@@ -133,6 +137,7 @@ impl Source {
             counted: (0, 0),
             unwrapping: None,
             version: VERSION,
+            unreadable: 0,
             order: Order::unknown(MOST_SORTED),
             found: None,
             head: None,
@@ -142,6 +147,11 @@ impl Source {
             read: Arc::default(),
             total: None,
         }
+    }
+
+    /// Returns `true` if records may follow.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
     }
 
     /// Returns `true` if a record is ready.
@@ -196,11 +206,11 @@ impl Source {
     pub(crate) fn progress(&self) -> (u64, Option<u64>) {
         let read = self.read.load(Ordering::Relaxed);
         // The rest of an input that has ended or failed is never read.
-        let total = if matches!(self.state, State::Open(_)) { self.total } else { Some(read) };
+        let total = if self.is_open() { self.total } else { Some(read) };
         (read, total)
     }
 
-    /// Moves to the next record, if there is one. After an error the input counts as ended.
+    /// Moves to the next record, if there is one. After an error the input counts as ended, unless it is read on.
     pub(crate) fn advance(&mut self) -> Result<(), ReadError> {
         self.head = None;
         while self.order.wants_more() && !matches!(self.state, State::Ended) {
@@ -214,7 +224,7 @@ impl Source {
                     return self.take(Some(head));
                 }
                 Ok(None) => self.order.end(None),
-                Err(error) => self.order.end(Some(error)),
+                Err(error) => self.fail(error),
             }
         }
         match self.order.next(matches!(self.state, State::Ended)) {
@@ -228,6 +238,15 @@ impl Source {
                 Err(self.error(Some(line), Problem::NewestFirst { limit: MOST_SORTED }))
             }
             Next::Nothing => Ok(()),
+        }
+    }
+
+    /// Takes an error that was met while the direction of the input is looked for, or its records are sorted.
+    fn fail(&mut self, error: ReadError) {
+        let reads_on = error.reads_on && self.order.may_be_as_read();
+        self.order.end(Some(ReadError { reads_on, ..error }));
+        if !reads_on {
+            self.state = State::Ended;
         }
     }
 
@@ -260,29 +279,49 @@ impl Source {
             Ok(false) if self.info.form.is_some() => {}
             // Envelopes of other logs alone are an audit log without records.
             Ok(false) if self.info.skipped.total() > 0 => self.info.form = Some(Form::Audit),
+            Ok(false) if self.unreadable > 0 => {}
             Ok(false) if documents.had_list => return Err(self.error(None, Problem::EmptyList)),
             Ok(false) => return Err(self.error(None, Problem::Empty)),
             // Compressed data without content end in this way.
             Err(_) if self.is_stopped() => {}
-            Err(defect) => return Err(self.defect(&mut documents, defect)),
+            // The first line may be the rest of one. Behind a second one, nobody knows what the input is.
+            Err(_) if self.info.form.is_none() && self.unreadable > 0 => {}
+            Err(defect) => {
+                let error = self.defect(&mut documents, defect);
+                self.unreadable += 1;
+                if error.reads_on {
+                    self.state = State::Open(documents);
+                }
+                return Err(error);
+            }
         }
         Ok(self.found.take())
     }
 
     /// The error for a defect in the current document.
-    fn defect(&self, documents: &mut Documents, defect: Defect) -> ReadError {
+    fn defect(&mut self, documents: &mut Documents, defect: Defect) -> ReadError {
         let mut problem = *defect.problem;
         if let Problem::Cut { at_end } = &mut problem {
             *at_end = documents.is_at_end();
         }
-        if let Some(number) = documents.element() {
+        let element = documents.element();
+        let is_first = self.info.form.is_none();
+        if is_first {
+            // The rest of an event looks like an event in other text.
+            self.unwrapping = None;
+        }
+        let reads_on = problem.is_of_document()
+            && self.unwrapping.is_none()
+            && self.unreadable < MOST_UNREADABLE
+            && documents.reach_next_line(is_first);
+        if let Some(number) = element {
             problem = Problem::Element { problem: Box::new(problem), number };
         }
-        self.error(Some(documents.line + defect.after), problem)
+        ReadError { reads_on, ..self.error(Some(documents.line + defect.after), problem) }
     }
 
     fn error(&self, line: Option<u64>, problem: Problem) -> ReadError {
-        ReadError { file: self.info.name.clone(), line, problem }
+        ReadError { file: self.info.name.clone(), line, problem, reads_on: false }
     }
 
     fn is_stopped(&self) -> bool {

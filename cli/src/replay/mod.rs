@@ -11,6 +11,7 @@ mod life;
 mod limit;
 mod progress;
 mod text;
+mod unread;
 mod violation;
 
 use std::io::IsTerminal;

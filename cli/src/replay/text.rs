@@ -10,6 +10,7 @@ use super::args::{Explain, ReplayArgs};
 use super::fold::{Folded, fold};
 use super::ids;
 use super::life;
+use super::unread::Unread;
 use super::violation;
 use crate::global::Global;
 use crate::output::count;
@@ -143,19 +144,15 @@ impl Text {
         forms.sort_unstable();
         forms.dedup();
         let forms = if forms.is_empty() { String::new() } else { format!(" ({})", forms.join(", ")) };
-        let errors = report.errors_of(trace).count();
-        let unread = match errors {
-            0 => String::new(),
-            _ if trace.files.len() == 1 => {
+        let unread = Unread::of(report.errors_of(trace));
+        let head = if unread.is_nothing() { self.verdict(trace.verdict) } else { unreadable() };
+        let unread = match unread {
+            Unread { files: 0, lines: 0 } => String::new(),
+            Unread { files: 1, lines: 0 } if trace.files.len() == 1 => {
                 format!("; not read to its end: the part that was read {}", predicate(trace.verdict))
             }
-            unread => format!(
-                "; {} not read to the end: the part that was read {}",
-                count(unread, "file"),
-                predicate(trace.verdict)
-            ),
+            unread => format!("; {unread}: the part that was read {}", predicate(trace.verdict)),
         };
-        let head = if errors == 0 { self.verdict(trace.verdict) } else { unreadable() };
         let excused = if trace.verdict == Outcome::Violates && trace.exit_code == Exit::Conforms {
             "; known deviations only, which --allow-known excuses"
         } else {
@@ -426,12 +423,13 @@ impl Text {
         for (outcome, word) in outcomes.into_iter().filter(|(outcome, _)| of(*outcome) > 0) {
             let _ = write!(parts, ", {} {word}", of(outcome));
         }
-        if !report.errors.is_empty() {
-            let _ = write!(parts, ", {} not read to the end", count(report.errors.len(), "file"));
+        let unread = Unread::of(report.errors.iter());
+        if !unread.is_nothing() {
+            let _ = write!(parts, ", {unread}");
         }
         let traces = count(report.traces.len(), "trace");
         let jobs = count(report.jobs.len() as u64 + report.unlisted.jobs(), "Job");
-        let head = if report.errors.is_empty() { self.verdict(report.verdict) } else { unreadable() };
+        let head = if unread.is_nothing() { self.verdict(report.verdict) } else { unreadable() };
         self.line(&format!("{head}  {traces}{parts}; {jobs}, {}", judged(report.judged_writes)));
     }
 }
@@ -470,7 +468,7 @@ fn verdict(outcome: Outcome) -> String {
     format!("{paint}{outcome:<12}{paint:#}")
 }
 
-/// The word in place of the verdict if an input could not be read to its end.
+/// The word in place of the verdict if a part of an input could not be read.
 fn unreadable() -> String {
     format!("{BAD}{:<12}{BAD:#}", "unreadable")
 }

@@ -21,6 +21,7 @@ use jobcheck_record::{
     whole_audit_log,
 };
 use jobcheck_serve::tls::Tls;
+use jobcheck_traces::ReadError;
 use jobcheck_watch::{Output, Service};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -131,9 +132,12 @@ async fn read(
 }
 
 /// The end of a complete log. If it cannot be read to its end, the Jobs in the part that was read are judged in part.
-fn conclude(mut watching: Watching, read: Result<(), Error>) -> Result<Exit, Error> {
+fn conclude(mut watching: Watching, read: Result<Vec<ReadError>, Error>) -> Result<Exit, Error> {
     let exit = match read {
-        Ok(()) => Exit::Conforms,
+        Ok(unread) => {
+            unread.iter().for_each(output::error);
+            if unread.is_empty() { Exit::Conforms } else { Exit::Unreadable }
+        }
         Err(error @ Error::NoAuditLog(_)) => {
             output::error_lines(&error);
             watching.gap("the audit log cannot be read to its end".to_owned())?;

@@ -184,6 +184,20 @@ fn a_violation_before_the_time_of_since_does_not_count() {
     assert_eq!(replay(&["--since", "1s", &file]).code, 0);
 }
 
+/// Nothing happens any more to a Job that hangs.
+#[test]
+fn a_job_that_waits_for_its_controller_is_open_at_any_time_of_since() {
+    let folder = Folder::new();
+    let mut hanging = lines("nonindexed-success.audit");
+    hanging.truncate(9);
+    hanging.extend(lines("completions-zero.audit"));
+    let file = folder.write_lines("hanging.jsonl", &hanging).display().to_string();
+    let late = |since: &str| replay(&["--group=one", "--since", since, &file]);
+    let run = late("10s");
+    assert!(run.code == 1 && run.out.contains("overdue obligation"), "{run:?}");
+    assert_eq!(late("2027-01-01T00:00:00Z").code, 3);
+}
+
 /// BO-05: without its memory the controller delays nothing.
 #[test]
 fn a_restart_that_the_user_states_explains_a_missing_delay() {

@@ -177,6 +177,22 @@ fn an_unreadable_part_counts_more_than_a_violation_before_it() {
     assert!(run.err.contains(&format!("{}:19: ", file.display())), "{}", run.err);
 }
 
+/// A killed API server leaves half an event, to which its successor adds.
+#[test]
+fn lines_behind_one_that_cannot_be_read_are_judged() {
+    let folder = Folder::new();
+    let mut torn = lines("completions-zero.audit");
+    let last = torn.len();
+    torn[last - 1].insert_str(0, "{\"kind\":\"Event\",\"level\":\"Requ");
+    torn.extend(counted_too_much());
+    let file = folder.write_lines("torn.jsonl", &torn);
+    let run = replay([&file]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.err.contains(&format!("{}:{last}: expected JSON", file.display())), "{}", run.err);
+    assert!(run.first_line().contains("1 line not readable: the part that was read violates"), "{}", run.out);
+    assert!(run.out.contains("FT-02"), "{}", run.out);
+}
+
 #[test]
 fn of_several_traces_the_first_that_occurs_of_2_1_3_0_is_the_exit_code() {
     let folder = Folder::new();

@@ -118,7 +118,8 @@ fn outline(shown: &[Shown<'_>], has_roles: bool, report: &ReplayReport) -> Page 
     notes.extend(report.traces.iter().flat_map(|trace| trace.doubts.iter().cloned()));
     notes.extend(report.errors.iter().map(|error| {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{}{line} could not be read to its end: {}", error.file, error.message)
+        let what = if error.reads_on { "cannot be read" } else { "could not be read to its end" };
+        format!("{}{line} {what}: {}", error.file, error.message)
     }));
     Page {
         version: env!("CARGO_PKG_VERSION"),

@@ -112,7 +112,7 @@ fn owner(pod: &Value) -> Option<String> {
     owner.or_else(labelled).map(str::to_owned)
 }
 
-/// Calls `take` with each record of a trace. Errors were reported by the judge, and end an input. Returns `false` if the time
+/// Calls `take` with each record of a trace. Errors were reported by the judge. Returns `false` if the time
 /// ended before the trace.
 pub fn read(inputs: &[Input], until: Option<Instant>, take: &mut dyn FnMut(Read)) -> bool {
     let mut reader = Reader::open(inputs);

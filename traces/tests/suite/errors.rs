@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use jobcheck_traces::{Input, MOST_FILES};
+use jobcheck_traces::{Input, MOST_FILES, MOST_UNREADABLE};
 
 use crate::{AUDIT, audited, input, summary, summary_of, watched};
 
@@ -82,7 +82,10 @@ fn a_truncated_line_and_a_truncated_file_are_different_errors() {
     assert_eq!(summary_of(format!("{line}\n{cut}")), ["0:1 update jobs/a 200 @7", end]);
     let inner =
         "trace:2: expected the rest of a JSON document, found the end of the line; it may be truncated";
-    assert_eq!(summary_of(format!("{line}\n{cut}\n{line}")), ["0:1 update jobs/a 200 @7", inner]);
+    assert_eq!(
+        summary_of(format!("{line}\n{cut}\n{line}")),
+        ["0:1 update jobs/a 200 @7", inner, "0:3 update jobs/a 200 @7"]
+    );
     let first =
         "trace:1: expected the rest of a JSON document, found the end of the file; it may be truncated";
     assert_eq!(only_error(cut), first);
@@ -289,7 +292,7 @@ fn long_texts_are_shortened_in_messages() {
 }
 
 #[test]
-fn an_error_ends_only_its_own_file_and_is_reported_once() {
+fn an_error_concerns_its_own_file_and_is_reported_once() {
     let bad = format!("{}\n{{\n{}\n", watched("ADDED", "a", 1), watched("ADDED", "b", 2));
     let good = format!("{}\n{}\n", watched("ADDED", "c", 3), watched("ADDED", "d", 4));
     assert_eq!(
@@ -297,6 +300,7 @@ fn an_error_ends_only_its_own_file_and_is_reported_once() {
         [
             "0:1 ADDED a @1",
             "bad:2: expected the rest of a JSON document, found the end of the line; it may be truncated",
+            "0:3 ADDED b @2",
             "1:1 ADDED c @3",
             "1:2 ADDED d @4",
         ]
@@ -313,4 +317,42 @@ fn deep_nesting_is_read_or_reported() {
     assert_eq!(summary_of(line), ["0:1 ADDED a @7"]);
     let metadata = watched("ADDED", "a", 7).replace(r#""u-a""#, &deep);
     assert_eq!(only_error(&metadata).split(": ").next(), Some("trace:1"));
+}
+
+/// A killed API server leaves half an event, to which its successor adds. The first line of a part of a log may be the end of one.
+#[test]
+fn lines_behind_one_that_cannot_be_read_are_read() {
+    let event = |version: u32| audited("a", version, 200, version.into());
+    let half = &event(2)[..90];
+    let torn =
+        [event(1), format!("{half}{}", event(2)), event(3), "I0101 ready".to_owned(), event(4)].join("\n");
+    let result = summary_of(&torn);
+    let has = |at: usize, begin: &str| assert!(result[at].starts_with(begin), "{begin}: {result:?}");
+    assert_eq!(result.len(), 5, "{result:?}");
+    let (records, errors): (Vec<_>, Vec<_>) = result.iter().partition(|line| line.starts_with("0:"));
+    let lines: Vec<&str> = records.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(lines, ["0:1", "0:3", "0:5"]);
+    assert!(
+        errors[0].starts_with("trace:2: ") && errors[1].starts_with("trace:4: expected JSON"),
+        "{errors:?}"
+    );
+    has(0, "0:1");
+
+    for at in [5, 90, 91, event(1).find(":{").unwrap() + 1, event(1).len() - 1] {
+        let result = summary_of(format!("{}\n{}\n{}\n", &event(1)[at..], event(2), event(3)));
+        let begins: Vec<&str> = result.iter().map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(begins, ["trace:1:", "0:2", "0:3"], "{at}: {result:?}");
+    }
+}
+
+#[test]
+fn a_file_with_too_many_lines_that_cannot_be_read_ends() {
+    let mut lines = vec![audited("a", 1, 200, 7)];
+    lines.extend(vec!["noise".to_owned(); MOST_UNREADABLE as usize + 5]);
+    lines.push(audited("a", 2, 200, 8));
+    let result = summary_of(lines.join("\n"));
+    assert_eq!(result.len(), 1 + MOST_UNREADABLE as usize + 1, "{result:?}");
+    assert!(result.last().unwrap().starts_with(&format!("trace:{}: ", MOST_UNREADABLE + 2)), "{result:?}");
+    // Other text has one error, whatever its length.
+    assert_eq!(summary_of("noise\n".repeat(9)).len(), 1);
 }

@@ -74,7 +74,7 @@ fn unknown_lines_are_skipped_in_a_newer_minor_version_only() {
     assert_eq!(summary_of(format!("{}\n{lines}", header(9))), ["0:1 header 1.9", "0:4 End"]);
     let result = summary_of(format!("{}\n{lines}", header(0)));
     let unknown = "trace:2: expected another line of the native trace, found a JSON object without kind";
-    assert_eq!(result, ["0:1 header 1.0", unknown]);
+    assert_eq!([0, 1, 3].map(|at| &*result[at]), ["0:1 header 1.0", unknown, "0:4 End"]);
     let mut reader = Reader::open(&[input("trace", format!("{}\n{lines}", header(9)))]);
     while reader.next().unwrap().is_some() {}
     assert_eq!(reader.files().next().unwrap().skipped.unknown, 2);

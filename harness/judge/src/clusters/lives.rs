@@ -204,8 +204,7 @@ impl Life {
 }
 
 impl Lives {
-    /// Reads the Jobs, until `stop` is true. An unreadable input ends at the error; the judgement of its cluster reports
-    /// it.
+    /// Reads the Jobs, until `stop` is true. The judgement of its cluster reports what cannot be read.
     pub(super) fn read(inputs: &[Input], stop: &Arc<AtomicBool>, progress: ShowProgress<'_>) -> Lives {
         let mut lives = Lives { has_times: true, ..Lives::default() };
         let (mut reader, mut contents, mut records) =
@@ -214,7 +213,7 @@ impl Lives {
             match reader.next() {
                 Ok(None) => break,
                 Ok(Some(record)) => lives.take(&record, &mut contents),
-                Err(_) => {}
+                Err(_) => lives.has_gap = true,
             }
             records = records.wrapping_add(1);
             if records.is_multiple_of(PROGRESS_EVERY) {

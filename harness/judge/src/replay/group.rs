@@ -90,15 +90,16 @@ impl Shown {
             return shown;
         }
         let mut reader = Reader::open_until(std::slice::from_ref(input), stop);
-        let mut records: u32 = 0;
+        let (mut records, mut is_whole) = (0_u32, true);
         loop {
             match reader.next() {
                 Ok(Some(record)) => shown.take(&record),
                 Ok(None) => {
-                    shown.is_nothing = records == 0 && !stop.load(Ordering::Relaxed);
+                    shown.is_nothing = records == 0 && is_whole && !stop.load(Ordering::Relaxed);
                     return shown;
                 }
                 // An error is reported when the input is judged.
+                Err(error) if error.reads_on => is_whole = false,
                 Err(error) => {
                     shown.is_nothing = error.problem.is_emptiness();
                     return shown;

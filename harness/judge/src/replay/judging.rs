@@ -8,7 +8,9 @@ use jobcheck_spec::apiserver::RuleSet;
 use jobcheck_spec::guards::sums::FailsWhen;
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Req, Uid};
-use jobcheck_traces::{Body, FileInfo, Input, Mark, MarkKind, Place, ReadError, Record, Resource};
+use jobcheck_traces::{
+    Body, FileInfo, Input, MOST_UNREADABLE, Mark, MarkKind, Place, ReadError, Record, Resource,
+};
 use rustc_hash::FxHashMap;
 
 use super::assume::{Assumption, Subject, assumed};
@@ -67,8 +69,8 @@ pub struct Judging {
 
 /// Judges traces. The inputs of each trace are merged.
 ///
-/// An unreadable input ends at the error. Its records before the error are judged. If other inputs continue, a gap is
-/// assumed, so that whatever depends on the missing part is inconclusive. If an export states that rows are missing, its
+/// A line that cannot be read is a gap, so that whatever depends on the missing part is inconclusive. Other errors, and too many
+/// such lines, end the input. Its records before the error are judged. If other inputs continue, a gap is assumed, too. If an export states that rows are missing, its
 /// whole trace is inconclusive.
 ///
 /// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is known.
@@ -194,7 +196,7 @@ fn judge_one(
             reading.compare_header(&record, judging);
             reading.take(&record, content, validator);
         }
-        Err(error) => reading.failed(of_reading(&error), None),
+        Err(error) => reading.failed(of_reading(&error)),
     };
     let files = stages::read(inputs, (threads, &judging.stop), &mut take, progress);
     let mut summary = validator.unwrap_or_else(|| Validator::new(Options::default())).finish();
@@ -217,9 +219,9 @@ struct Interpretation {
     contradiction: Option<String>,
     origins: FxHashMap<Uid, Vec<u32>>,
     errors: Vec<InputError>,
-    /// Inputs with an unreadable record; their further records are skipped.
-    broken: Vec<bool>,
-    /// An input ended too early, and the validator has not been informed yet.
+    /// Numbers of unreadable records of the inputs. Further records are skipped if there are too many.
+    unreadable: Vec<u32>,
+    /// Records are missing, and the validator has not been informed yet.
     gap: Option<String>,
 }
 
@@ -231,7 +233,7 @@ impl Interpretation {
             contradiction: None,
             origins: FxHashMap::default(),
             errors: Vec::new(),
-            broken: vec![false; inputs.len()],
+            unreadable: vec![0; inputs.len()],
             gap: None,
         }
     }
@@ -240,8 +242,8 @@ impl Interpretation {
     fn validator(&mut self, first: &Record<'_>, judging: &Judging, kept: Kept) -> Validator {
         let header = if let Body::Header(header) = first.body { Some(header) } else { None };
         let subject = assumed(header, judging.kubernetes, &judging.assume).unwrap_or_else(|problem| {
-            let file = first.place.file;
-            self.failed(self.unreadable(first.place, problem), Some(file));
+            let error = self.refused(first.place, problem);
+            self.failed(error);
             Subject::default()
         });
         self.subject = subject;
@@ -283,15 +285,21 @@ impl Interpretation {
         }
     }
 
-    fn unreadable(&self, place: Place, problem: String) -> InputError {
+    /// The error of a record that cannot be understood.
+    fn refused(&mut self, place: Place, problem: String) -> InputError {
         let file = self.names.get(place.file as usize).cloned().unwrap_or_default();
         let (expected, found) = sides(&problem);
-        InputError { file, line: Some(place.line), message: problem, expected, found }
+        let count = self.unreadable.get_mut(place.file as usize);
+        let reads_on = count.is_some_and(|count| {
+            *count += 1;
+            *count <= MOST_UNREADABLE
+        });
+        InputError { file, line: Some(place.line), message: problem, expected, found, reads_on }
     }
 
     fn take(&mut self, record: &Record<'_>, content: Content, validator: &mut Validator) {
         let file = record.place.file;
-        if self.broken.get(file as usize).copied().unwrap_or(false) {
+        if self.unreadable.get(file as usize).is_some_and(|count| *count > MOST_UNREADABLE) {
             return;
         }
         if let Some(reason) = self.gap.take() {
@@ -307,17 +315,17 @@ impl Interpretation {
             }
         }
         if let Err(Unreadable { place, problem }) = validator.feed_with(record, content) {
-            self.failed(self.unreadable(place, problem), Some(file));
+            let error = self.refused(place, problem);
+            self.failed(error);
         }
     }
 
-    fn failed(&mut self, error: InputError, file: Option<u32>) {
-        if let Some(broken) = file.and_then(|file| self.broken.get_mut(file as usize)) {
-            *broken = true;
-        }
+    fn failed(&mut self, error: InputError) {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        self.gap =
-            Some(format!("{}{line} could not be read to its end, and other inputs continue", error.file));
+        self.gap = Some(match error.reads_on {
+            true => format!("{}{line} cannot be read, so that a request may be missing", error.file),
+            false => format!("{}{line} could not be read to its end, and other inputs continue", error.file),
+        });
         self.errors.push(error);
     }
 }
@@ -340,7 +348,14 @@ fn job_of(record: &Record<'_>) -> Option<Uid> {
 fn of_reading(error: &ReadError) -> InputError {
     let message = error.problem.to_string();
     let (expected, found) = sides(&message);
-    InputError { file: error.file.clone(), line: error.line, message, expected, found }
+    InputError {
+        file: error.file.clone(),
+        line: error.line,
+        message,
+        expected,
+        found,
+        reads_on: error.reads_on,
+    }
 }
 
 /// The two parts of a message of the form "expected X, found Y".

@@ -17,7 +17,7 @@ use super::types::{
     TraceReport,
 };
 use crate::validate::actor::Actors;
-use crate::validate::{JobVerdict, Others, Outcome, Summary, Unlisted, Wanted};
+use crate::validate::{JobVerdict, Others, Outcome, Summary, Unlisted, Violation, Wanted};
 
 /// Facts about the inputs of a trace.
 pub(crate) struct Read {
@@ -92,7 +92,8 @@ pub(crate) fn build(traces: Vec<JudgedTrace>, selection: &Selection<'_>) -> Repl
 fn add(report: &mut ReplayReport, trace: JudgedTrace, selection: &Selection<'_>) {
     let JudgedTrace { mut summary, kubernetes, assumed, read } = trace;
     let since = selection.since.and_then(|since| since.time(summary.last));
-    summary.jobs.retain(|job| has_event_since(job, since));
+    let last = summary.last;
+    summary.jobs.retain(|job| has_event_since(job, since, last));
     if selection.is_filtering()
         && summary.jobs.is_empty()
         && summary.unlisted.jobs() == 0
@@ -163,7 +164,8 @@ fn unmatched(traces: &[JudgedTrace], selection: &Selection<'_>) -> Vec<String> {
     let last = traces.iter().filter_map(|trace| trace.summary.last).max();
     let has_event = |trace: &JudgedTrace| {
         let time = since.time(trace.summary.last);
-        time.is_some() && trace.summary.jobs.iter().any(|job| has_event_since(job, time))
+        let last = trace.summary.last;
+        time.is_some() && trace.summary.jobs.iter().any(|job| has_event_since(job, time, last))
     };
     doubts.extend((!traces.iter().any(has_event)).then(|| since.nothing_after(last)));
     doubts
@@ -178,9 +180,11 @@ fn absent_managers(traces: &[JudgedTrace]) -> Vec<String> {
     users.into_iter().map(doubt).collect()
 }
 
-/// Returns `true` if the Job has an event from this time on, or at no known time.
-fn has_event_since(job: &JobVerdict, since: Option<i64>) -> bool {
-    is_since(job.last, since)
+/// Returns `true` if the Job has an event from this time on, or at no known time. What is still open at the end of the trace
+/// counts as one, since a Job that hangs has no events.
+fn has_event_since(job: &JobVerdict, since: Option<i64>, end: Option<i64>) -> bool {
+    let is_open = || !job.owed.is_empty() || job.violations.iter().any(|it| it.write == Violation::END);
+    is_since(job.last, since) || (is_since(end, since) && is_open())
 }
 
 /// Returns `true` if a time is not before another, as far as both are known.

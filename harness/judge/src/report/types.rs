@@ -413,6 +413,8 @@ pub struct InputError {
     pub expected: Option<String>,
     /// The content that was found.
     pub found: Option<String>,
+    /// The input is judged behind the line, too. Otherwise it ends there.
+    pub reads_on: bool,
 }
 
 /// The name of the input and the line of a place; `None` for line 0, which is no place.

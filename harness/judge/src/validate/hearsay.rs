@@ -1,6 +1,6 @@
 //! The facts in a record that hold whatever its place in the order of judgement.
 
-use jobcheck_traces::{Body, Form, Record};
+use jobcheck_traces::{Body, Form, MarkKind, Record};
 
 use super::actor::Role;
 use super::router::Judge;
@@ -14,8 +14,8 @@ impl Judge {
                 self.settings.observations.take(observed);
             }
             Body::Request(request) => self.end.unlogged.requested(request, record.form),
-            // The lines of an audit log need not be in order, so that a mark does not divide them.
-            Body::Mark(mark) if record.form == Form::Audit => {
+            // The lines of an audit log need not be in order, so that a change of the leader does not divide them.
+            Body::Mark(mark) if record.form == Form::Audit && !matches!(mark.kind, MarkKind::Gap { .. }) => {
                 self.settings.hears_of_leader(mark);
                 return false;
             }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jobcheck_traces::{Body, DetachedRecord, FileInfo, Input, MarkKind, Reader};
+use jobcheck_traces::{Body, DetachedRecord, FileInfo, Input, MarkKind, ReadError, Reader};
 use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,8 @@ use crate::sink::Sink;
 const TURN: u64 = 1_000;
 
 /// Records the events of these namespaces, or of all, from the beginning of an audit log to its end. The log may be
-/// compressed, a list, or in the envelopes of a log system. If `stop` is cancelled, the rest is a gap.
+/// compressed, a list, or in the envelopes of a log system. If `stop` is cancelled, the rest is a gap. So is each line that cannot
+/// be read, whose error is returned.
 ///
 /// # Errors
 ///
@@ -25,26 +26,32 @@ pub async fn whole_audit_log(
     namespaces: &[String],
     trace: &mut impl Sink,
     stop: &CancellationToken,
-) -> Result<(), Error> {
+) -> Result<Vec<ReadError>, Error> {
     let inputs = [Input::Path(path.to_owned())];
     refuse_incomplete(path, &inputs)?;
     let mut reader = Reader::open(&inputs);
     let mut recording = Recording { path, events: Events::of(namespaces), trace };
-    let mut count = 0_u64;
+    let (mut count, mut unread) = (0_u64, Vec::new());
     loop {
-        let record = reader.next_detached();
-        let record = record.map_err(|error| Error::NoAuditLog(error.to_string()))?;
-        let Some(record) = record else {
-            recording.trace.flush()?;
-            return lacks(&reader).map_or(Ok(()), Err);
-        };
-        recording.take(&record)?;
+        match reader.next_detached() {
+            Ok(Some(record)) => recording.take(&record)?,
+            Ok(None) => {
+                recording.trace.flush()?;
+                return lacks(&reader).map_or(Ok(unread), Err);
+            }
+            Err(error) if error.reads_on => {
+                recording.trace.gap(error.to_string())?;
+                unread.push(error);
+            }
+            Err(error) => return Err(Error::NoAuditLog(error.to_string())),
+        }
         count += 1;
         if count.is_multiple_of(TURN) {
             recording.trace.flush()?;
             yield_now().await;
             if stop.is_cancelled() {
-                return recording.trace.gap("the audit log was not read to its end".to_owned());
+                recording.trace.gap("the audit log was not read to its end".to_owned())?;
+                return Ok(unread);
             }
         }
     }
@@ -58,7 +65,13 @@ fn refuse_incomplete(path: &Path, inputs: &[Input]) -> Result<(), Error> {
     }
     let mut reader = Reader::open(inputs);
     // Whatever cannot be read is an error of the second reading.
-    while let Ok(Some(_)) = reader.next_detached() {}
+    loop {
+        match reader.next_detached() {
+            Ok(None) => break,
+            Err(error) if !error.reads_on => break,
+            Ok(Some(_)) | Err(_) => {}
+        }
+    }
     lacks(&reader).map_or(Ok(()), Err)
 }
 
@@ -128,7 +141,7 @@ mod tests {
         )
     }
 
-    async fn read(bytes: &[u8]) -> (Names, Result<(), Error>) {
+    async fn read(bytes: &[u8]) -> (Names, Result<Vec<ReadError>, Error>) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         let mut names = Names::default();
@@ -145,7 +158,7 @@ mod tests {
         let docker = format!("{}\n{}\n", docker("a"), docker("b"));
         for text in [lines, array, docker] {
             let (names, result) = read(text.as_bytes()).await;
-            result.unwrap();
+            assert!(result.unwrap().is_empty());
             assert_eq!((names.0, names.1.len()), (vec!["a".to_owned(), "b".to_owned()], 0), "{text}");
         }
     }
@@ -164,17 +177,24 @@ mod tests {
     #[tokio::test]
     async fn what_is_no_audit_log_is_an_error_that_names_it() {
         let watch = r#"{"type":"ADDED","object":{"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"j","namespace":"ns","uid":"u","resourceVersion":"1"}}}"#;
-        let half = format!("{}\nhello\n", event("a"));
-        for (text, found, written) in [
-            ("hello\nworld\n", "JSON", 0),
-            ("", "empty", 0),
-            (watch, "a watch; judge it: jobcheck replay ", 0),
-            (&half, "JSON", 1),
-        ] {
+        for (text, found) in
+            [("[hello]\nworld\n", "JSON"), ("", "empty"), (watch, "a watch; judge it: jobcheck replay ")]
+        {
             let (names, result) = read(text.as_bytes()).await;
             let error = result.unwrap_err().to_string();
             assert!(error.starts_with("cannot read ") && error.contains(found), "{error}");
-            assert_eq!(names.0.len(), written, "{text}");
+            assert!(names.0.is_empty(), "{text}");
         }
+    }
+
+    /// A killed API server leaves half an event, to which its successor adds.
+    #[tokio::test]
+    async fn a_line_that_cannot_be_read_is_a_gap() {
+        let (a, b) = (event("a"), event("b"));
+        let torn = format!("{a}\n{}{a}\n{b}\n", &a[..90]);
+        let (names, result) = read(torn.as_bytes()).await;
+        let unread: Vec<String> = result.unwrap().iter().map(ToString::to_string).collect();
+        assert!(unread.len() == 1 && unread[0].contains(":2: "), "{unread:?}");
+        assert_eq!((names.0, names.1), (vec!["a".to_owned(), "b".to_owned()], unread));
     }
 }
