@@ -24,6 +24,7 @@ use crate::mutants::MutantsArgs;
 use crate::record::RecordArgs;
 use crate::redact::RedactArgs;
 use crate::replay::ReplayArgs;
+#[cfg(feature = "cluster")]
 use crate::report::ReportArgs;
 use crate::rule::RuleArgs;
 use crate::run::RunArgs;
@@ -63,6 +64,7 @@ pub enum Command {
     /// Take what may be secret out of recorded traces.
     Redact(RedactArgs),
     /// Show, verify, compare and merge reports of conformance runs.
+    #[cfg(feature = "cluster")]
     Report(ReportArgs),
     /// Explore every behaviour of small scopes, and check the properties.
     Check(CheckArgs),

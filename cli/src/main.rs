@@ -55,7 +55,7 @@ macro_rules! left_out {
 macro_rules! left_out {
     () => {
         "\n\nThis build lacks some commands and targets. Build it with the features cluster\n\
-         (record, watch-audit, controller, cluster, conform; the targets live, builtin, external) and explore."
+         (record, watch-audit, controller, cluster, conform, report; the targets live, builtin, external) and explore."
     };
 }
 
@@ -90,6 +90,7 @@ mod real_cluster;
 mod record;
 mod redact;
 mod replay;
+#[cfg(feature = "cluster")]
 mod report;
 mod rule;
 mod run;
@@ -156,6 +157,7 @@ fn dispatch(cli: Cli, arguments: &[std::ffi::OsString]) -> Exit {
         #[cfg(feature = "cluster")]
         Command::WatchAudit(args) => watch_audit::run(&args, &cli.global),
         Command::Redact(args) => redact::run(&args),
+        #[cfg(feature = "cluster")]
         Command::Report(args) => report::run(&args, &cli.global),
         Command::Rule(args) => rule::run(&args),
         Command::Status(args) => status::run(&args),

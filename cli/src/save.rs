@@ -108,6 +108,7 @@ pub fn can_write_beside<'a>(file: &Path, read: impl IntoIterator<Item = &'a Path
 }
 
 /// The message if the output of a command is the audit log that it follows.
+#[cfg(feature = "cluster")]
 pub const IS_THE_LOG: &str = "the output is the audit log that is read; name another file";
 
 /// Returns true if both paths lead to one file.

@@ -21,7 +21,9 @@ use jobcheck_judge::report::{Exit, ReplayReport};
 
 pub use self::args::{Group, ReplayArgs};
 pub use self::clusters::{ClusterFile, cluster_file, clusters, paths};
-pub use self::judge_args::{FailureRule, JudgeArgs, actor};
+pub use self::judge_args::JudgeArgs;
+#[cfg(feature = "cluster")]
+pub use self::judge_args::{FailureRule, actor};
 pub use self::limit::Limit;
 pub use self::progress::Progress;
 use crate::format::Format;
