@@ -175,7 +175,19 @@ fn a_job_that_is_first_seen_in_mid_life_may_have_had_other_copies() {
     longer.works_on(REMOTE, 420, 700);
     left.lines.remove(0);
     assert_eq!(rules(&left, &longer), ["MR-25"]);
-    manager.lines.remove(0);
+    let late = manager.lines.remove(0);
     assert_eq!(rules(&manager, &worker), [""; 0]);
     assert_eq!(outcome(&manager, &worker), Outcome::Inconclusive);
+    manager.lines.insert(0, late);
+    // The trace of another worker begins after the Job was created, as its other Jobs show.
+    let other = |at: i64| {
+        let mut other = Trace::default();
+        other.create(0, "user", NEXT).status(at, BUILT_IN, NEXT, running(1, 0));
+        other.lines.remove(0);
+        let workers = vec![worker.input("worker"), other.input("other")];
+        judged(&Clusters { manager: manager.input("manager"), workers })
+    };
+    let ids = |at: i64| broken(&other(at)).into_values().flatten().collect::<Vec<_>>();
+    assert_eq!(ids(-100), ["MR-20"]);
+    assert_eq!(ids(100), [""; 0]);
 }

@@ -231,6 +231,12 @@ impl Lives {
         lives
     }
 
+    /// Returns `true` if the trace begins after this time, and Jobs were there by then: it shows one without its creation.
+    pub(super) fn begins_after(&self, at: Micros) -> bool {
+        let begins_in_midlife = || self.jobs.iter().any(|life| life.creator.is_none());
+        self.span.is_some_and(|(first, _)| first > at) && begins_in_midlife()
+    }
+
     fn take(&mut self, record: &Record<'_>, contents: &mut Contents) {
         let (at, request) = match &record.body {
             Operand::Request(request) => (Some(request.interval.done), Some(request)),

@@ -37,6 +37,8 @@ pub(super) struct Pair<'a> {
     pub(super) unknown: Option<&'static str>,
     /// A copy may be of another Job with this name.
     is_ambiguous: bool,
+    /// The trace of a worker may begin after an earlier copy was removed.
+    may_have_had_others: bool,
 }
 
 /// A part that the traces lack: whether they do, the reason, and the rules whose violations it excuses.
@@ -82,6 +84,7 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
             foreign: Vec::new(),
             unknown: manager.hides(local).then_some(HIDDEN),
             is_ambiguous: false,
+            may_have_had_others: workers.iter().any(|worker| worker.begins_after(local.created + skew)),
         }
     };
     let mut pairs: Vec<Pair<'_>> = locals.iter().map(new).collect();
@@ -328,7 +331,7 @@ impl Pair<'_> {
             .iter()
             .any(|((worker, _), copy)| copy.left().is_some() && self.unseen_on.contains(worker));
         let mut lives = self.copies.iter().map(|(_, copy)| *copy).chain([self.local]);
-        let is_late = lives.any(|life| life.creator.is_none());
+        let is_late = self.may_have_had_others || lives.any(|life| life.creator.is_none());
         let excuses: [Excuse; 5] = [
             (self.is_ambiguous, AMBIGUOUS, |_| true),
             // The end of a copy, and the creation of a later one, are shown.
