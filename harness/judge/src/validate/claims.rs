@@ -1,9 +1,16 @@
 //! Finds out which request has produced a version.
 //!
 //! A request without effect returns the version that the object had. If several requests have one version, the write is the
-//! first one in time, whatever the order of the lines. A request that was computed from the version is never its write.
+//! first one in time, whatever the order of the lines. Some show more:
+//!
+//! | request | is the write of its version |
+//! | --- | --- |
+//! | a PUT that was computed from this version | never |
+//! | a PUT that was computed from an earlier version | always |
+//! | a DELETE, if no earlier version is being deleted, and another one with its version was not answered before it came | always |
 
 use jobcheck_spec::Uid;
+use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
 
 use super::event::{Body, Event};
@@ -11,15 +18,28 @@ use super::event::{Body, Event};
 /// Number of versions of each living object that are known after their requests.
 const VERSIONS_KEPT: usize = 4;
 
-/// The place of a request among those with its version: requests without effect for sure come last. Equal times of a status
+/// What the version that a request was computed from shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    /// It has an effect.
+    Certain,
+    /// Nothing.
+    Unknown,
+    /// It has none.
+    None,
+}
+
+/// The place of a request among those with its version: its effect, and when it was answered and received. Equal times of a status
 /// write and another one name the status write.
-type Rank = (bool, i64, i64, bool);
+type Rank = (Effect, i64, i64, bool);
 
 /// The requests that may have produced a version.
 #[derive(Debug)]
 struct Claim {
-    /// The place of the write.
+    /// The first place.
     first: Rank,
+    /// The first place of a DELETE.
+    deletion: Option<Rank>,
     /// Number of requests that wait for their order.
     waiting: u32,
     /// The object is gone. A response that comes later belongs to the version and not behind the removal.
@@ -31,6 +51,8 @@ struct Claim {
 pub struct Claims {
     open: FxHashMap<(Uid, u64), Claim>,
     settled: FxHashMap<Uid, [u64; VERSIONS_KEPT]>,
+    /// The lowest version in which an object is being deleted.
+    deleting: FxHashMap<Uid, u64>,
 }
 
 /// The object and the version that a request may have produced, with its place.
@@ -48,7 +70,28 @@ fn claim(event: &Event) -> Option<((Uid, u64), Rank)> {
         | Body::Relist(_) => return None,
     };
     let (version, when) = (event.version?, event.when?);
-    Some(((uid, version), (base == Some(version), when.done, when.received, !event.is_status)))
+    let effect = match base {
+        Some(base) if base == version => Effect::None,
+        Some(base) if base < version => Effect::Certain,
+        Some(_) | None => Effect::Unknown,
+    };
+    Some(((uid, version), (effect, when.done, when.received, !event.is_status)))
+}
+
+/// Returns `true` if the object is being deleted after this event.
+fn is_deleting(event: &Event) -> bool {
+    match &event.body {
+        Body::Job(job) => job.after.as_ref().is_some_and(|job| job.deleting),
+        Body::Pod(pod) => pod.after.as_ref().is_some_and(|it| it.pod.deleting),
+        Body::PodCollection(_)
+        | Body::JobCollection(_)
+        | Body::Evicted
+        | Body::Bound
+        | Body::Gap(_)
+        | Body::UnseenCollection(..)
+        | Body::Restart(_)
+        | Body::Relist(_) => false,
+    }
 }
 
 /// The object that is gone with this event.
@@ -71,15 +114,31 @@ impl Claims {
     /// Notes a request that waits for its order.
     pub fn add(&mut self, event: &Event) {
         let Some((key, rank)) = claim(event) else { return };
-        let claim = self.open.entry(key).or_insert(Claim { first: rank, waiting: 0, is_over: false });
+        let new = Claim { first: rank, deletion: None, waiting: 0, is_over: false };
+        let claim = self.open.entry(key).or_insert(new);
         claim.first = claim.first.min(rank);
         claim.waiting += 1;
+        if is_deleting(event) {
+            if event.verb == Some(Verb::Delete) {
+                claim.deletion = Some(claim.deletion.map_or(rank, |first| first.min(rank)));
+            }
+            let lowest = self.deleting.entry(key.0).or_insert(key.1);
+            *lowest = key.1.min(*lowest);
+        }
+    }
+
+    /// Returns `true` if the request with this place is the write of its version.
+    fn is_write(&self, key: (Uid, u64), rank: Rank) -> bool {
+        let Some(claim) = self.open.get(&key) else { return true };
+        let begins = self.deleting.get(&key.0) == Some(&key.1) && claim.first.0 != Effect::Certain;
+        let deletion = claim.deletion.filter(|(_, _, received, _)| begins && *received <= claim.first.1);
+        deletion.unwrap_or(claim.first) == rank || claim.is_over
     }
 
     /// The version of a request that waits for its order, if it seems to have produced it.
     pub fn own(&self, event: &Event) -> Option<u64> {
         let Some((key, rank)) = claim(event) else { return event.version };
-        let is_first = self.open.get(&key).is_none_or(|claim| claim.first == rank || claim.is_over);
+        let is_first = self.is_write(key, rank);
         let is_known = self.settled.get(&key.0).is_some_and(|versions| versions.contains(&key.1));
         event.version.filter(|_| is_first && !is_known)
     }
@@ -99,6 +158,7 @@ impl Claims {
         self.settle_version(event);
         if let Some(uid) = gone(event) {
             self.settled.remove(&uid);
+            self.deleting.remove(&uid);
             let last = event.answered.and_then(|version| self.open.get_mut(&(uid, version)));
             last.into_iter().for_each(|claim| claim.is_over = true);
         }
@@ -106,9 +166,8 @@ impl Claims {
 
     fn settle_version(&mut self, event: &mut Event) {
         let Some((key, rank)) = claim(event) else { return };
-        let mut is_first = true;
+        let is_first = self.is_write(key, rank);
         if let Some(claim) = self.open.get_mut(&key) {
-            is_first = claim.first == rank || claim.is_over;
             claim.waiting -= 1;
             if claim.waiting == 0 {
                 self.open.remove(&key);
@@ -128,6 +187,8 @@ impl Claims {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use jobcheck_spec::job::Job;
 
     use super::super::event::JobEvent;
     use super::super::fixtures::{job, job_write};
@@ -156,6 +217,25 @@ mod tests {
         assert_eq!(owners(vec![write(early, Some(7)), write(late, Some(6))]), [None, Some(7)]);
         assert_eq!(owners(vec![write(early, Some(7))]), [Some(7)]);
         assert_eq!(owners(vec![write(early, None), write(early, None)]), [Some(7), None]);
+        assert_eq!(owners(vec![write(early, None), write(late, Some(6))]), [None, Some(7)]);
+    }
+
+    #[test]
+    fn a_deletion_begins_with_a_delete() {
+        let deleting = |when, verb, version| {
+            let after = Arc::new(Job { deleting: true, ..job() });
+            let body = Body::Job(Box::new(JobEvent::state(after)));
+            Event { body, verb: Some(verb), version: Some(version), ..job_write("job", when, 7) }
+        };
+        let patch = || deleting((10, 20), Verb::Patch, 7);
+        let owners_with = |delete: (i64, i64)| owners(vec![patch(), deleting(delete, Verb::Delete, 7)]);
+        assert_eq!(owners_with((15, 25)), [None, Some(7)]);
+        // The PATCH had been answered before.
+        assert_eq!(owners_with((21, 25)), [Some(7), None]);
+        // The Job was being deleted before.
+        let before = deleting((1, 2), Verb::Delete, 6);
+        let all = owners(vec![before, patch(), deleting((15, 25), Verb::Delete, 7)]);
+        assert_eq!(all, [Some(6), Some(7), None]);
     }
 
     #[test]

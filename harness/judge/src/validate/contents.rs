@@ -279,7 +279,7 @@ pub(crate) fn propagation(deletion: &JobDeletion) -> Option<Propagation> {
 
 /// The version that a request was computed from. Requests are long, so the version is searched for as text. An
 /// unescaped key can only be part of the structure, and before `spec` only of `metadata`.
-fn base_version(text: &str) -> Option<u64> {
+pub(super) fn base_version(text: &str) -> Option<u64> {
     let head = after_key(text, "\"spec\"").map_or(text, |spec| &text[..text.len() - spec.len()]);
     let value = after_key(head, "\"resourceVersion\"")?.strip_prefix('"')?;
     value.split('"').next()?.parse().ok()
@@ -334,6 +334,7 @@ pub(super) fn no_pod() -> PodEvent {
         names_owner: None,
         names_finalizers: None,
         other_field: None,
+        base: None,
         clears_finalizers: false,
         hidden: false,
         lists_foreign_finalizer: false,

@@ -179,8 +179,10 @@ pub struct PodEvent {
     pub names_owner: Option<bool>,
     /// A PATCH contains finalizers; `None` if the trace hides its body.
     pub names_finalizers: Option<bool>,
-    /// The first field of a PATCH that is neither a finalizer nor an owner reference.
+    /// The first field of a PATCH that is neither a finalizer nor an owner reference; of a PUT by a Job controller, the subresource.
     pub other_field: Option<String>,
+    /// `metadata.resourceVersion` in a PUT by a Job controller.
+    pub base: Option<u64>,
     /// A PATCH removes all finalizers, whoever has set them.
     pub clears_finalizers: bool,
     /// The audit level hides the response.

@@ -44,6 +44,8 @@ pub struct Sighting {
     pub version: u64,
     /// It is assumed that a kubelet has ended the pod since ([`super::hidden_kubelets`]).
     pub ended: bool,
+    /// A hash of its labels, its annotations, and its generation; 0 if the trace has not shown them.
+    pub metadata: u64,
 }
 
 /// A pod that was being deleted before the trace showed a DELETE.
@@ -138,7 +140,8 @@ impl Track {
         if self.history.stored.get(uid).is_some() {
             let version = event.answered.unwrap_or(0);
             let seen = self.coverage.pods_seen.entry(uid).or_default();
-            *seen = Sighting { order: event.order, version: seen.version.max(version), ended: false };
+            let version = seen.version.max(version);
+            *seen = Sighting { order: event.order, version, ended: false, metadata: seen.metadata };
         } else {
             self.coverage.pods_seen.remove(&uid);
         }

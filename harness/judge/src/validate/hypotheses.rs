@@ -17,6 +17,7 @@
 //! | a write is missing | a pod changed as no single write changes it | inconclusive |
 //! | kubelets have removed pods, and the log hides kubelets | a bound pod is being deleted, and no kubelet has written it | inconclusive, or a violation if a kubelet shows itself later ([`super::hidden_kubelets`]) |
 //! | the namespace refused creations (H2), or is being deleted (PC-12, J-10) | a watch in which every pod is being deleted | inconclusive |
+//! | a removal of a finalizer was stored, and got an error (FT-04) | a watch, and nothing else is wrong | inconclusive |
 //! | requests of the sync, or their responses, were lost | its status lacks their effects | inconclusive if the next status has them, else a violation ([`super::lost_requests`]) |
 //! | the built-in controller deviates | the pattern of the deviation ([`super::known`]) | violation, KNOWN |
 
@@ -79,6 +80,8 @@ pub(super) enum Assumption {
     UnshownCreations,
     /// The namespace is being deleted, and the form shows no refusals (PC-12, J-10).
     UnshownNamespaceEnd,
+    /// A stored removal of a finalizer had an error, and the form shows no responses (FT-04).
+    UnshownError,
     /// Requests of the sync, or their responses, were lost (TC-08).
     LostRequests,
 }
@@ -95,7 +98,7 @@ pub(super) enum Misreading {
 }
 
 /// All assumptions, in the order in which they are tried.
-pub(super) const ORDER: [Assumption; 20] = [
+pub(super) const ORDER: [Assumption; 21] = [
     Assumption::SenderReplaced,
     Assumption::Restarted,
     Assumption::Committed,
@@ -115,6 +118,7 @@ pub(super) const ORDER: [Assumption; 20] = [
     Assumption::CountsRefused,
     Assumption::UnshownCreations,
     Assumption::UnshownNamespaceEnd,
+    Assumption::UnshownError,
     Assumption::LostRequests,
 ];
 
@@ -249,6 +253,7 @@ impl Assumption {
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
+            Assumption::UnshownError => lost_requests::unshown_error(question, views),
             Assumption::LostRequests => {
                 lost_requests::sign(track, question, views).map(Consequence::Suspicion)
             }
@@ -288,6 +293,7 @@ impl Assumption {
             | Assumption::UnshownPods
             | Assumption::MissingWrite
             | Assumption::CountsRefused
+            | Assumption::UnshownError
             | Assumption::UnshownCreations => Explained::Yes(Findings::new()),
             Assumption::Restarted => {
                 track.process.backoff = BackoffRecord::default();

@@ -18,7 +18,7 @@ use jobcheck_traces::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{ActorId, Actors, Role};
-use super::contents::{Content, is_hidden};
+use super::contents::{Content, base_version, is_hidden};
 use super::delivery::Delivery;
 use super::escapes::plain;
 use super::event::{Arrival, Body, Event, PodEvent};
@@ -158,7 +158,7 @@ impl Normalizer {
         let hidden = is_hidden(request);
         self.hidden += u64::from(hidden);
         if let Body::Pod(pod) = &mut event.body {
-            note_patch(pod, request, hidden, self.actors.get(actor).role);
+            note_fields(pod, request, hidden, self.actors.get(actor).role);
         }
         event.answered = request.version.filter(|_| request.is_accepted());
         event.version = self.own_version(&event.body, request.verb, event.answered);
@@ -250,10 +250,21 @@ fn patches_are_judged(role: Role) -> bool {
     }
 }
 
-/// Adds the fields of a PATCH.
-fn note_patch(pod: &mut PodEvent, request: &Request<'_>, hidden: bool, role: Role) {
-    let judged = request.verb == Verb::Patch && (hidden || patches_are_judged(role));
-    let Some(patch) = request.request.filter(|_| judged) else { return };
+/// Adds the fields of a PATCH, or of a PUT by a Job controller, which never needs one.
+fn note_fields(pod: &mut PodEvent, request: &Request<'_>, hidden: bool, role: Role) {
+    match request.verb {
+        Verb::Patch if hidden || patches_are_judged(role) => note_patch(pod, request, hidden),
+        Verb::Update if role == Role::JobController => {
+            let subresource = request.subresource;
+            pod.other_field = (subresource != Subresource::None).then(|| subresource.name().to_owned());
+            pod.base = request.request.and_then(|asked| base_version(asked.text()));
+        }
+        _ => {}
+    }
+}
+
+fn note_patch(pod: &mut PodEvent, request: &Request<'_>, hidden: bool) {
+    let Some(patch) = request.request else { return };
     let facts = PatchFacts::of(patch.text());
     pod.other_field = facts.other_field;
     pod.lists_foreign_finalizer = facts.lists_foreign_finalizer;

@@ -222,6 +222,9 @@ impl Judge {
         }
         if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
             track.saw(event, Some(pod.uid));
+            if let Some(shown) = &it.after {
+                track.saw_metadata(pod.uid, &shown.metadata);
+            }
             track.shows_sender(role);
         }
         let former =
@@ -289,6 +292,7 @@ impl Judge {
             if let (Some(before), Some(after)) = (track.history.stored.get(pod.uid).cloned(), &it.after) {
                 if by == By::Manager && track.is_built_in() {
                     strangers::judge_finalizers(track, event, it, &before);
+                    strangers::judge_put(track, event, it, &before, after);
                 }
                 strangers::judge_force(track, event, it, &before, by);
                 judge_pod_deletion(track, event, &before, after);
@@ -473,9 +477,10 @@ impl Judge {
     }
 }
 
-/// SY-11: judges a PATCH of the built-in controller that contains this other field, if any.
+/// SY-11: judges a PATCH, or a PUT, of the built-in controller that writes this other field, if any.
 pub(super) fn judge_patch_of(track: &mut Track, event: &Event, other: Option<&str>) {
     let mut findings = Findings::new();
     judge_patch(other, &mut findings);
-    track.take(event, &format_args!("PATCH of pod {}", event.name), findings);
+    let verb = if event.verb == Some(Verb::Update) { "PUT" } else { "PATCH" };
+    track.take(event, &format_args!("{verb} of pod {}", event.name), findings);
 }

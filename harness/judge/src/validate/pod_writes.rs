@@ -134,6 +134,11 @@ fn compare_with_template(
 /// Judges a new state of a pod of this Job. `gone`: the pod was removed with it.
 pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By, settings: &Settings) {
     let deletes = by == By::Manager && event.verb == Some(Verb::Delete) && event.actor.is_some();
+    if by == By::Ttl {
+        let mut findings = Findings::new();
+        judge_ttl_write_of_pod(&mut findings);
+        track.take(event, &format_args!("write of {}", story::pod(after)), findings);
+    }
     let Some(before) = track.history.stored.get(after.uid).cloned() else {
         // The response to a DELETE may come after the pod has gone, and its sender knows about it. The pods of a
         // finished Job are not kept.
@@ -153,11 +158,6 @@ pub fn updated(track: &mut Track, event: &Event, after: &Pod, gone: bool, by: By
     }
     if !gone {
         track.contradicts_refusal(event, after.uid);
-    }
-    if by == By::Ttl {
-        let mut findings = Findings::new();
-        judge_ttl_write_of_pod(&mut findings);
-        track.take(event, &format_args!("write of {}", story::pod(&before)), findings);
     }
     // A pod that a watch shows as deleted has lost its finalizer, whatever its last state contains.
     let finalizer_left = after.finalizer && !gone;

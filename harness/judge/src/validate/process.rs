@@ -31,6 +31,15 @@ pub enum Uncertain {
 }
 
 impl Uncertain {
+    /// The same write, if another one that does not show the pod has followed.
+    #[must_use]
+    pub fn followed_by(self, change: &dyn Fn(Pod) -> Pod) -> Uncertain {
+        match self {
+            Uncertain::Effect { after, own } => Uncertain::Effect { after: after.map(change), own },
+            Uncertain::Anything => Uncertain::Anything,
+        }
+    }
+
     /// Returns `true` if the pod may be gone with the write: nothing but a kubelet keeps it then, and the grace period is not
     /// known.
     #[must_use]

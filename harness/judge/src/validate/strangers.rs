@@ -1,16 +1,22 @@
 //! Pods that a Job controller must leave alone, and what it must not do to its own.
 
+use std::hash::{Hash, Hasher};
+
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
 use jobcheck_spec::guards::deletion;
 use jobcheck_spec::pod::Pod;
+use jobcheck_spec::pod::PolicyMatch;
 use jobcheck_spec::{Findings, Uid};
 use jobcheck_traces::Verb;
+
+use rustc_hash::FxHasher;
 
 use super::event::{Event, PodEvent};
 use super::job_writes::By;
 use super::pod_routes::judge_patch_of;
 use super::router::{Judge, job_controller};
 use super::track::Track;
+use jobcheck_projection::{Metadata, PodObject};
 
 impl Judge {
     /// Returns `true` if a request writes a pod that belongs to no Job. It has another owner, or none and no label of a Job. A PATCH
@@ -58,6 +64,41 @@ pub fn judge_finalizers(track: &mut Track, event: &Event, it: &PodEvent, before:
     if it.clears_finalizers && before.other_finalizers {
         judge_patch_of(track, event, Some("the finalizers of others"));
     }
+}
+
+/// SY-11: judges that a PUT of the manager, made on the version that the trace has shown last, changes no more than a PATCH may.
+pub fn judge_put(track: &mut Track, event: &Event, it: &PodEvent, before: &Pod, after: &PodObject) {
+    let seen = track.coverage.pods_seen.get(&before.uid).copied().unwrap_or_default();
+    if event.verb != Some(Verb::Update) || it.base != Some(seen.version) {
+        return;
+    }
+    let own = |pod: &Pod| Pod {
+        finalizer: false,
+        controlled: false,
+        selected: false,
+        incarnation: 0,
+        policy: PolicyMatch::None,
+        ..pod.clone()
+    };
+    let is_same = own(before) == own(&after.pod);
+    let has_metadata = [0, hash_of(&after.metadata)].contains(&seen.metadata);
+    judge_patch_of(track, event, (!is_same || !has_metadata).then_some("another field"));
+}
+
+impl Track {
+    /// Notes the metadata of a pod, with which the next PUT is compared.
+    pub fn saw_metadata(&mut self, pod: Uid, metadata: &Metadata) {
+        if let Some(seen) = self.coverage.pods_seen.get_mut(&pod) {
+            seen.metadata = hash_of(metadata);
+        }
+    }
+}
+
+/// A hash of labels, annotations, and generation.
+fn hash_of(metadata: &Metadata) -> u64 {
+    let mut hasher = FxHasher::default();
+    (&metadata.labels, &metadata.annotations, metadata.generation).hash(&mut hasher);
+    hasher.finish().max(1)
 }
 
 /// RP-12: judges that the manager deletes a pod by force.

@@ -19,7 +19,7 @@
 
 use jobcheck_spec::job::{Job, JobStatus, Text};
 use jobcheck_spec::pod::Pod;
-use jobcheck_spec::{Binds, Uid};
+use jobcheck_spec::{Binds, Req, Uid};
 use jobcheck_traces::{Form, Request, Resource, Subresource, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -68,6 +68,8 @@ pub struct Lacking {
 /// A violation, as far as it rests on pods.
 #[derive(Clone, Copy, Debug)]
 pub struct Resting {
+    /// The requirement.
+    pub req: Req,
     /// The party that the requirement binds.
     pub party: Binds,
     /// The manager of the Job creates pods.
@@ -82,9 +84,10 @@ impl Lacking {
     }
 }
 
-/// An executor decides by its pods, also where the requirement binds every manager.
+/// An executor decides by its pods, also where the requirement binds every manager. A forbidden request rests on nothing else.
 fn is_of_executor(violation: Resting) -> bool {
-    violation.is_executed && matches!(violation.party, Binds::Executor | Binds::Manager)
+    let rests_on_pods = violation.is_executed && violation.req != Req::SY11;
+    rests_on_pods && matches!(violation.party, Binds::Executor | Binds::Manager)
 }
 
 const TABLE: [Lacking; KINDS] = [

@@ -44,10 +44,14 @@ impl Judge {
         let by = self.by(event, role, job, false);
         let gone = pod.goes_at_once();
         // The API server sets the condition before the deletion.
-        let after = Pod { deleting: true, disrupted: true, ..pod };
+        let evict = |pod: Pod| Pod { deleting: true, disrupted: true, ..pod };
         if let Some(track) = self.tracks.get_mut(&job) {
             places_early(track, event);
-            pod_writes::updated(track, event, &after, gone, by, &self.settings);
+            // The response shows nothing of the pod, so that an earlier write with a server error stays uncertain.
+            let uncertain = track.process.uncertain.remove(&pod.uid);
+            pod_writes::updated(track, event, &evict(pod.clone()), gone, by, &self.settings);
+            let uncertain = uncertain.map(|write| write.followed_by(&evict));
+            track.process.uncertain.extend(uncertain.map(|write| (pod.uid, write)));
             track.history.receives(None);
         }
     }

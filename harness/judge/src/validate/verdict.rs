@@ -186,7 +186,7 @@ impl JobVerdict {
     pub(super) fn withdraw(&mut self, reason: &str, concerns: &dyn Fn(Resting) -> bool) -> bool {
         let is_executed = self.profile.starts_with(Profile::Executor.name());
         let before = self.violations.len();
-        let resting = |it: &Violation| Resting { party: it.req().entry().binds, is_executed };
+        let resting = |it: &Violation| Resting { req: it.req(), party: it.req().entry().binds, is_executed };
         self.violations.retain(|it| !concerns(resting(it)));
         if self.violations.len() == before {
             return false;

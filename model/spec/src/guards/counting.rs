@@ -44,6 +44,9 @@ pub fn judge_recorded(view: &View<'_>, new: &JobStatus, tally: &Tally, findings:
     }
 }
 
+/// The UID of a pod without its finalizer, as a false comparison names it.
+pub const STAYS: &str = "UID that stays in uncountedTerminatedPods";
+
 /// FT-02, FT-04: a UID stays in its list only while its pod holds the finalizer.
 ///
 /// If the pod has lost the finalizer, or is gone, this write counts it. If the finalizer removal failed, the UID stays.
@@ -59,7 +62,7 @@ fn judge_remaining(view: &View<'_>, new: &JobStatus, findings: &mut Findings) {
     for uid in before.copied().filter(|uid| still.contains(uid)) {
         let known = view.post.get(uid).or_else(|| view.ownerless.and_then(|ownerless| ownerless.get(uid)));
         let held = known.is_some_and(|pod| pod.finalizer);
-        let what = "UID that stays in uncountedTerminatedPods";
+        let what = STAYS;
         let expected = "a pod that still holds the tracking finalizer";
         findings.require(
             req,

@@ -93,11 +93,11 @@ pub fn judge_own_deletion(findings: &mut Findings) {
     findings.require(Req::SY11, false, "a Job", "no deletion by the Job controller", "a DELETE");
 }
 
-/// SY-11: a PATCH of the built-in controller to a pod contains finalizers and owners, and nothing else.
+/// SY-11: a write of the built-in controller to a pod changes finalizers and owners, and nothing else.
 ///
-/// `other` is the first other field that the PATCH contains.
+/// `other` is the first other field that it writes.
 pub fn judge_patch(other: Option<&str>, findings: &mut Findings) {
-    let what = "PATCH of the Job controller to a pod";
+    let what = "write of the Job controller to a pod";
     let found = Operand::lazy(|| other.unwrap_or_default().to_owned());
     findings.require(Req::SY11, other.is_none(), what, "finalizers and owners alone", found);
 }
