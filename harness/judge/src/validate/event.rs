@@ -20,6 +20,8 @@ use jobcheck_projection::{JobObject, Metadata, PodObject};
 
 /// The HTTP status of a write that lost against another one, since it was made on an old version.
 pub const CONFLICT: u16 = 409;
+/// The status of a request about an object that does not exist.
+pub const NOT_FOUND: u16 = 404;
 /// The HTTP statuses from this one on leave open if a write was stored.
 pub const SERVER_ERROR: u16 = 500;
 
@@ -71,7 +73,7 @@ pub struct Arrival {
     pub is_listed: bool,
     /// The time at which a watch showed it, in microseconds.
     pub shown_at: Option<i64>,
-    /// By its times, another write of the object came so soon behind this request that clocks which differ may hide their order.
+    /// Another write of the object came so soon behind this refused request that it may have been handled before.
     pub has_near_successor: bool,
 }
 

@@ -192,6 +192,10 @@ fn status_written(
                 let is_named = event.actor.is_some();
                 judge_times(before, &after.status, bounds, is_named, &mut findings);
                 judge_condition_statuses(&before.status, &after.status, is_named, &mut findings);
+                if since.is_some() {
+                    let statuses = (&before.status, &after.status);
+                    mirror::judge_conditions_of_others(track, event, statuses, &mut findings);
+                }
                 known::check_full_lists(track, before, after, cap, &mut findings);
                 known::check_labels(track, after, &mut findings);
                 known::unhear_counted_twice(track, &after.status, &findings);

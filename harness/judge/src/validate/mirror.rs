@@ -4,6 +4,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use jobcheck_spec::guards::contract::judge_foreign_conditions;
 use jobcheck_spec::guards::mirror::{
     MirrorWrite, Past, is_of_suspender, judge_delay, judge_idle, judge_main_write, judge_mirror,
     judge_missing_permission, judge_refusal,
@@ -221,7 +222,7 @@ impl Track {
 
 /// Notes who sets conditions that no Job controller sets. A manager may begin with some of its own, as a checker does.
 pub fn note_setter(track: &mut Track, event: &Event, before: &JobStatus, after: &JobStatus) {
-    let (Some(actor), false) = (event.actor, track.is_built_in()) else { return };
+    let Some(actor) = event.actor else { return };
     for condition in after.conditions.iter().filter(|it| before.condition(&it.kind).is_none()) {
         if let ConditionKind::Other(name) = &condition.kind {
             let setters = &mut track.manager.mirror.setters;
@@ -230,6 +231,21 @@ pub fn note_setter(track: &mut Track, event: &Event, before: &JobStatus, after: 
             }
         }
     }
+}
+
+/// TC-16: judges what an executor leaves of the conditions that somebody else has set in this trace.
+pub fn judge_conditions_of_others(
+    track: &Track,
+    event: &Event,
+    (before, after): (&JobStatus, &JobStatus),
+    findings: &mut Findings,
+) {
+    let setters = &track.manager.mirror.setters;
+    let sets = |own: bool, name: &Text| {
+        setters.iter().any(|(actor, set)| set == name && (Some(*actor) == event.actor) == own)
+    };
+    let is_own = |name: &Text| sets(true, name) || !sets(false, name);
+    judge_foreign_conditions((before, after), Req::TC16, &is_own, findings);
 }
 
 /// Judges an accepted status write of a manager that writes status alone.

@@ -169,6 +169,7 @@ fn is_by_validation(event: &Event, message: &str) -> bool {
 fn missing(track: &mut Track, event: &Event, it: &JobEvent) {
     let is_of_it = it.attempted.as_ref().is_some_and(|job| job.uid == track.id.uid);
     if is_of_it
+        && !event.arrival.has_near_successor
         && event.name == track.id.name
         && track.shown().is_some_and(|job| !job.deleting)
         && track.coverage.gap.is_none()

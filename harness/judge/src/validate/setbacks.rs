@@ -4,13 +4,11 @@ use jobcheck_spec::guards::creation::judge_retry;
 use jobcheck_spec::{Broken, Findings, Req};
 use serde::{Deserialize, Serialize};
 
-use super::event::Event;
+use super::event::{Event, NOT_FOUND};
 use super::settings::Settings;
 
 /// Microseconds in a second.
 const SECOND: i64 = 1_000_000;
-/// The response for an object that does not exist.
-const NOT_FOUND: u16 = 404;
 /// The message of a refusal in a namespace that is being deleted.
 const TERMINATING_NAMESPACE: &str = "because it is being terminated";
 

@@ -11,7 +11,7 @@
 use crate::catalogue::Req;
 use crate::guards::counting::has_true;
 use crate::guards::status::true_entry;
-use crate::job::{Condition, ConditionKind, ConditionStatus, Conditions, Job, JobStatus};
+use crate::job::{Condition, ConditionKind, ConditionStatus, Conditions, Job, JobStatus, Text};
 use crate::requirement::{Findings, Operand};
 
 /// Judges a status write by the status before and after it.
@@ -192,6 +192,32 @@ pub fn judge_condition_statuses(old: &JobStatus, new: &JobStatus, executor: bool
         };
         let found = Operand::lazy(|| format!("{}={:?}", condition.kind.as_str(), condition.status));
         findings.require(Req::TC16, fits, "status of a condition", expected, found);
+    }
+}
+
+/// TC-16 for an executor, MR-06 for a manager that writes status alone: conditions of other actors are kept as they are. The types
+/// that no Job controller sets belong to others, unless `is_own` says something else.
+///
+/// The explorer's controllers have no such conditions, so that it does not ask.
+pub fn judge_foreign_conditions(
+    (old, new): (&JobStatus, &JobStatus),
+    req: Req,
+    is_own: &dyn Fn(&Text) -> bool,
+    findings: &mut Findings,
+) {
+    let after = Conditions::of(&new.conditions);
+    for condition in &old.conditions {
+        let ConditionKind::Other(name) = &condition.kind else { continue };
+        if is_own(name) {
+            continue;
+        }
+        let found = || match after.count(&condition.kind) {
+            0 => format!("no {name}"),
+            _ => format!("another {name}"),
+        };
+        let kept = after.contains(condition);
+        let expected = Operand::lazy(|| format!("{name} as before"));
+        findings.require(req, kept, "a condition of another actor", expected, Operand::lazy(found));
     }
 }
 

@@ -18,6 +18,7 @@
 use std::collections::BTreeSet;
 
 use crate::catalogue::Req;
+use crate::guards::contract::judge_foreign_conditions;
 use crate::guards::counting::{added, has_true};
 use crate::guards::mirror_counts::{judge_mirrored_counts, recorded, smaller};
 use crate::guards::mirror_times::judge_mirrored_times;
@@ -110,30 +111,12 @@ pub struct MirrorWrite<'a> {
 pub fn judge_mirror(write: &MirrorWrite<'_>, findings: &mut Findings, advice: &mut Findings) {
     judge_mirrored_counts(write, findings, advice);
     judge_mirrored_times(write, findings, advice);
-    judge_foreign_conditions(write, findings);
+    let is_own = |name: &Text| write.past.own_types.contains(name);
+    judge_foreign_conditions((&write.job.status, write.new), Req::MR06, &is_own, findings);
     judge_interim(&write.job.status, write.new, findings, advice);
     judge_kept_decision(&write.job.status, write.new, findings);
     if differs_in_times_alone(&write.job.status, write.new) {
         judge_idle("times alone", write.past.idle, findings, advice);
-    }
-}
-
-/// MR-06: conditions of other actors are kept as they are. The types that no Job controller sets belong to others, unless
-/// the manager has set them itself.
-fn judge_foreign_conditions(write: &MirrorWrite<'_>, findings: &mut Findings) {
-    let after = Conditions::of(&write.new.conditions);
-    for condition in &write.job.status.conditions {
-        let ConditionKind::Other(name) = &condition.kind else { continue };
-        if write.past.own_types.contains(name) {
-            continue;
-        }
-        let found = || match after.count(&condition.kind) {
-            0 => format!("no {name}"),
-            _ => format!("another {name}"),
-        };
-        let kept = after.contains(condition);
-        let expected = Operand::lazy(|| format!("{name} as before"));
-        findings.require(Req::MR06, kept, "a condition of another actor", expected, Operand::lazy(found));
     }
 }
 

@@ -4,7 +4,7 @@ use jobcheck_traces::{Form, Verb};
 
 use super::{Lane, WINDOW_MICROS};
 use crate::validate::clocks::CLOCKS_DIFFER;
-use crate::validate::event::{Body, CONFLICT, Event};
+use crate::validate::event::{Body, CONFLICT, Event, NOT_FOUND};
 
 impl Lane {
     /// The next version of the object of a request without effect. The request was handled before it, even if its
@@ -96,9 +96,15 @@ impl Lane {
         later.filter_map(|it| it.version).filter(|version| *version > base).min()
     }
 
-    /// Returns `true` if a request that lost may have lost against a write that came behind it by the clocks. A native trace
-    /// has one clock.
+    /// Returns `true` if a request that lost may have lost against a write that was answered behind it: a conflict against one that
+    /// came behind it by the clocks, and a 404 against a concurrent removal. A native trace has one clock.
     pub(super) fn may_have_lost(&self, lost: &Event) -> bool {
+        if lost.code == NOT_FOUND {
+            let done = lost.when.map_or(i64::MIN, |when| when.done);
+            let is_concurrent = |it: &Event| it.when.is_some_and(|it| it.received <= done);
+            let of_it = self.held().filter(|it| it.is_accepted() && it.is_of_the_object_of(lost));
+            return of_it.filter(|it| it.body.is_gone()).any(is_concurrent);
+        }
         let is_lost = lost.code == CONFLICT && lost.form == Form::Audit;
         let Some(when) = lost.when.filter(|_| is_lost) else { return false };
         let near = when.done + 1..=when.done.saturating_add(CLOCKS_DIFFER);
