@@ -23,7 +23,7 @@ use super::unsettled::Unsettled;
 
 /// The HTTP statuses with which validation refuses a write.
 pub(super) const INVALID: [u16; 2] = [400, 422];
-/// The user name of the TTL-after-finished controller ends so.
+/// The user name, or the user agent, of the TTL-after-finished controller ends so.
 const TTL_CONTROLLER: &str = "ttl-after-finished-controller";
 
 /// The Jobs of one cluster.
@@ -117,6 +117,8 @@ pub(super) struct Life {
     pub(super) unsettled: Unsettled,
     /// Its deletion or removal, and the user who deleted it.
     pub(super) gone: Option<(Micros, Option<String>)>,
+    /// The TTL-after-finished controller has deleted it.
+    pub(super) has_expired: bool,
     /// Its removal.
     pub(super) removed: Option<Micros>,
     /// Its creator has deleted it without its pods, which ran.
@@ -275,7 +277,7 @@ impl Lives {
             Ok(Some(ObjectBody::JobCollection(jobs))) => {
                 let user = request.map(|request| request.actor.user);
                 for JobObject { job, .. } in &jobs {
-                    self.goes(job.uid, at, user, job.finalizers.is_empty());
+                    self.goes(job.uid, at, request, job.finalizers.is_empty());
                     let life = self.positions.get(&job.uid).map(|position| &mut self.jobs[*position]);
                     if let Some(life) = life.filter(|_| has_orphan(job)) {
                         life.orphans(user);
@@ -308,7 +310,7 @@ impl Lives {
         }
         let is_deleted = event.after.as_ref().is_some_and(|job| job.deleting);
         if event.gone || is_deleted {
-            self.goes(uid, at, user, event.gone);
+            self.goes(uid, at, request, event.gone);
         }
         let Some(life) = self.positions.get(&uid).map(|position| &mut self.jobs[*position]) else { return };
         let asks = |deletion| propagation(deletion) == Some(Propagation::Orphan);
@@ -373,6 +375,7 @@ impl Lives {
                 newest: 0,
                 unsettled: Unsettled::default(),
                 gone: None,
+                has_expired: false,
                 removed: None,
                 orphans_pods: false,
                 finalizers: [finalizers_of_others(job).cloned().collect(), Vec::new()],
@@ -428,10 +431,13 @@ impl Lives {
         self.span = Some((first.min(at), last.max(at)));
     }
 
-    fn goes(&mut self, uid: Uid, at: Micros, user: Option<&str>, is_removed: bool) {
+    fn goes(&mut self, uid: Uid, at: Micros, request: Option<&Request<'_>>, is_removed: bool) {
         let Some(position) = self.positions.get(&uid) else { return };
         let life = &mut self.jobs[*position];
-        life.gone.get_or_insert_with(|| (at, user.map(str::to_owned)));
+        if life.gone.is_none() {
+            life.gone = Some((at, request.map(|request| request.actor.user.to_owned())));
+            life.has_expired = request.is_some_and(is_of_ttl_controller);
+        }
         if is_removed {
             life.removed.get_or_insert(at);
             self.named.retain(|_, named| *named != uid);
@@ -439,9 +445,10 @@ impl Lives {
     }
 }
 
-/// Returns `true` if the TTL-after-finished controller has this name.
-pub(super) fn is_ttl_controller(user: &str) -> bool {
-    user.ends_with(TTL_CONTROLLER)
+/// Returns `true` for a request of the TTL-after-finished controller. Several controllers may share one user, and differ in their
+/// agents.
+fn is_of_ttl_controller(request: &Request<'_>) -> bool {
+    request.actor.user.ends_with(TTL_CONTROLLER) || request.actor.agent.ends_with(TTL_CONTROLLER)
 }
 
 fn has_orphan(job: &Job) -> bool {

@@ -18,7 +18,9 @@ mod unsettled;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use jobcheck_spec::guards::copies::{Grants, judge_copies, judge_last_equality, judge_members};
+use jobcheck_spec::guards::copies::{
+    Grants, judge_copies, judge_last_equality, judge_members, judge_simultaneity,
+};
 use jobcheck_spec::guards::sums::{judge_counters, judge_sums};
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Broken, Findings, Req, Uid};
@@ -180,6 +182,7 @@ pub(crate) fn compare(
         } else {
             judge_copies(&facts, grants, &mut findings);
             judge_last_equality(&facts, grants, &mut findings);
+            judge_simultaneity(&facts, grants, &mut findings);
             if pair.has_any_copy() {
                 judge_counters(&sum, grants, &mut findings);
             }

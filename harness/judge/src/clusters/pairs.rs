@@ -13,7 +13,7 @@ use crate::report::JudgedTrace;
 use crate::validate::{PATIENCE, Violation};
 
 use super::claims::{Claims, has_name_of, may_be_copy, most};
-use super::lives::{Life, Lives, Statuses, is_ttl_controller};
+use super::lives::{Life, Lives, Statuses};
 
 /// A Job of the manager with its copies.
 #[derive(Debug)]
@@ -443,7 +443,6 @@ impl Pair<'_> {
 }
 
 fn facts<'a>((worker, lives): Worker<'_>, copy: &'a Life) -> Copy<'a> {
-    let is_expiry = |user: &Option<String>| user.as_deref().is_some_and(is_ttl_controller);
     Copy {
         worker,
         created: copy.created,
@@ -454,7 +453,7 @@ fn facts<'a>((worker, lives): Worker<'_>, copy: &'a Life) -> Copy<'a> {
         removed: copy.removed,
         left: copy.left(),
         orphans_pods: copy.orphans_pods,
-        expired: copy.removed.filter(|_| copy.gone.as_ref().is_some_and(|(_, user)| is_expiry(user))),
+        expired: copy.removed.filter(|_| copy.has_expired),
         seen_until: lives.span.map_or(copy.created, |(_, last)| last),
         is_suspended: copy.last().is_some_and(|job| job.spec.is_suspended()),
         versions: versions(copy),

@@ -13,6 +13,7 @@ use jobcheck_spec::guards::contract::{judge_condition_statuses, judge_spec_after
 use jobcheck_spec::guards::counting::{added, judge_counting_truth};
 use jobcheck_spec::guards::finalizer_removal;
 use jobcheck_spec::guards::mirror::is_of_suspender;
+use jobcheck_spec::guards::mirror_metadata::judge_deletion;
 use jobcheck_spec::guards::ownership::judge_own_deletion;
 use jobcheck_spec::guards::status::{
     judge_list_size, judge_none_active, judge_status_shape, judge_terminal_truth,
@@ -350,6 +351,11 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     }
     if by == By::Manager && event.actor.is_some() && track.is_built_in() {
         judge_own_deletion(&mut findings);
+    }
+    if let (By::Manager, true, Some(stored)) =
+        (by, track.is_mirrored() && event.actor.is_some(), track.shown())
+    {
+        judge_deletion(&stored, &mut findings);
     }
     intrusion(track, by, "deletion of the Job", &mut findings);
     let is_whole = !track.find_missing_finalizers(event, it);

@@ -270,6 +270,26 @@ fn judge_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     findings.require(Req::MR21, !is_late, what, "that of its copy", found);
 }
 
+/// MR-22: no copy is created while another one is left on the same worker, and none stays for long beside a later one on another
+/// worker that its manager reaches. A manager cannot delete a copy on a worker that it does not reach.
+///
+/// The explorer keeps no times at which copies are deleted. It counts the copies itself, so that this is about traces alone.
+pub fn judge_simultaneity(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
+    let until =
+        |copy: &Copy<'_>| [copy.ended, copy.gone].into_iter().flatten().min().unwrap_or(copy.seen_until);
+    let is_beside = |copy: &Copy<'_>, later: &Copy<'_>| match later.worker == copy.worker {
+        true => copy.created < later.created && later.created < until(copy),
+        false => copy.work.worked(later.created.saturating_add(grants.skew), until(copy)) >= grants.patience,
+    };
+    for (position, copy) in local.copies.iter().enumerate() {
+        let later = local.copies[position + 1..].iter().find(|later| is_beside(copy, later));
+        let found = later
+            .map_or_else(String::new, |later| format!("another one, created at {}", time(later.created)));
+        let what = "copies of the Job that have not ended";
+        findings.require(Req::MR22, later.is_none(), what, "one at a time", found);
+    }
+}
+
 /// MR-22: nothing is created again after the end of a copy.
 fn judge_repetition(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     for (position, copy) in local.copies.iter().enumerate() {

@@ -113,6 +113,14 @@ pub fn is_in_domain_of(manager: &str, key: &str) -> bool {
     domain(manager).is_some_and(|own| domain(key).is_some_and(|other| other == own))
 }
 
+/// MR-15: a manager that writes status alone does not delete an unfinished Job.
+///
+/// The explorer's managers delete no Jobs but copies, so that this is about traces alone.
+pub fn judge_deletion(job: &Job, findings: &mut Findings) {
+    let is_right = job.status.is_finished() || job.deleting;
+    findings.require(Req::MR15, is_right, "an unfinished Job", "no deletion by its manager", "a DELETE");
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
