@@ -35,6 +35,7 @@ use super::known;
 use super::managers::{self, intrusion};
 use super::mirror;
 use super::mirror_metadata;
+use super::own_deletions;
 use super::pod_records::Fact;
 use super::settings::Settings;
 use super::story::{self, Words};
@@ -193,8 +194,9 @@ fn status_written(
                 let is_named = event.actor.is_some();
                 judge_times(before, &after.status, bounds, is_named, &mut findings);
                 judge_condition_statuses(&before.status, &after.status, is_named, &mut findings);
+                let statuses = (&before.status, &after.status);
+                own_deletions::judge_counts(track, event, statuses, &mut findings);
                 if since.is_some() {
-                    let statuses = (&before.status, &after.status);
                     mirror::judge_conditions_of_others(track, event, statuses, &mut findings);
                 }
                 known::check_full_lists(track, before, after, cap, &mut findings);

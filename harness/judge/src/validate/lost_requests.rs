@@ -29,7 +29,7 @@ use super::track::Track;
 use super::verdict::{Note, ViewRefusal, Violation};
 
 /// The shortest wait before a retry, in microseconds: a second, and the difference between clocks.
-const RETRY: i64 = 900_000;
+pub(super) const RETRY: i64 = 900_000;
 /// Maximum number of pod changes that the views may lack. Each attempt searches all of them.
 const NEAR: u64 = 2048;
 /// Maximum number of writes that are tried one by one, and of sets of writes.

@@ -73,6 +73,7 @@ pub mod observed;
 mod options;
 mod owed;
 mod owed_work;
+mod own_deletions;
 pub mod own_write;
 mod ownerless;
 mod ownership;

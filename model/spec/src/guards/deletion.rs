@@ -7,6 +7,7 @@
 //! | Is the Job not being deleted? | FT-19 | a view |
 //! | Was the finalizer removed before, if the pod must not be counted? | FT-16 | a view |
 //! | Is the pod one of the first in the order of deletion? | PC-09 | a view |
+//! | Is the pod counted by the sync that deletes it? | FT-15 | the truth |
 //! | Does a pod that may run keep its grace period? | RP-12 | the request |
 
 use std::cmp::Ordering;
@@ -28,6 +29,15 @@ pub fn judge_force(pod: &Pod, findings: &mut Findings) {
         let what = "deletion of a pod that may run";
         findings.require(Req::RP12, false, what, "with its grace period", "by force");
     }
+}
+
+/// FT-15: a sync that decides the success of the Job counts none of the pods that it deletes itself. They terminate behind its back.
+///
+/// The explorer's syncs read their caches before they delete, so that it does not ask.
+pub fn judge_count_of_own_deletion(pod: &Pod, findings: &mut Findings) {
+    let what = "uncountedTerminatedPods.failed";
+    let expected = "no pod that this sync has deleted, because the Job succeeds";
+    findings.require(Req::FT15, false, what, expected, Operand::lazy(|| described(pod)));
 }
 
 /// The causes for the deletion of an active pod in a view. Without a cause the pod must stay.
