@@ -14,7 +14,7 @@ use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::time::Clocks;
 use jobcheck_spec::view::{Backoff, Interpretation, View};
-use jobcheck_spec::{Binds, Findings, Time, Uid};
+use jobcheck_spec::{Binds, Broken, Findings, Time, Uid};
 use serde::{Deserialize, Serialize};
 
 use super::backoff::BackoffRecord;
@@ -442,7 +442,7 @@ impl Search<'_> {
         findings
     }
 
-    /// Keeps the closest refusals: those with the fewest false guards, then the latest views.
+    /// Keeps the closest refusals: those with the fewest false guards, then the nearest numbers, then the latest views.
     fn remember(&mut self, findings: Findings, position: Position, version: u64) {
         const KEPT: usize = 3;
         let refusal = ViewRefusal {
@@ -453,7 +453,10 @@ impl Search<'_> {
         // A rule that no trace shows, such as PC-27, cannot be the reported one.
         let hidden =
             |it: &ViewRefusal| it.broken.first().is_some_and(|broken| !broken.req.entry().judged.by_trace());
-        let rank = |it: &ViewRefusal| (hidden(it), it.broken.len(), it.job_lag + it.pod_lag);
+        let distance = |it: &ViewRefusal| {
+            it.broken.iter().filter_map(Broken::excess).map(i64::unsigned_abs).sum::<u64>()
+        };
+        let rank = |it: &ViewRefusal| (hidden(it), it.broken.len(), distance(it), it.job_lag + it.pod_lag);
         let at = self.best.partition_point(|kept| rank(kept) <= rank(&refusal));
         if at < KEPT {
             self.best.insert(at, refusal);

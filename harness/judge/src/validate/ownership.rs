@@ -25,6 +25,8 @@ const KEPT: usize = 1024;
 pub struct Ownership {
     adopt: BTreeMap<Uid, i64>,
     release: BTreeMap<Uid, i64>,
+    /// Pods that need not be released any more, with the time since which they need not.
+    restored: BTreeMap<Uid, i64>,
 }
 
 impl Ownership {
@@ -32,13 +34,23 @@ impl Ownership {
     fn note(&mut self, job: &Job, (pod, controlled): (&Pod, bool), labels: &[(Text, Text)], now: i64) {
         let is_orphan = || must_adopt(job, &Pod { controlled: false, ..pod.clone() }, labels);
         set(&mut self.adopt, pod.uid, !controlled && is_orphan(), now);
-        set(&mut self.release, pod.uid, controlled && must_release(job, labels), now);
+        let had_to = self.release.contains_key(&pod.uid);
+        let must = controlled && must_release(job, labels);
+        set(&mut self.release, pod.uid, must, now);
+        let is_restored = controlled && !must && (had_to || self.restored.contains_key(&pod.uid));
+        set(&mut self.restored, pod.uid, is_restored, now);
+    }
+
+    /// Returns `true` if a cache may still show that the pod must be released. A user has put its labels back since.
+    pub fn may_be_released(&self, uid: Uid, received: i64) -> bool {
+        self.restored.get(&uid).is_some_and(|since| received - since < PATIENCE)
     }
 
     /// Forgets a pod that is gone, or that another object controls.
     pub fn forget(&mut self, uid: Uid) {
         self.adopt.remove(&uid);
         self.release.remove(&uid);
+        self.restored.remove(&uid);
     }
 }
 

@@ -456,6 +456,8 @@ pub fn released(
     let ownerless_pod = after.filter(|pod| pod.finalizer).map(|pod| Pod { controlled: false, ..pod.clone() });
     if own {
         let write = Words(|f: &mut Formatter<'_>| write!(f, "release of pod {uid}"));
+        let received = event.when.map_or(i64::MAX, |when| when.received);
+        let seen = (labels, track.pods.ownership.may_be_released(uid, received));
         match (track.shown(), after) {
             // The sync may not have seen the deletion of the Job.
             (Some(job), Some(after)) if job.deleting => {
@@ -466,14 +468,14 @@ pub fn released(
                     Versions::Any,
                     event.latest(),
                     &|view, findings| {
-                        judge_release(view.job, after, labels, findings);
+                        judge_release(view.job, after, seen, findings);
                     },
                 );
             }
             (job, after) => {
                 let mut findings = Findings::new();
                 if let (Some(job), Some(after)) = (job, after) {
-                    judge_release(&job, after, labels, &mut findings);
+                    judge_release(&job, after, seen, &mut findings);
                 }
                 track.take(event, &write, findings);
             }

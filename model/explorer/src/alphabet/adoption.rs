@@ -45,7 +45,7 @@ pub fn judge_release(context: &DecisionContext<'_>, uid: Uid) -> Findings {
         return super::out_of_reach("release of a pod");
     };
     let mut findings = Findings::new();
-    adoption::judge_release(job, &changed(pod, false), labels(job, pod), &mut findings);
+    adoption::judge_release(job, &changed(pod, false), (labels(job, pod), false), &mut findings);
     findings
 }
 

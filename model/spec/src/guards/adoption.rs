@@ -58,9 +58,16 @@ pub fn judge_adoption(
 }
 
 /// Judges the PATCH by which `job` releases a pod (FT-26). `after` is the pod after the PATCH.
-pub fn judge_release(job: &Job, after: &Pod, labels: &[(Text, Text)], findings: &mut Findings) {
+///
+/// `differed` is true if a cache may show other labels, which a user has changed back.
+pub fn judge_release(
+    job: &Job,
+    after: &Pod,
+    (labels, differed): (&[(Text, Text)], bool),
+    findings: &mut Findings,
+) {
     let what = "release of a pod";
-    let differs = matches(&job.spec.selector, labels) != Some(true);
+    let differs = differed || matches(&job.spec.selector, labels) != Some(true);
     let (expected, found) = ("labels that the selector does not match", "labels that it matches");
     findings.require(Req::FT26, differs, what, expected, found);
     findings.require(
