@@ -183,6 +183,10 @@ fn a_job_that_is_first_seen_in_mid_life_may_have_had_other_copies() {
     let other = |at: i64| {
         let mut other = Trace::default();
         other.create(0, "user", NEXT).status(at, BUILT_IN, NEXT, running(1, 0));
+        for line in &mut other.lines {
+            line["request"]["name"] = json!("other");
+            line["request"]["response"]["metadata"]["name"] = json!("other");
+        }
         other.lines.remove(0);
         let workers = vec![worker.input("worker"), other.input("other")];
         judged(&Clusters { manager: manager.input("manager"), workers })

@@ -63,5 +63,5 @@ fn unreadable_inputs_have_the_same_report_on_several_threads() {
         vec![Input::Path("no-such-file.jsonl".into())],
     ];
     let report = assert_equal_reports(&traces);
-    assert_eq!(report["errors"].as_array().map(Vec::len), Some(6), "{}", report["errors"]);
+    assert_eq!(report["errors"].as_array().map(Vec::len), Some(14), "{}", report["errors"]);
 }

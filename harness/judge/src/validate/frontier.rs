@@ -14,7 +14,7 @@ use jobcheck_spec::gates::Gates;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::time::Clocks;
 use jobcheck_spec::view::{Backoff, Interpretation, View};
-use jobcheck_spec::{Binds, Broken, Findings, Time, Uid};
+use jobcheck_spec::{Binds, Findings, Time, Uid};
 use serde::{Deserialize, Serialize};
 
 use super::backoff::BackoffRecord;
@@ -264,6 +264,7 @@ impl Frontier {
             judge,
             tried: 0,
             best: Vec::new(),
+            nearest: None,
             end: history.end(),
             last: self.last(),
             read: None,
@@ -306,7 +307,7 @@ impl Frontier {
                 }
                 Explained::Yes(findings)
             }
-            None => Explained::No(search.best),
+            None => Explained::No(search.closest()),
         }
     }
 
@@ -326,6 +327,7 @@ impl Frontier {
             judge: &|_, _| {},
             tried: 0,
             best: Vec::new(),
+            nearest: None,
             end: 0,
             last: 0,
             read: None,
@@ -345,6 +347,7 @@ struct Search<'a> {
     judge: &'a dyn Fn(&View<'_>, &mut Findings),
     tried: usize,
     best: Vec<ViewRefusal>,
+    nearest: Option<ViewRefusal>,
     end: Position,
     last: u64,
     /// Lower bound for the clock of a sync that knows the version, in microseconds.
@@ -442,7 +445,8 @@ impl Search<'_> {
         findings
     }
 
-    /// Keeps the closest refusals: those with the fewest false guards, then the nearest numbers, then the latest views.
+    /// Keeps the closest refusals: those with the fewest false guards, then the latest views. Of those with false numbers alone, the
+    /// one with the nearest numbers is kept, too.
     fn remember(&mut self, findings: Findings, position: Position, version: u64) {
         const KEPT: usize = 3;
         let refusal = ViewRefusal {
@@ -450,18 +454,34 @@ impl Search<'_> {
             pod_lag: self.end - position,
             broken: findings.broken,
         };
+        let distance = |it: &ViewRefusal| {
+            let numbers = it.broken.iter().map(|broken| broken.excess().map(i64::unsigned_abs));
+            numbers.sum::<Option<u64>>()
+        };
+        if let Some(off) = distance(&refusal) {
+            let nearest = self.nearest.as_ref().and_then(distance);
+            if nearest.is_none_or(|nearest| off < nearest) {
+                self.nearest = Some(refusal.clone());
+            }
+        }
         // A rule that no trace shows, such as PC-27, cannot be the reported one.
         let hidden =
             |it: &ViewRefusal| it.broken.first().is_some_and(|broken| !broken.req.entry().judged.by_trace());
-        let distance = |it: &ViewRefusal| {
-            it.broken.iter().filter_map(Broken::excess).map(i64::unsigned_abs).sum::<u64>()
-        };
-        let rank = |it: &ViewRefusal| (hidden(it), it.broken.len(), distance(it), it.job_lag + it.pod_lag);
+        let rank = |it: &ViewRefusal| (hidden(it), it.broken.len(), it.job_lag + it.pod_lag);
         let at = self.best.partition_point(|kept| rank(kept) <= rank(&refusal));
         if at < KEPT {
             self.best.insert(at, refusal);
             self.best.truncate(KEPT);
         }
+    }
+
+    /// The closest refusals.
+    fn closest(self) -> Vec<ViewRefusal> {
+        let is_same = |it: &ViewRefusal, other: &ViewRefusal| {
+            (it.job_lag, it.pod_lag) == (other.job_lag, other.pod_lag)
+        };
+        let nearest = self.nearest.filter(|it| !self.best.iter().any(|kept| is_same(kept, it)));
+        self.best.into_iter().chain(nearest).collect()
     }
 }
 

@@ -354,8 +354,8 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if by == By::Manager && event.actor.is_some() && track.is_built_in() {
         judge_own_deletion(&mut findings);
     }
-    if let (By::Manager, true, Some(stored)) =
-        (by, track.is_mirrored() && event.actor.is_some(), track.shown())
+    let is_of_somebody_else = track.manager.mirror.creator.is_some_and(|it| Some(it) != event.actor);
+    if let (By::Manager, true, Some(stored)) = (by, track.is_mirrored() && is_of_somebody_else, track.shown())
     {
         judge_deletion(&stored, &mut findings);
     }

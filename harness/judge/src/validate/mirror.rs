@@ -62,6 +62,8 @@ pub struct Mirror {
     pub past: Past,
     /// The user says that this kind of manager has the Job, which has no `spec.managedBy`.
     pub declared: Option<Profile>,
+    /// The sender who has created the Job.
+    pub creator: Option<ActorId>,
     /// The manager has written the status.
     pub reports: bool,
     /// The times in the last status, once the Job is gone.
@@ -170,6 +172,7 @@ impl Track {
         self.manager.mirror.past = Past { former, ..Past::begin(&job.spec, is_new) };
         if is_new {
             self.manager.mirror.entries = Entries::of_new(job, by);
+            self.manager.mirror.creator = by;
         }
         match profile {
             Some(Profile::Executor) => self.manager.executor |= !self.is_built_in(),

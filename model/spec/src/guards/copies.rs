@@ -277,9 +277,12 @@ fn judge_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
 pub fn judge_simultaneity(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     let until =
         |copy: &Copy<'_>| [copy.ended, copy.gone].into_iter().flatten().min().unwrap_or(copy.seen_until);
-    let is_beside = |copy: &Copy<'_>, later: &Copy<'_>| match later.worker == copy.worker {
-        true => copy.created < later.created && later.created < until(copy),
-        false => copy.work.worked(later.created.saturating_add(grants.skew), until(copy)) >= grants.patience,
+    let is_beside = |copy: &Copy<'_>, later: &Copy<'_>| {
+        let both = until(copy).min(until(later));
+        match later.worker == copy.worker {
+            true => copy.created < later.created && later.created < both,
+            false => copy.work.worked(later.created.saturating_add(grants.skew), both) >= grants.patience,
+        }
     };
     for (position, copy) in local.copies.iter().enumerate() {
         let later = local.copies[position + 1..].iter().find(|later| is_beside(copy, later));

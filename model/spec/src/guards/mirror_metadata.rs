@@ -113,7 +113,7 @@ pub fn is_in_domain_of(manager: &str, key: &str) -> bool {
     domain(manager).is_some_and(|own| domain(key).is_some_and(|other| other == own))
 }
 
-/// MR-15: a manager that writes status alone does not delete an unfinished Job.
+/// MR-15: a manager that writes status alone does not delete an unfinished Job that somebody else has created.
 ///
 /// The explorer's managers delete no Jobs but copies, so that this is about traces alone.
 pub fn judge_deletion(job: &Job, findings: &mut Findings) {
