@@ -10,6 +10,7 @@ mod explore;
 mod gates;
 mod generated;
 mod golden;
+mod judge_attacks;
 mod judge_audit_logs;
 mod judge_caches;
 mod judge_cases;
