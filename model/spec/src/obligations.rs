@@ -39,6 +39,8 @@ pub enum Obligation {
     DeleteSurplus,
     /// Report the numbers of living pods.
     Report,
+    /// Drop the indexes at or above `spec.completions` from the status.
+    DropIndexes,
     /// Write Failed.
     WriteFailed,
     /// Write Complete.
@@ -71,6 +73,7 @@ impl fmt::Display for Obligation {
             Obligation::Create => "create the missing pods",
             Obligation::DeleteSurplus => "delete the surplus pods",
             Obligation::Report => "report active, ready, and terminating",
+            Obligation::DropIndexes => "drop the indexes at or above completions from the status",
             Obligation::WriteFailed => {
                 "write Failed: the Job is decided, and no pod is active or terminating"
             }
@@ -168,6 +171,18 @@ pub fn unreported(status: &JobStatus, pods: &Sums) -> Option<Req> {
         () if !is_right(Some(status.active), pods.active) => Some(Req::PC01),
         () if !is_right(status.ready, pods.ready) => Some(Req::PC03),
         () if !is_right(status.terminating, pods.terminating) => Some(Req::RP08),
+        () => None,
+    }
+}
+
+/// PC-23, BI-05: the list of a status that has an index at or above the completions. An Indexed Job was scaled down.
+#[must_use]
+pub fn outdated_indexes(job: &Job) -> Option<Req> {
+    let completions = job.spec.completion_count().filter(|_| job.spec.is_indexed())?;
+    let exceeds = |text: &str| IndexSet::read(text, None).last().is_some_and(|last| last >= completions);
+    match () {
+        () if exceeds(&job.status.completed_indexes) => Some(Req::PC23),
+        () if exceeds(job.status.failed_indexes.as_deref().unwrap_or_default()) => Some(Req::BI05),
         () => None,
     }
 }

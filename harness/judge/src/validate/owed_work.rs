@@ -1,5 +1,5 @@
 //! Open obligations of the executor of an unfinished Job: counting, creating, deleting, and reporting pods (PC-04,
-//! PC-06, PC-13, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07).
+//! PC-06, PC-13, PC-23, BI-05, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07).
 
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::CompletionMode;
@@ -28,6 +28,9 @@ pub fn owed_work(track: &Track, view: &View<'_>) -> Vec<Debt> {
         debts.extend(deletion(track, view, &tally));
     }
     debts.extend(report(track, view));
+    debts.extend(
+        obligations::outdated_indexes(view.job).map(|req| (req, Obligation::DropIndexes, last_try(track))),
+    );
     debts
 }
 

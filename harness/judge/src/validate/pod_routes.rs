@@ -208,6 +208,7 @@ impl Judge {
             (None, None) => {
                 self.find_missing_birth(event, pod, labels);
                 self.ownerless_changed(event, it, pod, role);
+                self.note_stray(event, it, pod, labels);
                 if it.gone {
                     self.pods.ownerless.remove(&pod.uid);
                 } else if pod.finalizer

@@ -107,6 +107,7 @@ impl Refusal {
             Obligation::Adopt | Obligation::Release => !is_status && *verb == Verb::Patch,
             Obligation::Count => *is_status || *verb == Verb::Patch,
             Obligation::Report
+            | Obligation::DropIndexes
             | Obligation::WriteFailed
             | Obligation::WriteComplete
             | Obligation::WriteInterim

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Obligation, Sums};
 use super::{
-    deadline, finalizers, must_count, must_create, must_suspend, next_condition, surplus, unreported,
+    deadline, finalizers, must_count, must_create, must_suspend, next_condition, outdated_indexes, surplus,
+    unreported,
 };
 use crate::catalogue::Req;
 use crate::guards::decision::Tally;
@@ -159,4 +160,21 @@ fn a_suspended_job_has_no_deadline_and_no_active_pods() {
     let one = Sums { active: 1, ..Sums::default() };
     assert!(must_suspend(&suspended, &one) && !must_suspend(&running, &one));
     assert!(!must_suspend(&suspended, &Sums::default()));
+}
+
+#[test]
+fn an_index_beyond_the_completions_is_dropped() {
+    let of = |mode, completed: &str, failed: Option<&str>| {
+        let spec = JobSpec { completions: Some(2), completion_mode: Some(mode), ..one() };
+        let status = JobStatus {
+            completed_indexes: completed.into(),
+            failed_indexes: failed.map(Into::into),
+            ..JobStatus::default()
+        };
+        outdated_indexes(&job(spec, status))
+    };
+    let indexed = CompletionMode::Indexed;
+    assert_eq!((of(indexed, "0,1", Some("1")), of(indexed, "", None)), (None, None));
+    assert_eq!((of(indexed, "0,2", None), of(indexed, "0", Some("1-4"))), (Some(Req::PC23), Some(Req::BI05)));
+    assert_eq!(of(CompletionMode::NonIndexed, "2", None), None);
 }
