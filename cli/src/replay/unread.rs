@@ -1,4 +1,4 @@
-//! What the report says about lines and files that could not be read.
+//! The report's words about lines and files that could not be read.
 
 use std::fmt;
 

@@ -180,8 +180,8 @@ fn absent_managers(traces: &[JudgedTrace]) -> Vec<String> {
     users.into_iter().map(doubt).collect()
 }
 
-/// Returns `true` if the Job has an event from this time on, or at no known time. What is still open at the end of the trace
-/// counts as one, since a Job that hangs has no events.
+/// Returns `true` if the Job has an event from this time on, or at no known time. A Job that hangs has no events, so that anything
+/// that is still open at the end of the trace counts as one.
 fn has_event_since(job: &JobVerdict, since: Option<i64>, end: Option<i64>) -> bool {
     let is_open = || !job.owed.is_empty() || job.violations.iter().any(|it| it.write == Violation::END);
     is_since(job.last, since) || (is_since(end, since) && is_open())

@@ -18,7 +18,7 @@ use super::event::{Body, Event};
 /// Number of versions of each living object that are known after their requests.
 const VERSIONS_KEPT: usize = 4;
 
-/// What the version that a request was computed from shows.
+/// The effect of a request, by the version that it was computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
     /// It has an effect.

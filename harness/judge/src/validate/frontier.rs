@@ -445,8 +445,8 @@ impl Search<'_> {
         findings
     }
 
-    /// Keeps the closest refusals: those with the fewest false guards, then the latest views. Of those with false numbers alone, the
-    /// one with the nearest numbers is kept, too.
+    /// Keeps the closest refusals: those with the fewest false guards, then the latest views. Beside them, the one with the nearest
+    /// numbers is kept if nothing but numbers is false.
     fn remember(&mut self, findings: Findings, position: Position, version: u64) {
         const KEPT: usize = 3;
         let refusal = ViewRefusal {

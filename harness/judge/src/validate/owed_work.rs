@@ -1,5 +1,6 @@
 //! Open obligations of the executor of an unfinished Job: counting, creating, deleting, and reporting pods (PC-04,
-//! PC-06, PC-13, PC-23, BI-05, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07).
+//! PC-06, PC-13, BO-06, BO-11, RP-04, RP-08, FT-02, EN-06, EN-07). Indexes that the Job no longer has are dropped (PC-23,
+//! BI-05).
 
 use jobcheck_spec::guards::decision::{Tally, decide};
 use jobcheck_spec::job::CompletionMode;

@@ -1,4 +1,4 @@
-//! What a sync makes of its own deletions.
+//! The pods that a sync has deleted itself, in its own status.
 
 use std::collections::BTreeSet;
 

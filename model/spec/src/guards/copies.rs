@@ -270,8 +270,8 @@ fn judge_end(local: &Local<'_>, grants: Grants, findings: &mut Findings) {
     findings.require(Req::MR21, !is_late, what, "that of its copy", found);
 }
 
-/// MR-22: no copy is created while another one is left on the same worker, and none stays for long beside a later one on another
-/// worker that its manager reaches. A manager cannot delete a copy on a worker that it does not reach.
+/// MR-22: no copy is created while another one is left on the same worker. Nor does one stay for long beside a later one on another
+/// worker, if its manager reaches both. A manager cannot delete a copy on a worker that it does not reach.
 ///
 /// The explorer keeps no times at which copies are deleted. It counts the copies itself, so that this is about traces alone.
 pub fn judge_simultaneity(local: &Local<'_>, grants: Grants, findings: &mut Findings) {

@@ -96,8 +96,8 @@ impl Lane {
         later.filter_map(|it| it.version).filter(|version| *version > base).min()
     }
 
-    /// Returns `true` if a request that lost may have lost against a write that was answered behind it: a conflict against one that
-    /// came behind it by the clocks, and a 404 against a concurrent removal. A native trace has one clock.
+    /// Returns `true` if a request that lost may have lost against a write that was answered behind it. For a conflict that is one which
+    /// came behind it by the clocks, and for a 404 a concurrent removal. A native trace has one clock.
     pub(super) fn may_have_lost(&self, lost: &Event) -> bool {
         if lost.code == NOT_FOUND {
             let done = lost.when.map_or(i64::MIN, |when| when.done);
