@@ -179,8 +179,8 @@ fn a_job_that_is_first_seen_in_mid_life_may_have_had_other_copies() {
     assert_eq!(rules(&manager, &worker), [""; 0]);
     assert_eq!(outcome(&manager, &worker), Outcome::Inconclusive);
     manager.lines.insert(0, late);
-    // The trace of another worker begins after the Job was created, as its other Jobs show.
-    let other = |at: i64| {
+    // The trace of another worker begins after the Job was created, as its other Jobs show. The manager uses that worker.
+    let other = |at: i64, user: &str| {
         let mut other = Trace::default();
         other.create(0, "user", NEXT).status(at, BUILT_IN, NEXT, running(1, 0));
         for line in &mut other.lines {
@@ -188,10 +188,11 @@ fn a_job_that_is_first_seen_in_mid_life_may_have_had_other_copies() {
             line["request"]["response"]["metadata"]["name"] = json!("other");
         }
         other.lines.remove(0);
+        other.works_on(user, at + 10, at + 20);
         let workers = vec![worker.input("worker"), other.input("other")];
         judged(&Clusters { manager: manager.input("manager"), workers })
     };
-    let ids = |at: i64| broken(&other(at)).into_values().flatten().collect::<Vec<_>>();
-    assert_eq!(ids(-100), ["MR-20"]);
-    assert_eq!(ids(100), [""; 0]);
+    let ids = |at: i64, user: &str| broken(&other(at, user)).into_values().flatten().collect::<Vec<_>>();
+    assert_eq!((ids(-100, REMOTE), ids(100, "user")), (vec!["MR-20".to_owned()], vec!["MR-20".to_owned()]));
+    assert_eq!(ids(100, REMOTE), [""; 0]);
 }

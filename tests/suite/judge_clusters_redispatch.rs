@@ -165,3 +165,27 @@ fn a_manager_that_the_traces_do_not_show_is_not_judged() {
     worker.lines.retain(|line| line["request"]["user"] != REMOTE);
     assert!(is_open(&manager, &worker));
 }
+
+/// MR-22: a manager deletes the former copy, unless it does not reach its worker.
+#[test]
+fn two_copies_do_not_run_beside_each_other() {
+    let both = |reaches_the_first: bool, lost: bool| {
+        let [mut manager, mut first, mut second] = [Trace::default(), Trace::default(), Trace::default()];
+        manager.create(0, "user", LOCAL).status(4, MANAGER, LOCAL, running(0, 0)).works_on(MANAGER, 20, 400);
+        first.create(1, REMOTE, COPY).status(2, BUILT_IN, COPY, running(0, 0));
+        if lost {
+            first.request(30, REMOTE, "delete", COPY, 504, json!({}));
+        }
+        let user = if reaches_the_first { REMOTE } else { "user" };
+        first.works_on(user, 50, 400);
+        second.create(40, REMOTE, NEXT).status(41, BUILT_IN, NEXT, running(0, 0)).works_on(REMOTE, 50, 400);
+        let workers = vec![first.input("first"), second.input("second")];
+        let report = judged(&Clusters { manager: manager.input("manager"), workers });
+        let ids = crate::judge_clusters::broken(&report).into_values().flatten().collect::<Vec<_>>();
+        ids.contains(&"MR-22".to_owned())
+    };
+    assert!(both(true, false));
+    assert!(!both(false, false));
+    // The deletion may have been stored.
+    assert!(!both(true, true));
+}

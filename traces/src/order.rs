@@ -25,7 +25,7 @@ pub(crate) struct Order {
     /// Maximum length of the events that are sorted at the same time, in bytes.
     most: usize,
     direction: Direction,
-    /// Records that were read to find the direction, or the error behind them.
+    /// Records that were read to find the direction, and the errors among them.
     ahead: VecDeque<Result<Head, ReadError>>,
     sorted: BinaryHeap<Reverse<Sorted>>,
     bytes: usize,
@@ -113,7 +113,7 @@ impl Order {
             self.sorted.push(Reverse(Sorted { key: (time, Reverse(number)), head }));
             return;
         }
-        let first = self.ahead.front().and_then(|it| it.as_ref().ok()).map(Head::time);
+        let first = self.ahead.iter().flatten().next().map(Head::time);
         self.ahead.push_back(Ok(head));
         let Some(first) = first else { return };
         let is_full = self.ahead.len() >= LOOKED_AT || self.bytes > MOST_LOOKED_AT;
@@ -124,9 +124,18 @@ impl Order {
         }
     }
 
-    /// Returns `true` if the records so far are in the order of time, so that an error among them has its place.
-    pub(crate) fn may_be_as_read(&self) -> bool {
-        self.direction == Direction::AsRead || self.direction == Direction::Unknown && !self.falls()
+    /// Keeps the error of a line that is read on behind, if the records may be in the order of time. Among sorted ones it has no place.
+    pub(crate) fn keep_error(&mut self, error: ReadError) -> Result<(), ReadError> {
+        if self.direction == Direction::NewestFirst {
+            return Err(error);
+        }
+        self.ahead.push_back(Err(error));
+        Ok(())
+    }
+
+    /// Returns `true` if an error is among records that are sorted, so that the input ends.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.direction == Direction::NewestFirst && !self.ahead.is_empty()
     }
 
     /// Returns `true` if the records that were read begin with the newest.
@@ -167,9 +176,14 @@ impl Order {
 
     fn turn(&mut self) {
         self.direction = Direction::NewestFirst;
-        for (number, head) in self.ahead.drain(..).flatten().enumerate() {
-            let key = (head.time(), Reverse(number as u64));
-            self.sorted.push(Reverse(Sorted { key, head }));
+        for (number, read) in std::mem::take(&mut self.ahead).into_iter().enumerate() {
+            match read {
+                Ok(head) => {
+                    let key = (head.time(), Reverse(number as u64));
+                    self.sorted.push(Reverse(Sorted { key, head }));
+                }
+                Err(error) => self.ahead.push_back(Err(ReadError { reads_on: false, ..error })),
+            }
         }
     }
 }

@@ -77,6 +77,17 @@ impl Reader {
         Ok(self.sources[index].record(file))
     }
 
+    /// Returns the next record that can be read, or `None` behind the last one. Whoever judges the inputs reports the errors.
+    pub fn next_readable(&mut self) -> Option<Record<'_>> {
+        loop {
+            match self.advance() {
+                Ok(Some((index, file))) => return self.sources[index].record(file),
+                Err(error) if error.reads_on => {}
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+
     /// Returns the next record together with its document, or `None` behind the last one.
     ///
     /// # Errors
@@ -93,7 +104,7 @@ impl Reader {
             match self.sources[index].advance() {
                 Err(error) if error.problem.is_emptiness() => self.empty.insert(0, error),
                 Err(error) => {
-                    self.stale.extend(self.sources[index].is_open().then_some(index));
+                    self.stale.extend(error.reads_on.then_some(index));
                     return Err(error);
                 }
                 Ok(()) => {}

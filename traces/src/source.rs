@@ -70,6 +70,8 @@ pub(crate) struct Source {
     /// Number of lines that could not be read.
     unreadable: u32,
     order: Order,
+    /// The record behind a first line that cannot be read.
+    behind_first: Option<Head>,
     /// The record that was read last, and the one that is ready.
     found: Option<Head>,
     head: Option<Head>,
@@ -139,6 +141,7 @@ impl Source {
             version: VERSION,
             unreadable: 0,
             order: Order::unknown(MOST_SORTED),
+            behind_first: None,
             found: None,
             head: None,
             time: i64::MIN,
@@ -147,11 +150,6 @@ impl Source {
             read: Arc::default(),
             total: None,
         }
-    }
-
-    /// Returns `true` if records may follow.
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open(_))
     }
 
     /// Returns `true` if a record is ready.
@@ -206,7 +204,7 @@ impl Source {
     pub(crate) fn progress(&self) -> (u64, Option<u64>) {
         let read = self.read.load(Ordering::Relaxed);
         // The rest of an input that has ended or failed is never read.
-        let total = if self.is_open() { self.total } else { Some(read) };
+        let total = if matches!(self.state, State::Open(_)) { self.total } else { Some(read) };
         (read, total)
     }
 
@@ -218,6 +216,9 @@ impl Source {
                 Ok(Some(head)) if self.info.form == Some(Form::Audit) => {
                     let text = self.copied();
                     self.order.keep(Head { text, ..head }, self.info.records);
+                    if self.order.is_cut() {
+                        self.state = State::Ended;
+                    }
                 }
                 Ok(Some(head)) => {
                     self.order.is_as_read();
@@ -243,9 +244,9 @@ impl Source {
 
     /// Takes an error that was met while the direction of the input is looked for, or its records are sorted.
     fn fail(&mut self, error: ReadError) {
-        let reads_on = error.reads_on && self.order.may_be_as_read();
-        self.order.end(Some(ReadError { reads_on, ..error }));
-        if !reads_on {
+        let kept = if error.reads_on { self.order.keep_error(error) } else { Err(error) };
+        if let Err(error) = kept {
+            self.order.end(Some(ReadError { reads_on: false, ..error }));
             self.state = State::Ended;
         }
     }
@@ -259,8 +260,30 @@ impl Source {
         Ok(())
     }
 
-    /// Reads the next record.
+    /// Reads the next record. The first line may be the rest of one. If the second one cannot be read either, nobody knows what the
+    /// input is.
     fn read(&mut self) -> Result<Option<Head>, ReadError> {
+        if let Some(head) = self.behind_first.take() {
+            return Ok(Some(head));
+        }
+        let first = match self.read_next() {
+            Err(error) if error.reads_on && self.info.form.is_none() => error,
+            read => return read,
+        };
+        let is_known = match self.read_next() {
+            Ok(head) => {
+                self.behind_first = head;
+                self.info.form.is_some()
+            }
+            Err(_) => false,
+        };
+        if !is_known {
+            self.state = State::Ended;
+        }
+        Err(ReadError { reads_on: is_known, ..first })
+    }
+
+    fn read_next(&mut self) -> Result<Option<Head>, ReadError> {
         let mut documents = match std::mem::replace(&mut self.state, State::Ended) {
             State::Open(documents) => documents,
             State::Ended => return Ok(None),
@@ -284,8 +307,6 @@ impl Source {
             Ok(false) => return Err(self.error(None, Problem::Empty)),
             // Compressed data without content end in this way.
             Err(_) if self.is_stopped() => {}
-            // The first line may be the rest of one. Behind a second one, nobody knows what the input is.
-            Err(_) if self.info.form.is_none() && self.unreadable > 0 => {}
             Err(defect) => {
                 let error = self.defect(&mut documents, defect);
                 self.unreadable += 1;

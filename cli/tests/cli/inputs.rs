@@ -416,3 +416,20 @@ fn a_pipe_in_a_folder_of_scenarios_is_not_read_and_a_link_is() {
     let run = jobcheck(["run", "--target", "sim", folder.path("kept").to_str().unwrap()]);
     assert!(run.code == 0 && run.out.contains("2 scenarios on sim: 2 hold"), "{run:?}");
 }
+
+/// By the rules of something else, a right trace could be wrong.
+#[test]
+fn nothing_is_judged_behind_a_header_that_cannot_be_used() {
+    let folder = Folder::new();
+    let header = r#"{"format":"jobcheck.dev/trace","version":"1.1","kubernetes":"1.9"}"#.to_owned();
+    let body = lines("nonindexed-success.watch").into_iter().map(|line| format!("{{\"watched\":{line}}}"));
+    let file = folder.write_lines("native.jsonl", &[header].into_iter().chain(body).collect::<Vec<_>>());
+    let run = replay([file.as_os_str(), "-ojson".as_ref()]);
+    assert_eq!(run.code, 2, "{run:?}");
+    let report = run.json();
+    assert_eq!(
+        (report["judgedWrites"].as_u64(), report["errors"].as_array().map(Vec::len)),
+        (Some(0), Some(1))
+    );
+    assert_eq!(report["errors"][0]["readsOn"], false);
+}

@@ -91,7 +91,7 @@ fn span(folder: &Folder, scenario: &Scenario) -> Option<(i64, i64)> {
     let mut span: Option<(i64, i64)> = None;
     for trace in &scenario.traces {
         let mut reader = Reader::open(&[Input::Path(folder.path(&trace.file))]);
-        while let Ok(Some(record)) = reader.next() {
+        while let Some(record) = reader.next_readable() {
             let (from, to) = match record.body {
                 Body::Request(request) => (request.interval.received, request.interval.done),
                 Body::Watched(watched) => match watched.at {

@@ -80,7 +80,7 @@ impl Jobs {
         let traces = scenario.traces.iter().filter(|it| it.cluster == cluster);
         let inputs: Vec<Input> = traces.map(|it| Input::Path(folder.path(&it.file))).collect();
         let (mut jobs, mut reader) = (Jobs::default(), Reader::open(&inputs));
-        while let Ok(Some(record)) = reader.next() {
+        while let Some(record) = reader.next_readable() {
             match record.body {
                 Body::Request(request) => jobs.requested(&request),
                 Body::Watched(watched) => jobs.shown(&watched),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use jobcheck_traces::{Input, MOST_FILES, MOST_UNREADABLE};
+use jobcheck_traces::{Input, MOST_FILES, MOST_UNREADABLE, Reader};
 
 use crate::{AUDIT, audited, input, summary, summary_of, watched};
 
@@ -353,6 +353,32 @@ fn a_file_with_too_many_lines_that_cannot_be_read_ends() {
     let result = summary_of(lines.join("\n"));
     assert_eq!(result.len(), 1 + MOST_UNREADABLE as usize + 1, "{result:?}");
     assert!(result.last().unwrap().starts_with(&format!("trace:{}: ", MOST_UNREADABLE + 2)), "{result:?}");
-    // Other text has one error, whatever its length.
+    // Other text has one error, whatever its length, and so has a log behind two lines of it.
     assert_eq!(summary_of("noise\n".repeat(9)).len(), 1);
+    let behind = format!("I0101 start\nI0101 ready\n{}\n", audited("a", 1, 200, 7));
+    assert_eq!(summary_of(behind).len(), 1);
+}
+
+/// Among records that are sorted, a line that cannot be read has no place.
+#[test]
+fn a_log_with_its_newest_events_first_ends_at_a_line_that_cannot_be_read() {
+    let event = |second: usize| {
+        audited("a", 1, 200, 7).replace("T00:00:01", &format!("T00:{:02}:{:02}", second / 60, second % 60))
+    };
+    let times: Vec<usize> = (0..90).rev().collect();
+    for at in [0, 1, 30, 70] {
+        let mut lines: Vec<String> = times.iter().map(|second| event(*second)).collect();
+        lines.insert(at, "noise".to_owned());
+        let mut reader = Reader::open(&[input("log", lines.join("\n"))]);
+        let (mut errors, mut seen) = (Vec::new(), Vec::new());
+        loop {
+            match reader.next() {
+                Ok(Some(record)) => seen.push(record.place.line),
+                Ok(None) => break,
+                Err(error) => errors.push(error.reads_on),
+            }
+        }
+        assert_eq!(errors, [false], "{at}");
+        assert!(seen.is_sorted_by(|a, b| a > b), "{at}: {seen:?}");
+    }
 }

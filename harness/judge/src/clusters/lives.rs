@@ -50,6 +50,8 @@ pub(super) struct Lives {
     pub(super) has_times: bool,
     /// A mark shows that records may be missing.
     pub(super) has_gap: bool,
+    /// It shows a Job without its creation.
+    begins_in_midlife: bool,
     /// The first and the last time in the trace.
     pub(super) span: Option<(Micros, Micros)>,
 }
@@ -215,7 +217,7 @@ impl Lives {
             match reader.next() {
                 Ok(None) => break,
                 Ok(Some(record)) => lives.take(&record, &mut contents),
-                Err(_) => lives.has_gap = true,
+                Err(error) => lives.has_gap |= error.reads_on,
             }
             records = records.wrapping_add(1);
             if records.is_multiple_of(PROGRESS_EVERY) {
@@ -223,6 +225,7 @@ impl Lives {
                 progress(read, total);
             }
         }
+        lives.begins_in_midlife = lives.jobs.iter().any(|life| life.creator.is_none());
         for life in &mut lives.jobs {
             life.versions.sort_by_key(|(version, _, _)| *version);
             let same = |a: &Job, b: &Job| a.status == b.status && a.spec == b.spec;
@@ -235,8 +238,7 @@ impl Lives {
 
     /// Returns `true` if the trace begins after this time, and Jobs were there by then: it shows one without its creation.
     pub(super) fn begins_after(&self, at: Micros) -> bool {
-        let begins_in_midlife = || self.jobs.iter().any(|life| life.creator.is_none());
-        self.span.is_some_and(|(first, _)| first > at) && begins_in_midlife()
+        self.begins_in_midlife && self.span.is_some_and(|(first, _)| first > at)
     }
 
     fn take(&mut self, record: &Record<'_>, contents: &mut Contents) {

@@ -6,6 +6,7 @@
 //! | [`lives`] | the Jobs of one cluster, with their statuses, their ends, and their refused status writes |
 //! | [`claims`] | who creates copies, and by what the manager finds them |
 //! | [`pairs`] | finds the copies of each Job |
+//! | [`reasons`] | why a Job is not compared |
 //! | [`unsettled`] | status writes with a server error |
 //!
 //! The guards are in [`jobcheck_spec::guards::copies`] and [`jobcheck_spec::guards::sums`]. Each cluster is judged on its own as well.
@@ -13,6 +14,7 @@
 mod claims;
 mod lives;
 mod pairs;
+mod reasons;
 mod unsettled;
 
 use std::collections::BTreeMap;
@@ -182,12 +184,14 @@ pub(crate) fn compare(
         } else {
             judge_copies(&facts, grants, &mut findings);
             judge_last_equality(&facts, grants, &mut findings);
-            judge_simultaneity(&facts, grants, &mut findings);
+            if pair.shows_all(judged) {
+                judge_simultaneity(&facts, grants, &mut findings);
+            }
             if pair.has_any_copy() {
                 judge_counters(&sum, grants, &mut findings);
             }
         }
-        let ends_early = || sum.is_ahead(grants).then_some(pairs::ENDED);
+        let ends_early = || sum.is_ahead(grants).then_some(reasons::ENDED);
         let lacking = pair.lacks_evidence(is_aggregate).or_else(ends_early);
         if let Some(reason) = pair.excuse(judged, &mut findings).or(lacking) {
             compared.unknown.insert(pair.local.uid, reason);

@@ -14,6 +14,7 @@ use crate::validate::{PATIENCE, Violation};
 
 use super::claims::{Claims, has_name_of, may_be_copy, most};
 use super::lives::{Life, Lives, Statuses};
+use super::reasons::{AMBIGUOUS, HIDDEN, HOLE, LATE, MISSING, NO_COPY, NO_MANAGER, ON_THE_PAST, UNSEEN};
 
 /// A Job of the manager with its copies.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(super) struct Pair<'a> {
     pub(super) unknown: Option<&'static str>,
     /// A copy may be of another Job with this name.
     is_ambiguous: bool,
-    /// The trace of a worker may begin after an earlier copy was removed.
+    /// The trace of a worker that the manager uses may begin after an earlier copy was removed.
     may_have_had_others: bool,
 }
 
@@ -84,7 +85,7 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
             foreign: Vec::new(),
             unknown: manager.hides(local).then_some(HIDDEN),
             is_ambiguous: false,
-            may_have_had_others: workers.iter().any(|worker| worker.begins_after(local.created + skew)),
+            may_have_had_others: false,
         }
     };
     let mut pairs: Vec<Pair<'_>> = locals.iter().map(new).collect();
@@ -114,6 +115,9 @@ pub(super) fn find<'a>(manager: &'a Lives, workers: &'a [Lives], known: Known) -
     }
     let unseen = owners.unseen_on(workers);
     for pair in &mut pairs {
+        let since = pair.local.created + skew;
+        let is_late = |(at, worker): (usize, &Lives)| !unseen.contains(&at) && worker.begins_after(since);
+        pair.may_have_had_others = workers.iter().enumerate().any(is_late);
         pair.unseen_on.clone_from(&unseen);
         pair.copies.sort_by_key(|(_, copy)| copy.created);
         let mut concerned = pair.copies.iter().map(|(at, copy)| (at.1, *copy)).chain(
@@ -150,23 +154,6 @@ fn find_ambiguous(pairs: &mut [Pair<'_>], skew: Micros) {
         }
     }
 }
-
-/// The requirements that are about counts and times of all copies that a Job has ever had.
-const ON_THE_PAST: [Req; 5] = [Req::MR20, Req::MR23, Req::MR30, Req::MR31, Req::MR33];
-/// The reasons why a Job is not compared.
-pub(super) const AMBIGUOUS: &str =
-    "a copy may be of this Job or of another one with its name, since clocks differ. They cannot be compared";
-const MISSING: &str = "a write of the Job or of a copy may be missing, or may have been stored with a server error. It may be what \
-                       contradicts the contract, so that they cannot be compared";
-const NO_COPY: &str = "the traces show no copy of the Job, so that its status cannot be compared";
-const NO_MANAGER: &str = "the trace of the manager has no write of jobs/status for a Job with its manager, so that nothing shows when it worked";
-const HOLE: &str =
-    "a write is missing in the trace of a worker, so the removal of a copy may be missing, too";
-pub(super) const ENDED: &str = "the trace of a worker ends before the Job counts more than its copies do, so that the counters cannot be compared";
-const UNSEEN: &str = "the trace of a worker has no request of the account that creates copies, so that its policy may leave out their deletion";
-const LATE: &str = "the traces do not show the creation of the Job or of a copy. Earlier copies may explain what contradicts the \
-                    contract, so that they cannot be compared";
-const HIDDEN: &str = "the audit level hides a write of the Job or of a copy, so that they cannot be compared";
 
 /// Finds the Job that a Job of a worker is a copy of.
 struct Owners<'a> {
@@ -312,19 +299,28 @@ impl Pair<'_> {
         self.copies.iter().map(|((_, worker), copy)| worker.statuses(copy)).max().unwrap_or(Statuses::Shown)
     }
 
-    /// Removes findings that do not show that the manager breaks the contract. Returns the reason.
-    pub(super) fn excuse(&self, judged: &[JudgedTrace], findings: &mut Findings) -> Option<&'static str> {
+    /// Returns `true` if no write of the Job or of a copy is missing, as far as the traces show.
+    pub(super) fn shows_all(&self, judged: &[JudgedTrace]) -> bool {
+        !self.lacks_writes(judged) && !self.has_hole(judged)
+    }
+
+    fn lacks_writes(&self, judged: &[JudgedTrace]) -> bool {
         let is_doubtful = |cluster: usize, life: &Life| {
             judged.get(cluster).is_some_and(|trace| trace.summary.doubtful.contains(&life.uid))
         };
         let mut copies = self.copies.iter();
-        let is_missing =
-            is_doubtful(0, self.local) || copies.any(|((worker, _), copy)| is_doubtful(worker + 1, copy));
-        // A lost part of a log concerns all Jobs.
-        let has_hole = self
-            .copies
-            .iter()
-            .any(|((worker, _), _)| judged.get(worker + 1).is_some_and(|trace| trace.summary.has_hole));
+        is_doubtful(0, self.local) || copies.any(|((worker, _), copy)| is_doubtful(worker + 1, copy))
+    }
+
+    /// Returns `true` if a part of the log of a worker is lost, which concerns all its Jobs.
+    fn has_hole(&self, judged: &[JudgedTrace]) -> bool {
+        let has_hole = |worker: &usize| judged.get(worker + 1).is_some_and(|trace| trace.summary.has_hole);
+        self.copies.iter().any(|((worker, _), _)| has_hole(worker))
+    }
+
+    /// Removes findings that do not show that the manager breaks the contract. Returns the reason.
+    pub(super) fn excuse(&self, judged: &[JudgedTrace], findings: &mut Findings) -> Option<&'static str> {
+        let (is_missing, has_hole) = (self.lacks_writes(judged), self.has_hole(judged));
         // An audit policy may leave out the account of the manager, and with it the deletions of copies.
         let is_hidden = self
             .copies

@@ -243,7 +243,11 @@ impl Interpretation {
         let header = if let Body::Header(header) = first.body { Some(header) } else { None };
         let subject = assumed(header, judging.kubernetes, &judging.assume).unwrap_or_else(|problem| {
             let error = self.refused(first.place, problem);
-            self.failed(error);
+            // The records behind an unusable header would be judged by the rules of something else.
+            if let Some(count) = self.unreadable.get_mut(first.place.file as usize) {
+                *count = MOST_UNREADABLE + 1;
+            }
+            self.failed(InputError { reads_on: false, ..error });
             Subject::default()
         });
         self.subject = subject;

@@ -25,7 +25,7 @@ const BYTES: usize = 1 << 20;
 /// Number of batches that wait between two stages.
 const WAITING: usize = 4;
 
-/// A record with its content, or an input that cannot be read any further.
+/// A record with its content, or an error.
 pub(super) type Item = Result<(DetachedRecord, Content), ReadError>;
 
 /// Consecutive items of a trace.

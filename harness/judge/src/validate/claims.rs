@@ -59,7 +59,7 @@ pub struct Claims {
 fn claim(event: &Event) -> Option<((Uid, u64), Rank)> {
     let (uid, base) = match &event.body {
         Body::Job(job) => (job.uid?, job.base),
-        Body::Pod(pod) => (pod.uid?, None),
+        Body::Pod(pod) => (pod.uid?, pod.base),
         Body::PodCollection(_)
         | Body::JobCollection(_)
         | Body::Evicted

@@ -454,12 +454,8 @@ impl Search<'_> {
             pod_lag: self.end - position,
             broken: findings.broken,
         };
-        let distance = |it: &ViewRefusal| {
-            let numbers = it.broken.iter().map(|broken| broken.excess().map(i64::unsigned_abs));
-            numbers.sum::<Option<u64>>()
-        };
-        if let Some(off) = distance(&refusal) {
-            let nearest = self.nearest.as_ref().and_then(distance);
+        if let Some(off) = refusal.distance() {
+            let nearest = self.nearest.as_ref().and_then(ViewRefusal::distance);
             if nearest.is_none_or(|nearest| off < nearest) {
                 self.nearest = Some(refusal.clone());
             }
@@ -477,9 +473,7 @@ impl Search<'_> {
 
     /// The closest refusals.
     fn closest(self) -> Vec<ViewRefusal> {
-        let is_same = |it: &ViewRefusal, other: &ViewRefusal| {
-            (it.job_lag, it.pod_lag) == (other.job_lag, other.pod_lag)
-        };
+        let is_same = |it: &ViewRefusal, other: &ViewRefusal| it.broken == other.broken;
         let nearest = self.nearest.filter(|it| !self.best.iter().any(|kept| is_same(kept, it)));
         self.best.into_iter().chain(nearest).collect()
     }

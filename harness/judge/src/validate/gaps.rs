@@ -44,7 +44,7 @@ pub struct Sighting {
     pub version: u64,
     /// It is assumed that a kubelet has ended the pod since ([`super::hidden_kubelets`]).
     pub ended: bool,
-    /// A hash of its labels, its annotations, and its generation; 0 if the trace has not shown them.
+    /// A hash of its labels, annotations, generation, and the finalizers of others; 0 if the trace has not shown them.
     pub metadata: u64,
 }
 

@@ -253,7 +253,7 @@ impl Assumption {
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
-            Assumption::UnshownError => lost_requests::unshown_error(question, views),
+            Assumption::UnshownError => lost_requests::unshown_error(track, question, views),
             Assumption::LostRequests => {
                 lost_requests::sign(track, question, views).map(Consequence::Suspicion)
             }

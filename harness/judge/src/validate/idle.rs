@@ -10,9 +10,12 @@ use super::track::Track;
 
 /// Number of equal requests that make a loop.
 const LOOP: u32 = 10;
-/// Time within which they make a loop, in microseconds. After an error a sync waits for at least 1 s, and each time
-/// twice as long (SY-02), so that ten retries take minutes.
+/// Time within which refused ones make a loop, in microseconds. After an error a sync waits for at least 1 s, and each time
+/// twice as long (SY-02), so that ten retries take minutes. An accepted request needs no retry.
 const WITHIN: i64 = 5_000_000;
+
+/// The HTTP statuses from this one on are no success.
+const REFUSED: u16 = 300;
 
 /// The verb, the name of the object, and the code of the response.
 type Request = (Verb, Text, u16);
@@ -35,8 +38,9 @@ impl IdleRequests {
             self.version = version;
             self.made.clear();
         }
+        let is_refused = request.2 >= REFUSED;
         let (count, first) = self.made.entry(request).or_insert((0, now));
-        if now - *first >= WITHIN {
+        if is_refused && now - *first >= WITHIN {
             (*count, *first) = (0, now);
         }
         *count += 1;
@@ -73,8 +77,12 @@ mod tests {
 
     /// The number of the request that completes a loop, of `count` equal requests at this distance in microseconds.
     fn found(count: u32, apart: i64, version: impl Fn(u32) -> u64) -> Option<u32> {
+        found_with(404, count, apart, version)
+    }
+
+    fn found_with(code: u16, count: u32, apart: i64, version: impl Fn(u32) -> u64) -> Option<u32> {
         let mut idle = IdleRequests::default();
-        let request = || (Verb::Delete, "job-a".into(), 404);
+        let request = || (Verb::Delete, "job-a".into(), code);
         (0..count).find(|it| idle.is_loop(request(), version(*it), i64::from(*it) * apart))
     }
 
@@ -85,6 +93,9 @@ mod tests {
         assert_eq!(found(9, 10_000, |_| 7), None);
         assert_eq!(found(50, 1_000_000, |_| 7), None);
         assert_eq!(found(50, 10_000, u64::from), None);
+        // Nobody needs to repeat a request that was accepted.
+        assert_eq!(found_with(200, 50, 60_000_000, |_| 7), Some(9));
+        assert_eq!(found_with(200, 50, 60_000_000, u64::from), None);
     }
 
     #[test]

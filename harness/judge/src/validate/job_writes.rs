@@ -197,7 +197,7 @@ fn status_written(
                 let statuses = (&before.status, &after.status);
                 own_deletions::judge_counts(track, event, statuses, &mut findings);
                 if since.is_some() {
-                    mirror::judge_conditions_of_others(track, event, statuses, &mut findings);
+                    mirror::judge_conditions_of_others(track, event, statuses, settings, &mut findings);
                 }
                 known::check_full_lists(track, before, after, cap, &mut findings);
                 known::check_labels(track, after, &mut findings);
@@ -354,7 +354,8 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if by == By::Manager && event.actor.is_some() && track.is_built_in() {
         judge_own_deletion(&mut findings);
     }
-    let is_of_somebody_else = track.manager.mirror.creator.is_some_and(|it| Some(it) != event.actor);
+    let is_sender = |creator| event.actor.is_some_and(|actor| settings.is_one_actor(creator, actor));
+    let is_of_somebody_else = track.manager.mirror.creator.is_some_and(|creator| !is_sender(creator));
     if let (By::Manager, true, Some(stored)) = (by, track.is_mirrored() && is_of_somebody_else, track.shown())
     {
         judge_deletion(&stored, &mut findings);

@@ -74,10 +74,16 @@ impl Suspicions {
     }
 }
 
-/// The consequence if a removal of a finalizer was stored, and its sender got an error. A watch shows no responses.
-pub(super) fn unshown_error(question: &Question<'_>, views: &[ViewRefusal]) -> Option<Consequence> {
+/// The consequence if a removal of a finalizer was stored in this sync, and its sender got an error. A watch shows no responses. A later
+/// sync sees the pod without its finalizer.
+pub(super) fn unshown_error(
+    track: &Track,
+    question: &Question<'_>,
+    views: &[ViewRefusal],
+) -> Option<Consequence> {
     let is_sole = |view: &ViewRefusal| view.broken.iter().all(|it| it.what == STAYS);
-    (!question.settings.has_actors && views.iter().any(is_sole)).then(|| {
+    let is_possible = !question.settings.has_actors && track.history.loses_finalizer_in_sync();
+    (is_possible && views.first().is_some_and(is_sole)).then(|| {
         Consequence::Reservation(format!(
             "FT-04: {}: it keeps the UID of a pod that has lost its finalizer. Only a removal that got an error although it was \
              stored explains it, and a watch shows no responses",

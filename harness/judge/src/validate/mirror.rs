@@ -241,12 +241,13 @@ pub fn judge_conditions_of_others(
     track: &Track,
     event: &Event,
     (before, after): (&JobStatus, &JobStatus),
+    settings: &Settings,
     findings: &mut Findings,
 ) {
     let setters = &track.manager.mirror.setters;
-    let sets = |own: bool, name: &Text| {
-        setters.iter().any(|(actor, set)| set == name && (Some(*actor) == event.actor) == own)
-    };
+    let is_sender = |setter| event.actor.is_some_and(|actor| settings.is_one_actor(setter, actor));
+    let sets =
+        |own: bool, name: &Text| setters.iter().any(|(setter, set)| set == name && is_sender(*setter) == own);
     let is_own = |name: &Text| sets(true, name) || !sets(false, name);
     judge_foreign_conditions((before, after), Req::TC16, &is_own, findings);
 }
@@ -259,11 +260,9 @@ pub fn written(
     settings: &Settings,
     findings: &mut Findings,
 ) {
+    let is_sender = |setter| event.actor.is_some_and(|actor| settings.is_one_actor(setter, actor));
     let mirror = &mut track.manager.mirror;
-    mirror
-        .past
-        .own_types
-        .extend(mirror.setters.iter().filter(|it| Some(it.0) == event.actor).map(|it| it.1.clone()));
+    mirror.past.own_types.extend(mirror.setters.iter().filter(|it| is_sender(it.0)).map(|it| it.1.clone()));
     let advice = judge(track, event, jobs, settings, findings);
     if let Some(delay) = track.manager.mirror.delay(&jobs.0.status, &jobs.1.status) {
         judge_delay(delay, PATIENCE / 1_000_000, findings);

@@ -1,17 +1,16 @@
 //! Pods whose owner must change: ownerless ones that the manager must adopt (FT-24), and own ones that it must release (FT-26).
 //!
-//! Pods that the Job has controlled are watched over, and others with its UID in their labels.
+//! Only pods that the Job has controlled are watched over. Others with such labels may come from anywhere.
 
 use std::collections::BTreeMap;
 
-use jobcheck_spec::apiserver::CONTROLLER_UID_LABEL;
 use jobcheck_spec::job::{Job, Text};
 use jobcheck_spec::obligations::{Obligation, must_adopt, must_release};
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::{Req, Uid};
 use serde::{Deserialize, Serialize};
 
-use super::event::{Event, PodEvent};
+use super::event::Event;
 use super::owed::PATIENCE;
 use super::owed_work::Debt;
 use super::router::Judge;
@@ -42,8 +41,8 @@ impl Ownership {
         set(&mut self.restored, pod.uid, is_restored, now);
     }
 
-    /// Returns `true` if a cache may still show that the pod must be released. A user has put its labels back since.
-    pub fn may_be_released(&self, uid: Uid, received: i64) -> bool {
+    /// Returns `true` if a cache may still show that the pod must be released. A user has just put its labels back.
+    pub fn was_just_restored(&self, uid: Uid, received: i64) -> bool {
         self.restored.get(&uid).is_some_and(|since| received - since < PATIENCE)
     }
 
@@ -64,20 +63,6 @@ fn set(pods: &mut BTreeMap<Uid, i64>, uid: Uid, must: bool, now: i64) {
 }
 
 impl Judge {
-    /// Notes a pod without a controller that has the UID of a Job in its labels, and that no Job of the trace has controlled.
-    pub(super) fn note_stray(&mut self, event: &Event, it: &PodEvent, pod: &Pod, labels: &[(Text, Text)]) {
-        let is_controlled = it.after.as_ref().is_none_or(|after| after.metadata.controller.is_some());
-        let label = labels.iter().find(|(name, _)| &**name == CONTROLLER_UID_LABEL);
-        let Some((_, job)) = label.filter(|_| !self.pods.former.contains_key(&pod.uid)) else { return };
-        let track = self.tracks.get_mut(&Uid::parse(job));
-        let track = track.filter(|track| track.id.namespace == event.namespace && track.coverage.complete);
-        let (Some(track), Some(when)) = (track, event.when) else { return };
-        match track.stored.clone().filter(|_| !it.gone && !is_controlled) {
-            Some(job) => track.pods.ownership.note(&job, (pod, false), labels, when.done),
-            None => track.pods.ownership.forget(pod.uid),
-        }
-    }
-
     /// Notes the owner and the labels of a pod after an event, for a Job that controls it, or did.
     pub(super) fn note_ownership(
         &mut self,

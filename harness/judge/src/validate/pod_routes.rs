@@ -208,7 +208,6 @@ impl Judge {
             (None, None) => {
                 self.find_missing_birth(event, pod, labels);
                 self.ownerless_changed(event, it, pod, role);
-                self.note_stray(event, it, pod, labels);
                 if it.gone {
                     self.pods.ownerless.remove(&pod.uid);
                 } else if pod.finalizer
@@ -223,9 +222,8 @@ impl Judge {
         }
         if let Some(track) = controller.and_then(|job| self.tracks.get_mut(&job)) {
             track.saw(event, Some(pod.uid));
-            if let Some(shown) = &it.after {
-                track.saw_metadata(pod.uid, &shown.metadata);
-            }
+            let shown = it.after.as_ref().map(|after| &after.metadata).or(it.metadata.as_ref());
+            track.saw_metadata(pod.uid, shown);
             track.shows_sender(role);
         }
         let former =
@@ -433,6 +431,9 @@ impl Judge {
         if created && (event.actor.is_some() || track.coverage.complete) {
             pod_writes::created(track, event, it, pod, by, &self.settings);
         } else {
+            if by == By::Manager && event.actor.is_some() {
+                strangers::judge_adopted(track, event, it);
+            }
             pod_writes::adopted(track, event, ownerless_pod.as_ref(), pod, labels, by, &self.settings);
         }
         self.settings.latest_birth = self.settings.latest_birth.max(Some(pod.created).filter(|_| created));

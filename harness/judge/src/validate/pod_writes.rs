@@ -457,7 +457,7 @@ pub fn released(
     if own {
         let write = Words(|f: &mut Formatter<'_>| write!(f, "release of pod {uid}"));
         let received = event.when.map_or(i64::MAX, |when| when.received);
-        let seen = (labels, track.pods.ownership.may_be_released(uid, received));
+        let seen = (labels, track.pods.ownership.was_just_restored(uid, received));
         match (track.shown(), after) {
             // The sync may not have seen the deletion of the Job.
             (Some(job), Some(after)) if job.deleting => {

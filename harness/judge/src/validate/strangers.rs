@@ -2,11 +2,12 @@
 
 use std::hash::{Hash, Hasher};
 
+use jobcheck_projection::{Metadata, PodObject};
 use jobcheck_spec::apiserver::{CONTROLLER_UID_LABEL, JOB_NAME_LABEL};
+use jobcheck_spec::guards::birth::judge_reference;
 use jobcheck_spec::guards::deletion;
-use jobcheck_spec::pod::Pod;
-use jobcheck_spec::pod::PolicyMatch;
-use jobcheck_spec::{Findings, Uid};
+use jobcheck_spec::pod::{Pod, PolicyMatch, TRACKING_FINALIZER};
+use jobcheck_spec::{Findings, Req, Uid};
 use jobcheck_traces::Verb;
 
 use rustc_hash::FxHasher;
@@ -16,7 +17,6 @@ use super::job_writes::By;
 use super::pod_routes::judge_patch_of;
 use super::router::{Judge, job_controller};
 use super::track::Track;
-use jobcheck_projection::{Metadata, PodObject};
 
 impl Judge {
     /// Returns `true` if a request writes a pod that belongs to no Job. It has another owner, or none and no label of a Job. A PATCH
@@ -69,7 +69,7 @@ pub fn judge_finalizers(track: &mut Track, event: &Event, it: &PodEvent, before:
 /// SY-11: judges that a PUT of the manager, made on the version that the trace has shown last, changes no more than a PATCH may.
 pub fn judge_put(track: &mut Track, event: &Event, it: &PodEvent, before: &Pod, after: &PodObject) {
     let seen = track.coverage.pods_seen.get(&before.uid).copied().unwrap_or_default();
-    if event.verb != Some(Verb::Update) || it.base != Some(seen.version) {
+    if event.verb != Some(Verb::Update) || it.other_field.is_some() || it.base != Some(seen.version) {
         return;
     }
     let own = |pod: &Pod| Pod {
@@ -87,18 +87,35 @@ pub fn judge_put(track: &mut Track, event: &Event, it: &PodEvent, before: &Pod, 
 
 impl Track {
     /// Notes the metadata of a pod, with which the next PUT is compared.
-    pub fn saw_metadata(&mut self, pod: Uid, metadata: &Metadata) {
+    pub fn saw_metadata(&mut self, pod: Uid, metadata: Option<&Metadata>) {
         if let Some(seen) = self.coverage.pods_seen.get_mut(&pod) {
-            seen.metadata = hash_of(metadata);
+            seen.metadata = metadata.map_or(0, hash_of);
         }
     }
 }
 
-/// A hash of labels, annotations, and generation.
+/// A hash of labels, annotations, generation, and the finalizers of others.
 fn hash_of(metadata: &Metadata) -> u64 {
     let mut hasher = FxHasher::default();
     (&metadata.labels, &metadata.annotations, metadata.generation).hash(&mut hasher);
+    metadata
+        .finalizers
+        .iter()
+        .filter(|name| &***name != TRACKING_FINALIZER)
+        .for_each(|name| name.hash(&mut hasher));
     hasher.finish().max(1)
+}
+
+/// FT-24: judges the reference to the Job that the built-in controller gives an adopted pod.
+pub fn judge_adopted(track: &mut Track, event: &Event, it: &PodEvent) {
+    let owner = it.after.as_ref().and_then(|after| after.metadata.controller.as_ref());
+    let (Some(job), Some(owner)) = (track.shown().filter(|_| track.is_built_in()), owner) else { return };
+    let mut findings = Findings::new();
+    judge_reference(&job, owner, (Req::FT24, "controller of the adopted pod"), &mut findings);
+    // The adoption itself is judged with the rest of it.
+    let judged = track.results.judged;
+    track.take(event, &format_args!("adoption of pod {}", event.name), findings);
+    track.results.judged = judged;
 }
 
 /// RP-12: judges that the manager deletes a pod by force.

@@ -51,7 +51,7 @@ impl Judge {
             let uncertain = track.process.uncertain.remove(&pod.uid);
             pod_writes::updated(track, event, &evict(pod.clone()), gone, by, &self.settings);
             let uncertain = uncertain.map(|write| write.followed_by(&evict));
-            track.process.uncertain.extend(uncertain.map(|write| (pod.uid, write)));
+            track.process.uncertain.extend(uncertain.filter(|_| !gone).map(|write| (pod.uid, write)));
             track.history.receives(None);
         }
     }

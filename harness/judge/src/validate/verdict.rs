@@ -116,6 +116,14 @@ pub struct ViewRefusal {
     pub broken: Vec<Broken>,
 }
 
+impl ViewRefusal {
+    /// The sum by which numbers differ; `None` if something else is false.
+    #[must_use]
+    pub fn distance(&self) -> Option<u64> {
+        self.broken.iter().map(|broken| broken.excess().map(i64::unsigned_abs)).sum()
+    }
+}
+
 impl Violation {
     /// The requirement.
     #[must_use]

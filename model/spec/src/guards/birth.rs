@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use crate::birth::{
     Birth, ContainerBirth, EnvSource, FAILURE_COUNT_KEY, IGNORED_FAILURE_COUNT_KEY, INDEX_KEY,
-    INDEX_VARIABLE, PodBirth,
+    INDEX_VARIABLE, OwnerRef, PodBirth,
 };
 use crate::catalogue::Req;
 use crate::incarnation;
@@ -91,10 +91,23 @@ fn judge_finalizer(count: usize, findings: &mut Findings) {
 /// PC-14: the Job is the only controller of the pod.
 pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
     let what = "controller of the created pod";
-    let Some(owner) = &birth.controller else {
-        findings.require(Req::PC14, false, what, job.uid, "none");
-        return;
-    };
+    match &birth.controller {
+        Some(owner) => judge_reference(job, owner, (Req::PC14, what), findings),
+        None => {
+            findings.require(Req::PC14, false, what, job.uid, "none");
+        }
+    }
+}
+
+/// PC-14 for a created pod, FT-24 for an adopted one: the reference to the Job has all its parts.
+///
+/// The explorer's pods have no references, so that this is about traces alone.
+pub fn judge_reference(
+    job: &Job,
+    owner: &OwnerRef,
+    (req, what): (Req, &'static str),
+    findings: &mut Findings,
+) {
     let fits = &*owner.api_version == "batch/v1"
         && &*owner.kind == "Job"
         && owner.name == job.name
@@ -105,7 +118,7 @@ pub fn judge_owner(job: &Job, birth: &PodBirth, findings: &mut Findings) {
         let blocks = if owner.block_owner_deletion == Some(true) { ", blockOwnerDeletion" } else { "" };
         format!("{} {} {} ({}){blocks}", owner.api_version, owner.kind, owner.name, owner.uid)
     });
-    findings.require(Req::PC14, fits, what, expected, found);
+    findings.require(req, fits, what, expected, found);
 }
 
 /// PC-14: the pod has no other owner than its Job.

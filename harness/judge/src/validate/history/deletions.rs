@@ -35,6 +35,14 @@ impl History {
         all.map(|entry| (entry.uid, entry.written)).collect()
     }
 
+    /// Returns `true` if a pod has lost its finalizer in the current sync.
+    #[must_use]
+    pub fn loses_finalizer_in_sync(&self) -> bool {
+        let holds = |pod: &Option<Pod>| pod.as_ref().is_some_and(|pod| pod.finalizer);
+        let mut of_sync = self.range(self.sync_start.max(self.start), self.end());
+        of_sync.any(|entry| holds(&entry.before) && !holds(&entry.after))
+    }
+
     /// The writes of the process to pods in the current sync.
     #[must_use]
     pub(in crate::validate) fn written_in_sync(&self) -> Vec<PodWrite> {

@@ -100,8 +100,9 @@ impl Lane {
     /// came behind it by the clocks, and for a 404 a concurrent removal. A native trace has one clock.
     pub(super) fn may_have_lost(&self, lost: &Event) -> bool {
         if lost.code == NOT_FOUND {
-            let done = lost.when.map_or(i64::MIN, |when| when.done);
-            let is_concurrent = |it: &Event| it.when.is_some_and(|it| it.received <= done);
+            let Some(when) = lost.when else { return false };
+            let is_concurrent =
+                |it: &Event| it.when.is_some_and(|it| it.received <= when.done && it.done >= when.received);
             let of_it = self.held().filter(|it| it.is_accepted() && it.is_of_the_object_of(lost));
             return of_it.filter(|it| it.body.is_gone()).any(is_concurrent);
         }
