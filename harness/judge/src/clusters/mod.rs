@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use jobcheck_spec::guards::copies::{
-    Grants, judge_copies, judge_last_equality, judge_members, judge_simultaneity,
+    Grants, Local, judge_copies, judge_last_equality, judge_members, judge_simultaneity,
 };
-use jobcheck_spec::guards::sums::{judge_counters, judge_sums};
+use jobcheck_spec::guards::sums::{Sum, judge_counters, judge_sums};
 use jobcheck_spec::time::CLOCK_SKEW;
 use jobcheck_spec::{Broken, Findings, Req, Uid};
 use jobcheck_traces::{Input, Place};
@@ -178,19 +178,7 @@ pub(crate) fn compare(
             compared.excuse(pair, job);
         }
         let (facts, sum, mut findings) = (pair.facts(), pair.sum(judging.fails_when), Findings::new());
-        if is_aggregate {
-            judge_members(&facts, grants, &mut findings);
-            judge_sums(&sum, grants, &mut findings);
-        } else {
-            judge_copies(&facts, grants, &mut findings);
-            judge_last_equality(&facts, grants, &mut findings);
-            if pair.shows_all(judged) {
-                judge_simultaneity(&facts, grants, &mut findings);
-            }
-            if pair.has_any_copy() {
-                judge_counters(&sum, grants, &mut findings);
-            }
-        }
+        judge_pair(pair, (&facts, &sum), (grants, is_aggregate), judged, &mut findings);
         let ends_early = || sum.is_ahead(grants).then_some(reasons::ENDED);
         let lacking = pair.lacks_evidence(is_aggregate).or_else(ends_early);
         if let Some(reason) = pair.excuse(judged, &mut findings).or(lacking) {
@@ -210,4 +198,26 @@ pub(crate) fn compare(
         compared.jobs.insert(pair.local.uid, (pair.local.place, findings));
     }
     compared
+}
+
+fn judge_pair(
+    pair: &Pair<'_>,
+    (facts, sum): (&Local<'_>, &Sum<'_>),
+    (grants, is_aggregate): (Grants, bool),
+    judged: &[JudgedTrace],
+    findings: &mut Findings,
+) {
+    if is_aggregate {
+        judge_members(facts, grants, findings);
+        judge_sums(sum, grants, findings);
+        return;
+    }
+    judge_copies(facts, grants, findings);
+    judge_last_equality(facts, grants, findings);
+    if pair.shows_all(judged) {
+        judge_simultaneity(facts, grants, findings);
+    }
+    if pair.has_any_copy() {
+        judge_counters(sum, grants, findings);
+    }
 }

@@ -41,7 +41,7 @@ use super::primary::primary;
 use super::process::Process;
 use super::track::Track;
 use super::verdict::ViewRefusal;
-use super::{deadline_overflow, hidden_active, hidden_kubelets, known, lost_requests, uncertain};
+use super::{deadline_overflow, hidden_active, hidden_kubelets, known, lost_requests, uncertain, unshown};
 
 /// An assumption about what the trace does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,17 +253,11 @@ impl Assumption {
                 };
                 views.iter().find_map(label).map(Consequence::Labelled)
             }
-            Assumption::UnshownError => lost_requests::unshown_error(track, question, views),
+            Assumption::UnshownError => unshown::error(track, question, views),
             Assumption::LostRequests => {
                 lost_requests::sign(track, question, views).map(Consequence::Suspicion)
             }
-            Assumption::UnshownNamespaceEnd => track.namespace_may_go(question.settings).then(|| {
-                Consequence::Reservation(format!(
-                    "PC-12: {}: only a refusal because the namespace is being deleted explains it, and a watch shows no \
-                     refusals",
-                    question.write
-                ))
-            }),
+            Assumption::UnshownNamespaceEnd => unshown::namespace_end(track, question),
             Assumption::UnshownCreations => {
                 let hides_creations = !question.settings.has_actors
                     && track.is_built_in()

@@ -10,7 +10,6 @@
 
 use std::collections::BTreeSet;
 
-use jobcheck_spec::guards::counting::STAYS;
 use jobcheck_spec::job::Job;
 use jobcheck_spec::pod::Pod;
 use jobcheck_spec::view::Interpretation;
@@ -21,7 +20,7 @@ use super::event::Event;
 use super::explain::Question;
 use super::frontier::{Explained, Versions};
 use super::history::Position;
-use super::hypotheses::{Assumption, Consequence};
+use super::hypotheses::Assumption;
 use super::own_write::OwnWrite;
 use super::primary::primary;
 use super::setbacks::{Refused, RefusedWrite};
@@ -72,24 +71,6 @@ impl Suspicions {
     fn are_retried_by(&self, event: &Event) -> bool {
         self.since.zip(event.when).is_some_and(|((_, last), when)| when.received - last >= RETRY)
     }
-}
-
-/// The consequence if a removal of a finalizer was stored in this sync, and its sender got an error. A watch shows no responses. A later
-/// sync sees the pod without its finalizer.
-pub(super) fn unshown_error(
-    track: &Track,
-    question: &Question<'_>,
-    views: &[ViewRefusal],
-) -> Option<Consequence> {
-    let is_sole = |view: &ViewRefusal| view.broken.iter().all(|it| it.what == STAYS);
-    let is_possible = !question.settings.has_actors && track.history.loses_finalizer_in_sync();
-    (is_possible && views.first().is_some_and(is_sole)).then(|| {
-        Consequence::Reservation(format!(
-            "FT-04: {}: it keeps the UID of a pod that has lost its finalizer. Only a removal that got an error although it was \
-             stored explains it, and a watch shows no responses",
-            question.write
-        ))
-    })
 }
 
 /// The error of this write, if the sync has made requests that may have been lost, or should have.

@@ -110,6 +110,7 @@ mod uncertain;
 mod unlisted;
 mod unlogged;
 mod unsettled;
+mod unshown;
 mod unversioned;
 pub mod verdict;
 mod wanted;
