@@ -119,6 +119,7 @@ fn beside_copies(broken: Broken, place: Place) -> Violation {
         place,
         order: u64::MAX,
         done: None,
+        version: None,
         write: Violation::BESIDE_COPIES.to_owned(),
         actor: None,
         names: Vec::new(),

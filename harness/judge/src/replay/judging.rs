@@ -14,6 +14,7 @@ use jobcheck_traces::{
 use rustc_hash::FxHashMap;
 
 use super::assume::{Assumption, Subject, assumed};
+use super::ends::Streams;
 use super::stages::{self, Item};
 use crate::clusters::{Clusters, compare};
 use crate::report::{InputError, JudgedTrace, List, Read, ReplayReport, Selection, Since, build};
@@ -200,8 +201,9 @@ fn judge_one(
     };
     let files = stages::read(inputs, (threads, &judging.stop), &mut take, progress);
     let mut summary = validator.unwrap_or_else(|| Validator::new(Options::default())).finish();
-    let Interpretation { names, origins, errors, subject, contradiction, .. } = reading;
+    let Interpretation { names, origins, errors, subject, contradiction, streams, .. } = reading;
     summary.doubts.extend(contradiction);
+    streams.ends(&names).iter().for_each(|end| summary.withdraw_behind(end));
     JudgedTrace {
         summary,
         kubernetes: format!("1.{}", subject.rules.minor),
@@ -221,6 +223,7 @@ struct Interpretation {
     errors: Vec<InputError>,
     /// Numbers of unreadable records of the inputs. Further records are skipped if there are too many.
     unreadable: Vec<u32>,
+    streams: Streams,
     /// Records are missing, and the validator has not been informed yet.
     gap: Option<String>,
 }
@@ -234,6 +237,7 @@ impl Interpretation {
             origins: FxHashMap::default(),
             errors: Vec::new(),
             unreadable: vec![0; inputs.len()],
+            streams: Streams::new(inputs.len()),
             gap: None,
         }
     }
@@ -306,6 +310,7 @@ impl Interpretation {
         if self.unreadable.get(file as usize).is_some_and(|count| *count > MOST_UNREADABLE) {
             return;
         }
+        self.streams.note(record);
         if let Some(reason) = self.gap.take() {
             let mark = Mark { at: None, kind: MarkKind::Gap { resource: None, reason, gone: Vec::new() } };
             // A mark contains no object, so it cannot be unreadable.
@@ -325,6 +330,8 @@ impl Interpretation {
     }
 
     fn failed(&mut self, error: InputError) {
+        let cut = self.names.iter().position(|name| *name == error.file && !error.reads_on);
+        cut.into_iter().for_each(|file| self.streams.is_cut(file));
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         self.gap = Some(match error.reads_on {
             true => format!("{}{line} cannot be read, so that a request may be missing", error.file),

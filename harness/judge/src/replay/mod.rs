@@ -9,12 +9,14 @@
 //! | [`Assumption`], [`Subject`], [`rules`] | the API server and the controller that are assumed |
 
 mod assume;
+mod ends;
 mod group;
 mod judging;
 mod stages;
 
 pub use crate::clusters::Clusters;
 pub use assume::{Assumption, Subject, consistent, milliseconds, rules};
+pub(crate) use ends::End;
 pub use group::{Grouping, group, group_until};
 pub use jobcheck_spec::guards::sums::FailsWhen;
 pub use judging::{Judging, ShowProgress, judge, judge_clusters};

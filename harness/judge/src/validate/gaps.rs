@@ -167,6 +167,12 @@ impl Track {
 
     /// Finds a missing write of the Job: an accepted write was made on another state than the known one.
     pub fn find_missing_write(&mut self, event: &Event, it: &JobEvent) {
+        if self.coverage.stale && self.is_finished() {
+            // A gap says nothing about Jobs that had finished before, unless something happens to them.
+            self.doubt(
+                "a write may be missing before one of the finished Job, which cannot be judged".to_owned(),
+            );
+        }
         if it.after.is_some() {
             self.coverage.shows_job();
         }

@@ -130,6 +130,7 @@ pub(crate) use owed::PATIENCE;
 pub use router::Validator;
 pub use summary::Summary;
 pub use unlisted::{Kept, Reported, Unlisted};
+pub(crate) use unlogged::Resting;
 pub use unlogged::{Kinds, Log, Logged};
 pub use verdict::{JobVerdict, Note, Outcome, Unreadable, Violation};
 pub use wanted::{Others, Wanted, is_named};

@@ -104,13 +104,13 @@ impl End {
         let mut reasons: Vec<String> = Vec::new();
         if let Some(reason) = self.etcds.doubt() {
             for verdict in verdicts.iter_mut() {
-                verdict.withdraw(&reason, &|_| true);
+                verdict.withdraw(&reason, &|_, _| true);
             }
             reasons.push(reason);
         }
         for verdict in verdicts.iter_mut().filter(|it| !it.violations.is_empty()) {
             for lacking in self.unlogged.lacking(verdict.namespace(), self.last) {
-                let is_needed = verdict.withdraw(lacking.reason, &|it| lacking.concerns(it));
+                let is_needed = verdict.withdraw(lacking.reason, &|_, it| lacking.concerns(it));
                 if is_needed && !reasons.iter().any(|reason| reason == lacking.reason) {
                     reasons.push(lacking.reason.to_owned());
                 }

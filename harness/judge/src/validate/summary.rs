@@ -8,6 +8,7 @@ use super::actor::Actors;
 use super::unlisted::Unlisted;
 use super::verdict::{JobVerdict, Outcome};
 use super::wanted::Others;
+use crate::replay::End;
 
 /// The result of a validation.
 #[derive(Debug)]
@@ -41,6 +42,17 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Withdraws violations behind the end of an input, while others continue.
+    pub(crate) fn withdraw_behind(&mut self, end: &End) {
+        let mut is_needed = false;
+        for job in &mut self.jobs {
+            is_needed |= job.withdraw(&end.reason, &|violation, resting| end.concerns(violation, resting));
+        }
+        if is_needed {
+            self.doubts.push(end.reason.clone());
+        }
+    }
+
     /// The verdict on the trace.
     #[must_use]
     pub fn outcome(&self) -> Outcome {

@@ -84,10 +84,14 @@ impl Lacking {
     }
 }
 
-/// An executor decides by its pods, also where the requirement binds every manager. A forbidden request rests on nothing else.
-fn is_of_executor(violation: Resting) -> bool {
-    let rests_on_pods = violation.is_executed && violation.req != Req::SY11;
-    rests_on_pods && matches!(violation.party, Binds::Executor | Binds::Manager)
+impl Resting {
+    /// Returns `true` if it rests on pods. An executor decides by its pods, also where the requirement binds every manager. A
+    /// forbidden request rests on nothing else.
+    #[must_use]
+    pub fn rests_on_pods(self) -> bool {
+        let is_of_executor = self.is_executed && matches!(self.party, Binds::Executor | Binds::Manager);
+        is_of_executor && self.req != Req::SY11
+    }
 }
 
 const TABLE: [Lacking; KINDS] = [
@@ -98,11 +102,11 @@ const TABLE: [Lacking; KINDS] = [
     Lacking {
         reason: "the log has no PATCH of a pod, although finalizers must have been removed. Its audit policy leaves them out; \
                  if it does not, say --assume audit-policy=complete",
-        concerns: is_of_executor,
+        concerns: Resting::rests_on_pods,
     },
     Lacking {
         reason: "the log has no DELETE, although pods must have been deleted. Its audit policy leaves them out",
-        concerns: is_of_executor,
+        concerns: Resting::rests_on_pods,
     },
     Lacking {
         reason: "the log has no empty object, and each pod has some. The store of the log leaves them out",
@@ -110,11 +114,11 @@ const TABLE: [Lacking; KINDS] = [
     },
     Lacking {
         reason: "the log has no creation of a pod, although Jobs have pods. Its audit policy leaves them out",
-        concerns: is_of_executor,
+        concerns: Resting::rests_on_pods,
     },
     Lacking {
         reason: "the log has no write of pods/status, although pods became ready or ended. Its audit policy leaves kubelets out",
-        concerns: is_of_executor,
+        concerns: Resting::rests_on_pods,
     },
     Lacking {
         reason: "the log has no DELETE, although pods must have been deleted. Its audit policy leaves them out",

@@ -84,6 +84,8 @@ pub struct Violation {
     pub order: u64,
     /// The end of the response, in microseconds.
     pub done: Option<i64>,
+    /// The `resourceVersion` of the write, if the trace shows it.
+    pub version: Option<u64>,
     /// A description of the write.
     pub write: String,
     /// The sender of the request, if the trace shows it.
@@ -191,11 +193,11 @@ impl JobVerdict {
     }
 
     /// Withdraws some violations for this reason. Returns `false` if there is none.
-    pub(super) fn withdraw(&mut self, reason: &str, concerns: &dyn Fn(Resting) -> bool) -> bool {
+    pub(super) fn withdraw(&mut self, reason: &str, concerns: &dyn Fn(&Violation, Resting) -> bool) -> bool {
         let is_executed = self.profile.starts_with(Profile::Executor.name());
         let before = self.violations.len();
         let resting = |it: &Violation| Resting { req: it.req(), party: it.req().entry().binds, is_executed };
-        self.violations.retain(|it| !concerns(resting(it)));
+        self.violations.retain(|it| !concerns(it, resting(it)));
         if self.violations.len() == before {
             return false;
         }
