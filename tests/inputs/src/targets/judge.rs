@@ -66,9 +66,13 @@ fn run_traces(bytes: &[u8]) -> Result<Signs, String> {
     report(inputs(&redacted), 1);
     // Texts of numbers and repeated members have no single other form, so both forms are written from the values.
     if let Some((compact, pretty)) = written_twice(bytes) {
-        let compact = as_json(&report(inputs(&compact), 1))?;
-        let pretty = as_json(&report(inputs(&pretty), 1))?;
-        same("the same values, spread over lines", &without_places(compact), &without_places(pretty))?;
+        let (compact, pretty) = (report(inputs(&compact), 1), report(inputs(&pretty), 1));
+        let is_read = |report: &ReplayReport| report.errors.is_empty();
+        // Behind a value that cannot be read, only lines are read on.
+        if is_read(&compact) || is_read(&pretty) {
+            let [compact, pretty] = [without_places(as_json(&compact)?), without_places(as_json(&pretty)?)];
+            same("the same values, spread over lines", &compact, &pretty)?;
+        }
     }
     Ok(signs_of(&first))
 }
