@@ -19,8 +19,7 @@ pub fn render(report: &ReplayReport) -> String {
 fn suite(report: &ReplayReport, trace: &TraceReport) -> Suite {
     let mut cases: Vec<Case> = report.jobs_of(trace).iter().map(case).collect();
     for error in report.errors_of(trace) {
-        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        cases.push(Case::errored(format!("{}{line}", error.file), "unreadable", &*error.message));
+        cases.push(Case::errored(error.place(), "unreadable", &*error.message));
     }
     if !trace.doubts.is_empty() {
         cases.push(Case::errored("the trace as a whole", "inconclusive", trace.doubts.join("\n")));

@@ -78,8 +78,7 @@ pub fn run(args: &ReplayArgs, global: &Global) -> Exit {
         }
     };
     for error in &report.errors {
-        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        output::error(format!("{}{line}: {}", error.file, error.message));
+        output::error(format!("{}: {}", error.place(), error.message));
     }
     if let Some(job) = args.unexplained(&report) {
         output::note(format!("--explain={} fits no Job of the report", job));

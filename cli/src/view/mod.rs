@@ -159,8 +159,7 @@ pub fn run(args: &ViewArgs, global: &Global) -> Exit {
         }
     };
     for error in &report.errors {
-        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        output::error(format!("{}{line}: {}", error.file, error.message));
+        output::error(format!("{}: {}", error.place(), error.message));
     }
     let page = traces.page(&report, limit.steps(args.steps), limit.again());
     let file = file.map(Path::to_path_buf).or_else(|| args.open.then(own_file));

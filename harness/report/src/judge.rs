@@ -191,8 +191,7 @@ fn doubts(report: &ReplayReport, traces: &[TraceReport]) -> String {
 fn errors(report: &ReplayReport, files: &BTreeMap<String, &str>) -> String {
     let error = report.errors.iter().map(|error| {
         let file = files.get(&error.file).copied().unwrap_or("a trace");
-        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{file}{line}: {}", error.message)
+        format!("{}: {}", error.place_in(file), error.message)
     });
     error.collect::<Vec<_>>().join("; ")
 }

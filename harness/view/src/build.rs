@@ -117,9 +117,8 @@ fn outline(shown: &[Shown<'_>], has_roles: bool, report: &ReplayReport) -> Page 
     let mut notes: Vec<String> = left_out.into_iter().chain(report.doubts.iter().cloned()).collect();
     notes.extend(report.traces.iter().flat_map(|trace| trace.doubts.iter().cloned()));
     notes.extend(report.errors.iter().map(|error| {
-        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         let what = if error.reads_on { "cannot be read" } else { "could not be read to its end" };
-        format!("{}{line} {what}: {}", error.file, error.message)
+        format!("{} {what}: {}", error.place(), error.message)
     }));
     Page {
         version: env!("CARGO_PKG_VERSION"),

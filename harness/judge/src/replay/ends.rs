@@ -9,6 +9,9 @@ use jobcheck_traces::{Body, Form, Record, Resource};
 
 use crate::validate::{Resting, Violation};
 
+/// The words for an input that cannot be read any further.
+pub(super) const CUT: &str = "could not be read to its end, and other inputs continue";
+
 /// The end of an input, or of several ones.
 #[derive(Debug)]
 pub(crate) struct End {
@@ -84,7 +87,7 @@ impl Streams {
         }
         let cut = streams.iter().zip(names).filter(|(stream, _)| stream.is_cut);
         let cut = cut.map(|(stream, name)| End {
-            reason: format!("{name} could not be read to its end, and other inputs continue"),
+            reason: format!("{name} {CUT}"),
             version: Some(stream.version).filter(|_| stream.is_watch),
             time: stream.time,
             concerns_all: true,

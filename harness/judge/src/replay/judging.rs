@@ -14,7 +14,7 @@ use jobcheck_traces::{
 use rustc_hash::FxHashMap;
 
 use super::assume::{Assumption, Subject, assumed};
-use super::ends::Streams;
+use super::ends::{CUT, Streams};
 use super::stages::{self, Item};
 use crate::clusters::{Clusters, compare};
 use crate::report::{InputError, JudgedTrace, List, Read, ReplayReport, Selection, Since, build};
@@ -71,8 +71,8 @@ pub struct Judging {
 /// Judges traces. The inputs of each trace are merged.
 ///
 /// A line that cannot be read is a gap, so that whatever depends on the missing part is inconclusive. Other errors, and too many
-/// such lines, end the input. Its records before the error are judged. If other inputs continue, a gap is assumed, too. If an export states that rows are missing, its
-/// whole trace is inconclusive.
+/// such lines, end the input. Its records before the error are judged. If other inputs continue, a gap is assumed as well. If
+/// an export states that rows are missing, its whole trace is inconclusive.
 ///
 /// `progress` is called from time to time with the number of bytes read, and the size of the inputs if it is known.
 pub fn judge(traces: &[Vec<Input>], judging: &Judging, progress: ShowProgress<'_>) -> ReplayReport {
@@ -332,10 +332,9 @@ impl Interpretation {
     fn failed(&mut self, error: InputError) {
         let cut = self.names.iter().position(|name| *name == error.file && !error.reads_on);
         cut.into_iter().for_each(|file| self.streams.is_cut(file));
-        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         self.gap = Some(match error.reads_on {
-            true => format!("{}{line} cannot be read, so that a request may be missing", error.file),
-            false => format!("{}{line} could not be read to its end, and other inputs continue", error.file),
+            true => format!("{} cannot be read, so that a request may be missing", error.place()),
+            false => format!("{} {CUT}", error.place()),
         });
         self.errors.push(error);
     }

@@ -417,6 +417,20 @@ pub struct InputError {
     pub reads_on: bool,
 }
 
+impl InputError {
+    /// The input, and the line if there is one, as `audit.log:17`.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.place_in(&self.file)
+    }
+
+    /// The same with another name of the input.
+    #[must_use]
+    pub fn place_in(&self, file: &str) -> String {
+        self.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"))
+    }
+}
+
 /// The name of the input and the line of a place; `None` for line 0, which is no place.
 pub(super) fn named(place: Place, names: &[String]) -> (Option<String>, Option<u64>) {
     if place.line == 0 {

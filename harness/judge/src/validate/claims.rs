@@ -13,7 +13,7 @@ use jobcheck_spec::Uid;
 use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
 
-use super::event::{Body, Event};
+use super::event::Event;
 
 /// Number of versions of each living object that are known after their requests.
 const VERSIONS_KEPT: usize = 4;
@@ -57,57 +57,14 @@ pub struct Claims {
 
 /// The object and the version that a request may have produced, with its place.
 fn claim(event: &Event) -> Option<((Uid, u64), Rank)> {
-    let (uid, base) = match &event.body {
-        Body::Job(job) => (job.uid?, job.base),
-        Body::Pod(pod) => (pod.uid?, pod.base),
-        Body::PodCollection(_)
-        | Body::JobCollection(_)
-        | Body::Evicted
-        | Body::Bound
-        | Body::Gap(_)
-        | Body::UnseenCollection(..)
-        | Body::Restart(_)
-        | Body::Relist(_) => return None,
-    };
-    let (version, when) = (event.version?, event.when?);
-    let effect = match base {
+    let subject = event.body.subject()?;
+    let (uid, version, when) = (subject.uid?, event.version?, event.when?);
+    let effect = match subject.base {
         Some(base) if base == version => Effect::None,
         Some(base) if base < version => Effect::Certain,
         Some(_) | None => Effect::Unknown,
     };
     Some(((uid, version), (effect, when.done, when.received, !event.is_status)))
-}
-
-/// Returns `true` if the object is being deleted after this event.
-fn is_deleting(event: &Event) -> bool {
-    match &event.body {
-        Body::Job(job) => job.after.as_ref().is_some_and(|job| job.deleting),
-        Body::Pod(pod) => pod.after.as_ref().is_some_and(|it| it.pod.deleting),
-        Body::PodCollection(_)
-        | Body::JobCollection(_)
-        | Body::Evicted
-        | Body::Bound
-        | Body::Gap(_)
-        | Body::UnseenCollection(..)
-        | Body::Restart(_)
-        | Body::Relist(_) => false,
-    }
-}
-
-/// The object that is gone with this event.
-fn gone(event: &Event) -> Option<Uid> {
-    match &event.body {
-        Body::Job(job) => job.uid.filter(|_| job.gone),
-        Body::Pod(pod) => pod.uid.filter(|_| pod.gone),
-        Body::PodCollection(_)
-        | Body::JobCollection(_)
-        | Body::Evicted
-        | Body::Bound
-        | Body::Gap(_)
-        | Body::UnseenCollection(..)
-        | Body::Restart(_)
-        | Body::Relist(_) => None,
-    }
 }
 
 impl Claims {
@@ -118,7 +75,7 @@ impl Claims {
         let claim = self.open.entry(key).or_insert(new);
         claim.first = claim.first.min(rank);
         claim.waiting += 1;
-        if is_deleting(event) {
+        if event.body.subject().is_some_and(|subject| subject.is_deleting) {
             if event.verb == Some(Verb::Delete) {
                 claim.deletion = Some(claim.deletion.map_or(rank, |first| first.min(rank)));
             }
@@ -156,7 +113,7 @@ impl Claims {
     /// Takes the version from a request that has not produced it.
     pub fn settle(&mut self, event: &mut Event) {
         self.settle_version(event);
-        if let Some(uid) = gone(event) {
+        if let Some(uid) = event.body.departed() {
             self.settled.remove(&uid);
             self.deleting.remove(&uid);
             let last = event.answered.and_then(|version| self.open.get_mut(&(uid, version)));
@@ -190,7 +147,7 @@ mod tests {
 
     use jobcheck_spec::job::Job;
 
-    use super::super::event::JobEvent;
+    use super::super::event::{Body, JobEvent};
     use super::super::fixtures::{job, job_write};
     use super::*;
 

@@ -114,12 +114,27 @@ pub struct Gap {
     pub until: Option<u64>,
 }
 
+/// The one object that a [`Body`] is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// Its UID, if the trace shows it.
+    pub uid: Option<Uid>,
+    /// The version that the request was computed from.
+    pub base: Option<u64>,
+    /// It is being deleted after the event.
+    pub is_deleting: bool,
+    /// It is gone with the event.
+    pub is_gone: bool,
+}
+
 impl Body {
-    /// Returns `true` if the object is gone with this event.
-    pub fn is_gone(&self) -> bool {
-        match self {
-            Body::Job(job) => job.gone,
-            Body::Pod(pod) => pod.gone,
+    /// The object, if there is one.
+    pub fn subject(&self) -> Option<Subject> {
+        let (uid, base, is_deleting, is_gone) = match self {
+            Body::Job(it) => (it.uid, it.base, it.after.as_ref().is_some_and(|job| job.deleting), it.gone),
+            Body::Pod(it) => {
+                (it.uid, it.base, it.after.as_ref().is_some_and(|pod| pod.pod.deleting), it.gone)
+            }
             Body::PodCollection(_)
             | Body::JobCollection(_)
             | Body::Evicted
@@ -127,9 +142,25 @@ impl Body {
             | Body::Gap(_)
             | Body::UnseenCollection(..)
             | Body::Restart(_)
-            | Body::Relist(_) => false,
-        }
+            | Body::Relist(_) => return None,
+        };
+        Some(Subject { uid, base, is_deleting, is_gone })
     }
+
+    /// Returns `true` if the object is gone with this event.
+    pub fn is_gone(&self) -> bool {
+        self.subject().is_some_and(|subject| subject.is_gone)
+    }
+
+    /// The UID of the object, if it is gone with this event.
+    pub fn departed(&self) -> Option<Uid> {
+        self.subject().filter(|subject| subject.is_gone)?.uid
+    }
+}
+
+/// Returns `true` for the HTTP statuses with which a request is accepted.
+pub fn is_success(code: u16) -> bool {
+    (200..300).contains(&code)
 }
 
 /// The effect of a request on a Job.
@@ -238,7 +269,7 @@ impl Event {
     /// Returns `true` if the API server accepted the request.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
-        (200..300).contains(&self.code)
+        is_success(self.code)
     }
 
     /// Returns `true` for a server error, after which a write may have been committed.

@@ -473,8 +473,7 @@ impl Search<'_> {
 
     /// The closest refusals.
     fn closest(self) -> Vec<ViewRefusal> {
-        let is_same = |it: &ViewRefusal, other: &ViewRefusal| it.broken == other.broken;
-        let nearest = self.nearest.filter(|it| !self.best.iter().any(|kept| is_same(kept, it)));
+        let nearest = self.nearest.filter(|it| self.best.iter().all(|kept| kept.broken != it.broken));
         self.best.into_iter().chain(nearest).collect()
     }
 }

@@ -5,7 +5,7 @@ use jobcheck_traces::Verb;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::event::Event;
+use super::event::{Event, is_success};
 use super::track::Track;
 
 /// Number of equal requests that make a loop.
@@ -13,9 +13,6 @@ const LOOP: u32 = 10;
 /// Time within which refused ones make a loop, in microseconds. After an error a sync waits for at least 1 s, and each time
 /// twice as long (SY-02), so that ten retries take minutes. An accepted request needs no retry.
 const WITHIN: i64 = 5_000_000;
-
-/// The HTTP statuses from this one on are no success.
-const REFUSED: u16 = 300;
 
 /// The verb, the name of the object, and the code of the response.
 type Request = (Verb, Text, u16);
@@ -38,7 +35,7 @@ impl IdleRequests {
             self.version = version;
             self.made.clear();
         }
-        let is_refused = request.2 >= REFUSED;
+        let is_refused = !is_success(request.2);
         let (count, first) = self.made.entry(request).or_insert((0, now));
         if is_refused && now - *first >= WITHIN {
             (*count, *first) = (0, now);

@@ -159,9 +159,7 @@ fn judge_base(track: &mut Track, event: &Event, it: &JobEvent) {
     let (Some(base), Some(stored)) = (it.base, track.coverage.version) else { return };
     let mut findings = Findings::new();
     validate_base(event.verb == Some(Verb::Update), base, stored, &mut findings);
-    let judged = track.results.judged;
-    track.take(event, &"write of the Job", findings);
-    track.results.judged = judged;
+    track.take_uncounted(event, &"write of the Job", findings);
 }
 
 fn status_written(
@@ -354,8 +352,8 @@ pub fn deleted(track: &mut Track, event: &Event, it: &JobEvent, by: By, settings
     if by == By::Manager && event.actor.is_some() && track.is_built_in() {
         judge_own_deletion(&mut findings);
     }
-    let is_sender = |creator| event.actor.is_some_and(|actor| settings.is_one_actor(creator, actor));
-    let is_of_somebody_else = track.manager.mirror.creator.is_some_and(|creator| !is_sender(creator));
+    let is_of_somebody_else =
+        track.manager.mirror.creator.is_some_and(|creator| !settings.is_sent_by(event, creator));
     if let (By::Manager, true, Some(stored)) = (by, track.is_mirrored() && is_of_somebody_else, track.shown())
     {
         judge_deletion(&stored, &mut findings);

@@ -245,9 +245,9 @@ pub fn judge_conditions_of_others(
     findings: &mut Findings,
 ) {
     let setters = &track.manager.mirror.setters;
-    let is_sender = |setter| event.actor.is_some_and(|actor| settings.is_one_actor(setter, actor));
-    let sets =
-        |own: bool, name: &Text| setters.iter().any(|(setter, set)| set == name && is_sender(*setter) == own);
+    let sets = |own: bool, name: &Text| {
+        setters.iter().any(|(setter, set)| set == name && settings.is_sent_by(event, *setter) == own)
+    };
     let is_own = |name: &Text| sets(true, name) || !sets(false, name);
     judge_foreign_conditions((before, after), Req::TC16, &is_own, findings);
 }
@@ -260,9 +260,9 @@ pub fn written(
     settings: &Settings,
     findings: &mut Findings,
 ) {
-    let is_sender = |setter| event.actor.is_some_and(|actor| settings.is_one_actor(setter, actor));
     let mirror = &mut track.manager.mirror;
-    mirror.past.own_types.extend(mirror.setters.iter().filter(|it| is_sender(it.0)).map(|it| it.1.clone()));
+    let own = mirror.setters.iter().filter(|(setter, _)| settings.is_sent_by(event, *setter));
+    mirror.past.own_types.extend(own.map(|(_, name)| name.clone()));
     let advice = judge(track, event, jobs, settings, findings);
     if let Some(delay) = track.manager.mirror.delay(&jobs.0.status, &jobs.1.status) {
         judge_delay(delay, PATIENCE / 1_000_000, findings);

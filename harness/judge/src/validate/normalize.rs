@@ -195,19 +195,8 @@ impl Normalizer {
     /// The version in the response, if the write may have produced it. The removal of the last finalizer of a deleted object
     /// returns the version before the removal. If several requests have one version, the sequencer finds the write.
     fn own_version(&mut self, body: &Body, verb: Verb, version: Option<u64>) -> Option<u64> {
-        let removal = |gone: bool| gone && verb != Verb::Delete;
-        let uid = match body {
-            Body::Job(job) => job.uid.filter(|_| !removal(job.gone)),
-            Body::Pod(pod) => pod.uid.filter(|_| !removal(pod.gone)),
-            Body::JobCollection(_)
-            | Body::PodCollection(_)
-            | Body::Evicted
-            | Body::Bound
-            | Body::Gap(_)
-            | Body::UnseenCollection(..)
-            | Body::Restart(_)
-            | Body::Relist(_) => None,
-        }?;
+        let removes = |gone: bool| gone && verb != Verb::Delete;
+        let uid = body.subject().filter(|subject| !removes(subject.is_gone))?.uid?;
         let version = version?;
         let seen = self.versions.entry(uid).or_default();
         if !seen.contains(&version) {
@@ -218,21 +207,7 @@ impl Normalizer {
     }
 
     fn forget_versions(&mut self, body: &Body) {
-        let gone = match body {
-            Body::Job(job) if job.gone => job.uid,
-            Body::Pod(pod) if pod.gone => pod.uid,
-            Body::Job(_)
-            | Body::Pod(_)
-            | Body::JobCollection(_)
-            | Body::PodCollection(_)
-            | Body::Evicted
-            | Body::Bound
-            | Body::Gap(_)
-            | Body::UnseenCollection(..)
-            | Body::Restart(_)
-            | Body::Relist(_) => None,
-        };
-        let Some(uid) = gone else { return };
+        let Some(uid) = body.departed() else { return };
         self.versions.remove(&uid);
         if self.departed.len() == DEPARTED {
             self.departed.pop_front();

@@ -20,9 +20,7 @@ pub fn judge_pod_deletion(track: &mut Track, event: &Event, before: &Pod, after:
     let mut findings = Findings::new();
     let grace = after.metadata.deletion_grace_period_seconds.unwrap_or(0);
     validate_pod_deletion(before, &after.pod, grace, &mut findings);
-    let judged = track.results.judged;
-    track.take(event, &format_args!("deletion of {}", story::pod(before)), findings);
-    track.results.judged = judged;
+    track.take_uncounted(event, &format_args!("deletion of {}", story::pod(before)), findings);
 }
 
 /// Judges the times of the stored status by the deletion of a pod in a watch. The API server marks a pod no later than
@@ -34,8 +32,6 @@ pub fn judge_earlier_times(track: &mut Track, event: &Event, before: &Pod, after
     if let (Some(marked), Some(job)) = (marked, stored) {
         let mut findings = Findings::new();
         judge_by_later_event(&job.status, marked, &mut findings);
-        let judged = track.results.judged;
-        track.take(event, &format_args!("deletion of {}", story::pod(before)), findings);
-        track.results.judged = judged;
+        track.take_uncounted(event, &format_args!("deletion of {}", story::pod(before)), findings);
     }
 }

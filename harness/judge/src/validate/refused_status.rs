@@ -197,7 +197,5 @@ fn conflict(track: &mut Track, event: &Event, it: &JobEvent) {
     let mut findings = Findings::new();
     let expected = "accepted, since the request has the stored resourceVersion";
     findings.require(Req::SS32, explained, "response to the status write", expected, "409 Conflict");
-    let judged = track.results.judged;
-    track.take(event, &"refused status write", findings);
-    track.results.judged = judged;
+    track.take_uncounted(event, &"refused status write", findings);
 }

@@ -250,6 +250,12 @@ impl Settings {
         one == other || program(one).is_some() && program(one) == program(other)
     }
 
+    /// Returns `true` if the sender of this request is the same program as another one.
+    #[must_use]
+    pub fn is_sent_by(&self, event: &Event, other: ActorId) -> bool {
+        event.actor.is_some_and(|actor| self.is_one_actor(other, actor))
+    }
+
     /// The process of the sender when the API server handled the request, as far as times show it.
     #[must_use]
     pub fn sender_of(&self, event: &Event) -> Sender {

@@ -112,10 +112,7 @@ pub fn judge_adopted(track: &mut Track, event: &Event, it: &PodEvent) {
     let (Some(job), Some(owner)) = (track.shown().filter(|_| track.is_built_in()), owner) else { return };
     let mut findings = Findings::new();
     judge_reference(&job, owner, (Req::FT24, "controller of the adopted pod"), &mut findings);
-    // The adoption itself is judged with the rest of it.
-    let judged = track.results.judged;
-    track.take(event, &format_args!("adoption of pod {}", event.name), findings);
-    track.results.judged = judged;
+    track.take_uncounted(event, &format_args!("adoption of pod {}", event.name), findings);
 }
 
 /// RP-12: judges that the manager deletes a pod by force.

@@ -277,6 +277,13 @@ impl Track {
         }
     }
 
+    /// Adds findings about a part of a write that counts as judged elsewhere, if it does.
+    pub fn take_uncounted(&mut self, event: &Event, write: &dyn Display, findings: Findings) {
+        let judged = self.results.judged;
+        self.take(event, write, findings);
+        self.results.judged = judged;
+    }
+
     /// Reports a violation. Only the built-in controller has known deviations.
     pub fn report(&mut self, event: &Event, write: &dyn Display, broken: Broken, views: Vec<ViewRefusal>) {
         let violation = self.violation(event, write, broken, views);

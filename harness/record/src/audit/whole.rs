@@ -65,13 +65,7 @@ fn refuse_incomplete(path: &Path, inputs: &[Input]) -> Result<(), Error> {
     }
     let mut reader = Reader::open(inputs);
     // Whatever cannot be read is an error of the second reading.
-    loop {
-        match reader.next_detached() {
-            Ok(None) => break,
-            Err(error) if !error.reads_on => break,
-            Ok(Some(_)) | Err(_) => {}
-        }
-    }
+    while reader.next_readable().is_some() {}
     lacks(&reader).map_or(Ok(()), Err)
 }
 
